@@ -1,0 +1,53 @@
+"""Long-term memory for Google ADK agents, backed by mem0.
+
+Importing this package is cheap: each public name loads its module when it is first used, and ADK and mem0
+load only when memory is opened.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.memory_plugin import MemoryPlugin as MemoryPlugin
+    from gaia_memory.adk.service import Mem0MemoryService as Mem0MemoryService
+    from gaia_memory.adk.window_plugin import SessionWindowPlugin as SessionWindowPlugin
+    from gaia_memory.config.schema import GaiaConfig as GaiaConfig
+    from gaia_memory.errors import ConfigError as ConfigError
+    from gaia_memory.errors import GaiaMemoryError as GaiaMemoryError
+    from gaia_memory.errors import MemoryUnavailable as MemoryUnavailable
+    from gaia_memory.models import Fact as Fact
+    from gaia_memory.models import Hit as Hit
+    from gaia_memory.models import NewFact as NewFact
+    from gaia_memory.models import Receipt as Receipt
+    from gaia_memory.models import Scope as Scope
+    from gaia_memory.runtime import open_memory as open_memory
+
+_HOME_OF = {
+    "ConfigError": "errors",
+    "Fact": "models",
+    "GaiaConfig": "config.schema",
+    "GaiaMemoryError": "errors",
+    "Hit": "models",
+    "Mem0MemoryService": "adk.service",
+    "MemoryPlugin": "adk.memory_plugin",
+    "MemoryUnavailable": "errors",
+    "NewFact": "models",
+    "Receipt": "models",
+    "Scope": "models",
+    "SessionWindowPlugin": "adk.window_plugin",
+    "open_memory": "runtime",
+}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -1,0 +1,50 @@
+"""Scopes keep people apart."""
+
+import pytest
+
+from gaia_memory import Scope
+from gaia_memory.errors import InvalidInputError
+
+HOSTILE = [
+    "*",
+    "a b",
+    " itay",
+    "itay",
+    "Itay",
+    "../x",
+    "a:b",
+    "caf\u00e9",
+    "cafe\u0301",
+    "%2A",
+    "x" * 4000,
+    "\ud800",
+    "7",
+]
+
+
+def test_every_pair_of_different_scopes_has_different_partitions():
+    """Ids differ when their bytes differ, and `a:b` + `c` never meets `a` + `b:c`."""
+    scopes = [Scope(app, user) for app in [None, *HOSTILE] for user in HOSTILE]
+
+    assert len({scope.partition for scope in scopes}) == len(scopes)
+
+
+@pytest.mark.parametrize("user", HOSTILE)
+def test_a_partition_is_plain_ascii_without_wildcards_or_space(user):
+    """mem0 reads `*` as everybody and refuses white space."""
+    partition = Scope("gaia", user).partition
+
+    assert partition.isascii()
+    assert not set(partition) & set("* \t\n")
+
+
+def test_ids_are_turned_into_text():
+    """Telegram sends numbers."""
+    assert Scope("gaia", 7) == Scope("gaia", "7")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("app", "user"), [("", "u"), ("a", "")])
+def test_empty_ids_are_refused(app, user):
+    """An empty id would stand for everybody or nobody."""
+    with pytest.raises(InvalidInputError, match="non-empty"):
+        Scope(app, user)
