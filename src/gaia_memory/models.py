@@ -22,6 +22,13 @@ PARTITION_LIMIT = 512
 """Characters of a partition before it is replaced by a digest: server databases limit an index entry."""
 
 
+RESERVED_METADATA = frozenset(
+    {"user_id", "agent_id", "run_id", "actor_id", "role", "data", "hash", "text_lemmatized", "expiration_date"}
+    | {"created_at", "updated_at", "said_at", "session_id", "seq", "source", "id"}
+)
+"""Names that mem0's payload or a fact's own fields use: some of them would change whose fact it is."""
+
+
 def _encode(identifier: str) -> str:
     return quote(identifier, safe="", errors="surrogatepass")
 
@@ -128,7 +135,7 @@ class NewFact:
     """A fact to be stored word for word.
 
     `said_at` is an aware time; `session_id` and `seq` (its place in that conversation) let recall use the
-    neighbours of a fact; `metadata` holds flat scalars.
+    neighbours of a fact; `metadata` holds flat scalars under names that are not the store's own.
     """
 
     text: str
@@ -136,6 +143,25 @@ class NewFact:
     session_id: str | None = None
     seq: int | None = None
     metadata: Metadata = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what no store could keep.
+
+        Raises:
+            InvalidInputError: the text is blank or no text, `said_at` has no time zone, or the metadata is
+                not flat or uses a reserved name.
+        """
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise InvalidInputError(f"NewFact.text is {self.text!r}: pass a sentence")
+        if self.said_at is not None and self.said_at.tzinfo is None:
+            raise InvalidInputError(f"NewFact.said_at is {self.said_at!r}: pass a time with a time zone")
+        for name, value in self.metadata.items():
+            if name in RESERVED_METADATA:
+                raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
+            if not isinstance(name, str) or not isinstance(value, str | int | float | bool):
+                raise InvalidInputError(
+                    f"NewFact.metadata[{name!r}] is {value!r}: metadata is flat, with text, numbers and true/false"
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,7 +117,7 @@ class FactStore(Protocol):
         ...
 
     async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
-        """Delete facts of this scope and say how many there were; their ids go into the outbox."""
+        """Delete facts of this scope and its cached profile, say how many facts; their ids go into the outbox."""
         ...
 
     async def delete_all(self, tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:
@@ -439,12 +439,4 @@ class ProjectsProvider(Protocol):
 
     async def recent(self, scope: Scope) -> Sequence[str]:
         """Return one line a project, newest first."""
-        ...
-
-
-class ChangeListener(Protocol):
-    """Hears of what changed in the facts of a scope, after it is on disk."""
-
-    async def changed(self, scope: Scope) -> None:
-        """Take note."""
         ...

@@ -1,0 +1,46 @@
+"""The agent's model, from the configuration alone."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from google.adk.models.base_llm import BaseLlm
+
+GEMINI_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+TIMEOUT_MILLISECONDS = 60_000
+ATTEMPTS = 4
+
+
+def build_model(name: str) -> BaseLlm:
+    """Return the ADK model for a configured name.
+
+    `auto` is ADK's default Gemini when `GEMINI_API_KEY` or `GOOGLE_API_KEY` is set and not empty, else the
+    offline model; `offline` is the offline model; any other name goes to ADK's registry.
+    """
+    from google.adk.agents.llm_agent import LlmAgent
+    from google.adk.models.registry import LLMRegistry
+
+    from gaia_memory.adk.offline_model import OfflineModel
+
+    if name == "offline" or (name == "auto" and not has_gemini_key()):
+        return OfflineModel()
+    wanted = LlmAgent.DEFAULT_MODEL if name == "auto" else name
+    return _gemini(wanted) if wanted.startswith("gemini") else LLMRegistry.new_llm(wanted)
+
+
+def has_gemini_key() -> bool:
+    """Say whether the environment holds a key for Gemini."""
+    return any(os.environ.get(key, "").strip() for key in GEMINI_KEYS)
+
+
+def _gemini(name: str) -> BaseLlm:
+    from google.adk.models.google_llm import Gemini
+    from google.genai import types
+
+    return Gemini(
+        model=name,
+        retry_options=types.HttpRetryOptions(attempts=ATTEMPTS),
+        client_kwargs={"http_options": types.HttpOptions(timeout=TIMEOUT_MILLISECONDS)},
+    )

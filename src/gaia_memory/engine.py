@@ -1,0 +1,262 @@
+"""The engine: opens everything that is not ADK, once a configuration and event loop, and shares it.
+
+This is the only place that names concrete stores and providers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.follower import StoreFollower
+from gaia_memory.config.load import LoadedConfig
+from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
+from gaia_memory.facts.outbox import SqlOutbox
+from gaia_memory.facts.store import SqlFacts
+from gaia_memory.forget.delete import Forgetter
+from gaia_memory.forget.erase import Scrub
+from gaia_memory.learn.prompts import instructions
+from gaia_memory.ledger.owner import this_process
+from gaia_memory.ledger.store import SqlLedger
+from gaia_memory.memory import Memory
+from gaia_memory.models import Scope, SessionKey, SweepReport, Turn
+from gaia_memory.ports import Clock, ProjectsProvider, Transcript
+from gaia_memory.profile.distil import Distiller
+from gaia_memory.recall.pipeline import Recall
+from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
+from gaia_memory.sessions.consolidate import Consolidator, LearnSettings, Outcome
+from gaia_memory.sessions.locks import SessionLocks
+from gaia_memory.sessions.sweep import Progress, Sweeper
+from gaia_memory.sessions.turns import TurnMarks
+
+if TYPE_CHECKING:
+    from apscheduler.schedulers.asyncio import AsyncIOScheduler
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+logger = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 60.0
+"""The longest time between two looks for quiet conversations; with a short idle time it is a quarter of that."""
+
+
+class SystemClock:
+    """The time of the machine."""
+
+    def now(self) -> datetime:
+        """Return the current time in UTC."""
+        return datetime.now(UTC)
+
+
+class Engine:
+    """Everything behind one configuration: the databases, the facts, the ledger, mem0 and the sweep."""
+
+    def __init__(
+        self,
+        loaded: LoadedConfig,
+        database: SqlDatabase,
+        *,
+        clock: Clock,
+        projects: ProjectsProvider | None,
+    ) -> None:
+        """Put the parts together; nothing is opened but what is given."""
+        config = loaded.config
+        self.loaded = loaded
+        self.config = config
+        self.clock = clock
+        self.loop = asyncio.get_running_loop()
+        self.owner = this_process()
+        self.database = database
+        self.facts, self.ledger, self.outbox = SqlFacts(), SqlLedger(), SqlOutbox()
+        self.backend = Backend(config)
+        self.locks = SessionLocks()
+        self.marks = TurnMarks(database, self.ledger, clock)
+        self.transcripts: dict[str, Transcript] = {}
+        self._sessions: AsyncEngine | None = None
+        self._scheduler: AsyncIOScheduler | None = None
+        self._beats: set[asyncio.Task[object]] = set()
+        self.follower = StoreFollower(
+            database,
+            self.outbox,
+            self.backend,
+            clock,
+            home=config.home,
+            owner=self.owner,
+            scrub=Scrub(database, [self._scrub_sessions]),
+        )
+        self.memory = self._build_memory(projects)
+        self.consolidator = Consolidator(
+            database=database,
+            facts=self.facts,
+            ledger=self.ledger,
+            extractor=self.backend.extractor,
+            embedder=self.backend.embedder,
+            transcripts=self.transcripts,
+            locks=self.locks,
+            clock=clock,
+            settings=LearnSettings(
+                instructions=instructions(config),
+                clear=config.sessions.clear,
+                scope_of=self.scope,
+                owner=self.owner,
+            ),
+        )
+        self._sweeper = Sweeper(
+            database=database,
+            ledger=self.ledger,
+            transcripts=self.transcripts,
+            consolidator=self.consolidator,
+            clock=clock,
+            idle_seconds=config.sessions.idle_consolidate_minutes * 60,
+        )
+
+    @classmethod
+    async def open(
+        cls, loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None
+    ) -> Engine:
+        """Open the database and return an engine that does nothing in the background yet.
+
+        Raises:
+            MemoryUnavailable: the database cannot be opened.
+        """
+        database = await open_database(loaded.config.memory_url, home=loaded.config.home)
+        try:
+            return cls(loaded, database, clock=clock or SystemClock(), projects=projects)
+        except BaseException:
+            await database.close()
+            raise
+
+    @property
+    def learns(self) -> bool:
+        """True when conversations are learned by themselves."""
+        return self.config.memory.enabled and self.config.memory.auto_ingest
+
+    def scope(self, app: str, user: str) -> Scope:
+        """Return the scope of a person in an app, as `memory.scope` has it."""
+        return Scope(None if self.config.memory.scope == "user" else app, user)
+
+    def attach_transcript(self, app: str, transcript: Transcript) -> None:
+        """Make an app's sessions readable for consolidation; the first one given for an app stays."""
+        self.transcripts.setdefault(app, transcript)
+
+    def sessions_engine(self) -> AsyncEngine:
+        """Return the engine of the session database, opened at first use and closed with this one."""
+        if self._sessions is None:
+            if self.config.sessions_url == self.config.memory_url:
+                self._sessions = self.database.engine
+            else:
+                self._sessions = open_engine(self.config.sessions_url)
+        return self._sessions
+
+    def start(self) -> None:
+        """Begin to follow the facts with the mem0 store and to sweep; neither is waited for."""
+        if self.config.memory.enabled:
+            self.follower.start()
+        if self.learns and self._scheduler is None:
+            from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+            seconds = min(self.config.sessions.idle_consolidate_minutes * 60 / 4, SWEEP_SECONDS)
+            self._scheduler = AsyncIOScheduler(timezone=UTC)
+            self._scheduler.add_job(
+                self._beat,
+                "interval",
+                seconds=seconds,
+                coalesce=True,
+                max_instances=1,
+                misfire_grace_time=None,
+                next_run_time=datetime.now(UTC),
+            )
+            self._scheduler.start()
+
+    async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
+        """Learn every conversation that is due; `force` ignores idleness, back-off and parking."""
+        if not self.learns:
+            return SweepReport()
+        try:
+            return await self._sweeper.sweep(force=force, progress=progress)
+        finally:
+            self.follower.wake()
+
+    async def consolidate(self, key: SessionKey, *, clear: bool = True) -> Outcome:
+        """Learn one conversation now and clear it; without `memory.auto_ingest` it is only cleared."""
+        if not self.learns:
+            return await self.consolidator.clear(key) if clear else "skipped"
+        try:
+            return await self.consolidator.run(key, clear=clear)
+        finally:
+            self.follower.wake()
+
+    async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
+        """Learn turns handed over by the host; returns how many facts they gave."""
+        if not self.learns:
+            return 0
+        try:
+            return await self.consolidator.learn(key, turns)
+        finally:
+            self.follower.wake()
+
+    async def close(self) -> None:
+        """Stop what runs, give leases and the store back, close the databases; learns nothing, loses nothing."""
+        if self._scheduler is not None:
+            self._scheduler.shutdown(wait=False)
+            self._scheduler = None
+        for beat in self._beats:
+            beat.cancel()
+        await asyncio.gather(*self._beats, return_exceptions=True)
+        await self.follower.stop()
+        async with self.database.transaction() as tx:
+            await self.ledger.release_all(tx, self.owner)
+        await self.backend.close()
+        if self._sessions is not None and self._sessions is not self.database.engine:
+            await self._sessions.dispose()
+        await self.database.close()
+
+    def abandon(self) -> None:
+        """Give back what the operating system should not wait for, when the event loop is gone."""
+        self.follower.abandon()
+
+    async def _beat(self) -> None:
+        beat = asyncio.create_task(self.sweep())
+        self._beats.add(beat)
+        beat.add_done_callback(self._beats.discard)
+        try:
+            await beat
+        except Exception:
+            # A database that is away for a moment must not end the beat.
+            logger.exception("the sweep failed; it is tried again")
+
+    async def _scrub_sessions(self) -> bool:
+        if self._sessions is None or self._sessions is self.database.engine:
+            return True
+        return await truncate_wal(self._sessions)
+
+    def _build_memory(self, projects: ProjectsProvider | None) -> Memory:
+        settings = self.config.memory
+        return Memory(
+            config=self.config,
+            clock=self.clock,
+            database=self.database,
+            facts_store=self.facts,
+            ledger=self.ledger,
+            outbox=self.outbox,
+            embedder=self.backend.embedder,
+            recaller=Recall(
+                self.database,
+                self.facts,
+                [
+                    KeywordRetriever(self.database, self.facts),
+                    VectorRetriever(self.database, self.facts, self.backend.embedder),
+                ],
+                self.clock,
+            ),
+            distiller=Distiller(
+                self.database, self.facts, self.backend.language_model, projects, limit=settings.preload_limit
+            ),
+            forgetter=Forgetter(self.database, self.facts, self.ledger, self.outbox),
+            follower=self.follower,
+            describe=self.backend.describe,
+            trouble=lambda: self.follower.trouble,
+        )

@@ -1,0 +1,72 @@
+"""What `forget` removes at once, in one transaction; files are rewritten afterwards, in the background.
+
+Nothing forgotten is shown once one of these functions has returned, and earlier talk is never learned again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from gaia_memory.models import Receipt, Scope
+from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
+
+_LIVE_TALK = "what was said in a session that is still open stays there until that session is cleared"
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetter:
+    """Removes a person's facts: all, one, or what one conversation taught."""
+
+    database: Database
+    facts: FactStore
+    ledger: Ledger
+    outbox: Outbox
+
+    async def everything(self, scope: Scope, *, now: datetime, said_until: float) -> Receipt:
+        """Forget a whole scope. Nothing said up to `said_until` (the host's wall clock) is learned any more."""
+        async with self.database.transaction() as tx:
+            removed = dict(await self.facts.delete_all(tx, scope, forgotten_at=said_until))
+            removed["profiles"] = removed.get("profiles", 0) + await self._drop_profiles(tx, scope)
+            pending = await self._note_erasure(tx, scope, now, needed=any(removed.values()))
+        return _receipt(removed, pending)
+
+    async def fact(self, scope: Scope, fact_id: str, *, now: datetime) -> Receipt:
+        """Forget one fact, and never ask the talk it came from for it again."""
+        async with self.database.transaction() as tx:
+            found = await self.facts.get(tx, scope, [fact_id])
+            if not found:
+                return Receipt(count=0)
+            await self.facts.bury(tx, scope, found)
+            removed = await self._remove(tx, scope, found)
+            pending = await self._note_erasure(tx, scope, now, needed=True)
+        return _receipt(removed, pending)
+
+    async def conversation(self, scope: Scope, session_id: str, *, now: datetime) -> Receipt:
+        """Forget what only this conversation taught; facts with other sources stay and lose this one."""
+        async with self.database.transaction() as tx:
+            taught = await self.facts.taught_only_by(tx, scope, session_id)
+            removed = await self._remove(tx, scope, taught) if taught else {}
+            removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
+            pending = await self._note_erasure(tx, scope, now, needed=any(removed.values()))
+        return _receipt(removed, pending)
+
+    async def _remove(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
+        for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
+            await self.ledger.skip(tx, key, event_ids)
+        count = await self.facts.delete(tx, scope, fact_ids)
+        return {"facts": count, "profiles": await self._drop_profiles(tx, scope)}
+
+    async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:
+        return await self.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
+
+    async def _note_erasure(self, tx: Transaction, scope: Scope, now: datetime, *, needed: bool) -> bool:
+        if needed:
+            await self.outbox.note_erasure(tx, scope, now=now.timestamp())
+        return needed or bool(await self.outbox.erasures(tx))
+
+
+def _receipt(removed: dict[str, int], pending: bool) -> Receipt:
+    count = removed.pop("facts", 0)
+    return Receipt(count=count, removed=removed, pending=pending, notes=(_LIVE_TALK,) if count else ())

@@ -1,0 +1,200 @@
+"""Memory: everything a host can ask of a person's memory, in one place and without logic of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.forget.delete import Forgetter
+from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.learn.screen import MAX_CHARACTERS, holds_credential
+from gaia_memory.models import Draft, Fact, Hit, NewFact, Pending, Profile, Receipt, Scope, Source, Status, StoreState
+from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
+from gaia_memory.profile.distil import Distiller
+from gaia_memory.recall.pipeline import Recall
+
+Progress = Callable[[int, int], None]
+"""Called with the number of facts done and their total."""
+
+_EMBED_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A person's memory, for hosts, tools and commands. Every method takes the `Scope` it is about first."""
+
+    config: GaiaConfig
+    clock: Clock
+    database: Database
+    facts_store: FactStore
+    ledger: Ledger
+    outbox: Outbox
+    embedder: Embedder
+    recaller: Recall
+    distiller: Distiller
+    forgetter: Forgetter
+    follower: Follower
+    describe: Callable[[], str]
+    trouble: Callable[[], str | None]
+
+    async def remember(self, scope: Scope, text: str) -> Fact:
+        """Keep one fact word for word; it is on disk when this returns.
+
+        A fact that is already there is confirmed and returned as it stands.
+
+        Raises:
+            InvalidInputError: the text is blank, too long, or holds a credential.
+            MemoryDisabledError: memory is off.
+        """
+        self._require_enabled()
+        stripped = text.strip()
+        if not stripped:
+            raise InvalidInputError("the fact is blank: say what to remember")
+        [fact] = await self._write(scope, [NewFact(stripped)], source="remember", progress=None)
+        return fact
+
+    async def add(self, scope: Scope, facts: Sequence[NewFact], *, progress: Progress | None = None) -> list[Fact]:
+        """Keep many facts word for word, all or none; returns the fact each became, in order.
+
+        Raises:
+            InvalidInputError: a text is too long or holds a credential; nothing was written.
+            MemoryDisabledError: memory is off.
+        """
+        self._require_enabled()
+        return await self._write(scope, facts, source="add", progress=progress)
+
+    async def recall(self, scope: Scope, query: str, *, limit: int | None = None) -> list[Hit]:
+        """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
+
+        Raises:
+            MemoryUnavailable: no way of searching could answer.
+        """
+        self._require_enabled()
+        if limit is not None and limit < 1:
+            raise InvalidInputError(f"limit is {limit!r}: pass 1 or more")
+        settings = self.config.memory
+        return await self.recaller.recall(
+            scope, query, limit=limit or settings.recall_limit, threshold=settings.score_threshold
+        )
+
+    async def facts(self, scope: Scope) -> list[Fact]:
+        """Return every current fact, oldest first."""
+        self._require_enabled()
+        async with self.database.reading() as tx:
+            return await self.facts_store.facts(tx, scope)
+
+    async def count(self, scope: Scope) -> int:
+        """Count the current facts."""
+        self._require_enabled()
+        async with self.database.reading() as tx:
+            return await self.facts_store.count(tx, scope)
+
+    async def forget(self, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None) -> Receipt:
+        """Forget everything, one fact, or what only one conversation taught; works while memory is off.
+
+        Nothing forgotten is shown once this returns; the files are rewritten in the background
+        (`Receipt.pending`, `settled`). An unknown or foreign id gives a count of 0.
+        """
+        if fact_id is not None and session_id is not None:
+            raise InvalidInputError("forget takes fact_id or session_id, not both")
+        now = self.clock.now()
+        if fact_id is not None:
+            receipt = await self.forgetter.fact(scope, fact_id, now=now)
+        elif session_id is not None:
+            receipt = await self.forgetter.conversation(scope, session_id, now=now)
+        else:
+            # Transcripts carry the host's wall clock, so the border between before and after does too.
+            receipt = await self.forgetter.everything(scope, now=now, said_until=time.time())
+        self.follower.wake()
+        return receipt
+
+    async def profile(self, scope: Scope) -> Profile:
+        """Return what an agent is told about this person; asks a model only when something changed."""
+        self._require_enabled()
+        return await self.distiller.profile(scope)
+
+    async def status(self, scope: Scope) -> Status:
+        """Return how memory is doing for this person: state, reason and remedy, counts, what waits."""
+        async with self.database.reading() as tx:
+            count = await self.facts_store.count(tx, scope)
+            pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
+            store = await self.outbox.store(tx)
+        return _status(self.config, self.trouble(), self.describe(), self.embedder.identity, count, pending, store)
+
+    async def scopes(self) -> list[Scope]:
+        """Return every scope that holds a fact."""
+        async with self.database.reading() as tx:
+            return await self.facts_store.scopes(tx)
+
+    async def settled(self) -> None:
+        """Wait until the mem0 store holds exactly the current facts and no erasure is pending.
+
+        Raises:
+            StoreStalledError: there was no progress for a minute; it names the process that owns the store.
+        """
+        await self.follower.settled()
+
+    async def _write(
+        self, scope: Scope, facts: Sequence[NewFact], *, source: Source, progress: Progress | None
+    ) -> list[Fact]:
+        for fact in facts:
+            _check(fact)
+        drafts: list[Draft] = []
+        for start in range(0, len(facts), _EMBED_BATCH):
+            batch = [Draft(fact=fact, source=source, app=scope.app) for fact in facts[start : start + _EMBED_BATCH]]
+            drafts += await embed_drafts(self.embedder, batch)
+            if progress is not None:
+                progress(len(drafts), len(facts))
+        async with self.database.transaction() as tx:
+            await self.facts_store.unbury(tx, scope, [fact.text for fact in facts])
+            written = await self.facts_store.write(tx, scope, drafts, now=self.clock.now())
+        self.follower.wake()
+        return written
+
+    def _require_enabled(self) -> None:
+        if not self.config.memory.enabled:
+            raise MemoryDisabledError
+
+
+def _check(fact: NewFact) -> None:
+    if len(fact.text) > MAX_CHARACTERS:
+        raise InvalidInputError(
+            f"the fact has {len(fact.text)} characters: shorten it to {MAX_CHARACTERS} or split it in several"
+        )
+    if holds_credential(fact.text):
+        raise InvalidInputError("the fact holds a credential: keep secrets in a password store, not in memory")
+
+
+def _status(
+    config: GaiaConfig,
+    trouble: str | None,
+    model: str,
+    embedder: str,
+    count: int,
+    pending: Sequence[Pending],
+    store: StoreState,
+) -> Status:
+    failing = [waiting for waiting in pending if waiting.attempts]
+    reason = remedy = ""
+    if not config.memory.enabled:
+        reason, remedy = "memory is off", "set `memory.enabled: true` in gaia.yaml"
+    elif trouble:
+        reason, remedy = trouble, "facts are safe in the database; the store is rebuilt by itself when it can be"
+    elif failing:
+        reason = f"{len(failing)} conversation(s) could not be learned yet: {failing[0].reason}"
+        remedy = "they are tried again by themselves; `gaia sweep --force` tries now"
+    return Status(
+        state="disabled" if not config.memory.enabled else "degraded" if reason else "ok",
+        reason=reason,
+        remedy=remedy,
+        facts=count,
+        pending=tuple(pending),
+        lag=store.lag,
+        erasures=store.erasures,
+        model=model,
+        embedder=embedder,
+        store=store.store_id,
+    )

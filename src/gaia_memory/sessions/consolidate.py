@@ -1,0 +1,270 @@
+"""A quiet conversation becomes facts: claimed, read, extracted, committed, and only then cleared.
+
+Killed before a chunk's commit, nothing of it happened; killed after it, nothing of it is asked again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gaia_memory.errors import BadAnswerError, LeaseLostError, ModelError
+from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.learn.chunk import chunks
+from gaia_memory.learn.screen import drafts_of
+from gaia_memory.models import Chunk, Draft, LedgerRow, Mark, Scope, SessionKey, Talk, Turn
+from gaia_memory.ports import Clock, Database, Embedder, Extractor, FactStore, Ledger, Transaction, Transcript
+from gaia_memory.sessions.locks import SessionLocks
+from gaia_memory.sessions.retry import PARK_AFTER, retry_after
+
+logger = logging.getLogger(__name__)
+
+Outcome = Literal["learned", "failed", "skipped"]
+ClearMode = Literal["auto", "delete", "rewind", "keep"]
+
+LEASE_SECONDS = 30.0
+RENEW_SECONDS = 10.0
+CLEAR_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LearnSettings:
+    """What consolidation takes from the configuration."""
+
+    instructions: str
+    clear: ClearMode
+    scope_of: Callable[[str, str], Scope]
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """One conversation at work: the lease's row, what was read, and the scope it belongs to."""
+
+    row: LedgerRow
+    scope: Scope
+    forgotten_at: float | None
+    skipped: frozenset[str]
+
+
+class Consolidator:
+    """Learns one conversation at a time; any number of processes may do so on one database."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        facts: FactStore,
+        ledger: Ledger,
+        extractor: Extractor,
+        embedder: Embedder,
+        transcripts: Mapping[str, Transcript],
+        locks: SessionLocks,
+        clock: Clock,
+        settings: LearnSettings,
+    ) -> None:
+        self._database = database
+        self._facts = facts
+        self._ledger = ledger
+        self._extractor = extractor
+        self._embedder = embedder
+        self._transcripts = transcripts
+        self._locks = locks
+        self._clock = clock
+        self._settings = settings
+
+    async def run(self, key: SessionKey, *, clear: bool = True) -> Outcome:
+        """Learn what was said since the watermark and clear what was learned.
+
+        Returns "skipped" when somebody else is at it, the person is talking, or the lease was lost;
+        "failed" when the model gave no usable answer, which is noted for a later try.
+        """
+        transcript = self._transcripts.get(key.app)
+        if transcript is None:
+            return "skipped"
+        async with self._leased(key) as row:
+            if row is None:
+                return "skipped"
+            try:
+                talk = await self._learn_talk(row, transcript)
+                if clear:
+                    await self._clear(row, talk, transcript)
+            except ModelError as error:
+                await self._note_failure(row, error)
+                return "failed"
+            except LeaseLostError:
+                logger.info("conversation %s changed hands while it was learned", key.session)
+                return "skipped"
+        return "learned"
+
+    async def clear(self, key: SessionKey) -> Outcome:
+        """Clear a conversation that nobody wants learned; what was said in it is gone."""
+        transcript = self._transcripts.get(key.app)
+        if transcript is None:
+            return "skipped"
+        async with self._leased(key) as row:
+            if row is None:
+                return "skipped"
+            talk = await transcript.read(key, after=row.watermark, turns_before=row.learned_turns)
+            await self._clear(row, talk, transcript)
+        return "learned"
+
+    async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
+        """Learn turns handed over by the host, each event once, whether or not their session can be read.
+
+        Returns the number of facts written or confirmed. Raises `ModelError` when the model gave no usable
+        answer; then nothing of the failed chunk is kept or marked.
+        """
+        async with self._leased(key) as row:
+            if row is None:
+                raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
+            learning = await self._open(row)
+            after = row.watermark
+            fresh = [turn for turn in turns if after is None or turn.ended > after]
+            count = 0
+            for chunk in chunks(_without(fresh, learning), key=key):
+                drafts = await self._ask(chunk)
+                count += await self._commit(learning, chunk, drafts, to=None)
+            return count
+
+    async def _learn_talk(self, row: LedgerRow, transcript: Transcript) -> Talk | None:
+        """Learn chunk by chunk; the watermark moves with each commit."""
+        talk = await transcript.read(row.key, after=row.watermark, turns_before=row.learned_turns)
+        if talk is None or talk.end is None:
+            return talk
+        learning = await self._open(row)
+        pieces = list(chunks(_without(talk.turns, learning), key=row.key))
+        for number, chunk in enumerate(pieces):
+            drafts = await self._ask(chunk)
+            to = talk.end if number == len(pieces) - 1 else chunk.turns[-1].ended
+            await self._commit(learning, chunk, drafts, to=to)
+            learning = replace(learning, row=replace(learning.row, watermark=to))
+        if not pieces and talk.end != row.watermark:
+            await self._commit(learning, None, [], to=talk.end)
+        return talk
+
+    async def _open(self, row: LedgerRow) -> Learning:
+        scope = self._settings.scope_of(row.key.app, row.key.user)
+        async with self._database.reading() as tx:
+            state = await self._facts.state(tx, scope)
+            skipped = await self._ledger.skipped(tx, row.key)
+        return Learning(row=row, scope=scope, forgotten_at=state.forgotten_at, skipped=frozenset(skipped))
+
+    async def _ask(self, chunk: Chunk) -> list[Draft]:
+        extracted = await self._extractor.extract(chunk, instructions=self._settings.instructions)
+        return await embed_drafts(self._embedder, drafts_of(chunk, extracted))
+
+    async def _commit(self, learning: Learning, chunk: Chunk | None, drafts: list[Draft], *, to: Mark | None) -> int:
+        """Write a chunk's facts and move the watermark, or (`to` None) mark its events as learned."""
+        key = learning.row.key
+        async with self._database.transaction() as tx:
+            await self._check_unchanged(tx, learning, chunk)
+            if to is None:
+                await self._ledger.skip(tx, key, _event_ids(chunk))
+            elif not await self._ledger.advance(
+                tx,
+                key,
+                self._settings.owner,
+                read=learning.row.watermark,
+                to=to,
+                turns=len(chunk.turns) if chunk else 0,
+                now=self._now(),
+            ):
+                raise LeaseLostError(f"conversation {key.session!r} was taken over: nothing was written")
+            buried = await self._facts.buried(tx, learning.scope, [draft.fact.text for draft in drafts])
+            kept = [draft for draft, gone in zip(drafts, buried, strict=True) if not gone]
+            if kept:
+                await self._facts.write(tx, learning.scope, kept, now=self._clock.now())
+        return len(kept)
+
+    async def _check_unchanged(self, tx: Transaction, learning: Learning, chunk: Chunk | None) -> None:
+        """Refuse a commit of talk that was forgotten while the model was asked."""
+        state = await self._facts.state(tx, learning.scope)
+        skipped = await self._ledger.skipped(tx, learning.row.key)
+        if state.forgotten_at != learning.forgotten_at or skipped.intersection(_event_ids(chunk)):
+            raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
+
+    async def _clear(self, row: LedgerRow, talk: Talk | None, transcript: Transcript) -> None:
+        mode = self._settings.clear
+        how = transcript.clears_by if mode == "auto" else mode
+        if how == "keep":
+            return
+        key, owner = row.key, self._settings.owner
+        async with self._locks.of(key):
+            async with self._database.transaction() as tx:
+                if not await self._ledger.begin_clearing(
+                    tx, key, owner, turn_no=row.turn_no, now=self._now(), seconds=CLEAR_SECONDS
+                ):
+                    return
+            cleared_at = None
+            try:
+                if talk is None or await transcript.clear(talk, how=how):
+                    cleared_at = self._now()
+            finally:
+                async with self._database.transaction() as tx:
+                    await self._ledger.end_clearing(tx, key, owner, cleared_at=cleared_at)
+
+    async def _note_failure(self, row: LedgerRow, error: ModelError) -> None:
+        attempts = row.attempts + 1
+        parked = isinstance(error, BadAnswerError) and attempts >= PARK_AFTER
+        logger.warning(
+            "conversation %s is not learned yet (try %d): %s", row.key.session, attempts, type(error).__name__
+        )
+        async with self._database.transaction() as tx:
+            await self._ledger.failed(
+                tx,
+                row.key,
+                self._settings.owner,
+                error=str(error),
+                retry_at=self._now() + retry_after(attempts),
+                parked=parked,
+            )
+
+    @asynccontextmanager
+    async def _leased(self, key: SessionKey) -> AsyncIterator[LedgerRow | None]:
+        owner = self._settings.owner
+        async with self._database.transaction() as tx:
+            row = await self._ledger.claim(tx, key, owner, now=self._now(), lease_seconds=LEASE_SECONDS)
+        if row is None:
+            yield None
+            return
+        beat = asyncio.create_task(self._keep_lease(key))
+        try:
+            yield row
+        finally:
+            beat.cancel()
+            await asyncio.gather(beat, return_exceptions=True)
+            async with self._database.transaction() as tx:
+                await self._ledger.release(tx, key, owner)
+
+    async def _keep_lease(self, key: SessionKey) -> None:
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            async with self._database.transaction() as tx:
+                kept = await self._ledger.renew(
+                    tx, key, self._settings.owner, now=self._now(), lease_seconds=LEASE_SECONDS
+                )
+            if not kept:
+                return
+
+    def _now(self) -> float:
+        return self._clock.now().timestamp()
+
+
+def _event_ids(chunk: Chunk | None) -> set[str]:
+    return {event_id for turn in chunk.turns for event_id in turn.event_ids} if chunk else set()
+
+
+def _without(turns: Sequence[Turn], learning: Learning) -> list[Turn]:
+    """Drop turns that were forgotten or whose events must not be learned from."""
+    limit = learning.forgotten_at
+    return [
+        turn
+        for turn in turns
+        if not learning.skipped.intersection(turn.event_ids)
+        and (limit is None or turn.messages[0].said_at.timestamp() > limit)
+    ]

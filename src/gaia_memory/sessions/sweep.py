@@ -1,0 +1,117 @@
+"""Finds the conversations that went quiet and has each consolidated, oldest first, a few at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+
+from gaia_memory.models import SessionKey, SweepReport
+from gaia_memory.ports import Clock, Database, Ledger, Transcript
+from gaia_memory.sessions.consolidate import Consolidator, Outcome
+
+logger = logging.getLogger(__name__)
+
+PARALLEL = 4
+"""Conversations at work at once in one process: one slow model call does not stop the others."""
+
+_PAGE = 100
+
+Progress = Callable[[int, int], None]
+"""Called with the conversations done and the conversations found so far."""
+
+
+class Sweeper:
+    """Sweeps the conversations whose transcript this process can read."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        ledger: Ledger,
+        transcripts: Mapping[str, Transcript],
+        consolidator: Consolidator,
+        clock: Clock,
+        idle_seconds: float,
+    ) -> None:
+        self._database = database
+        self._ledger = ledger
+        self._transcripts = transcripts
+        self._consolidator = consolidator
+        self._clock = clock
+        self._idle_seconds = idle_seconds
+
+    async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
+        """Consolidate every due conversation once.
+
+        `force` ignores idleness, back-off and parking, never an active turn.
+        """
+        await self._bootstrap()
+        counts: Counter[str] = Counter()
+        found = 0
+        running: set[asyncio.Task[Outcome]] = set()
+        try:
+            async for key in self._due(force):
+                found += 1
+                running.add(asyncio.create_task(self._consolidate(key)))
+                if len(running) >= PARALLEL:
+                    running = await _collect(running, counts)
+                _tell(progress, counts, found)
+            while running:
+                running = await _collect(running, counts)
+                _tell(progress, counts, found)
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        return SweepReport(consolidated=counts["learned"], failed=counts["failed"], skipped=counts["skipped"])
+
+    async def _due(self, force: bool) -> AsyncIterator[SessionKey]:
+        """Yield due conversations, oldest first, each once: one that fails stays due in a forced sweep."""
+        seen: set[SessionKey] = set()
+        while True:
+            now = self._clock.now().timestamp()
+            async with self._database.reading() as tx:
+                page = await self._ledger.due(
+                    tx,
+                    now=now,
+                    quiet_since=None if force else now - self._idle_seconds,
+                    limit=_PAGE + len(seen),
+                    apps=list(self._transcripts),
+                )
+            fresh = [key for key in page if key not in seen]
+            if not fresh:
+                return
+            for key in fresh:
+                seen.add(key)
+                yield key
+
+    async def _bootstrap(self) -> None:
+        """Enter the sessions that were there before us, once an app."""
+        for app, transcript in list(self._transcripts.items()):
+            async with self._database.reading() as tx:
+                if await self._ledger.bootstrapped(tx, app):
+                    continue
+            sessions = await transcript.sessions()
+            async with self._database.transaction() as tx:
+                await self._ledger.bootstrap(tx, app, sessions)
+
+    async def _consolidate(self, key: SessionKey) -> Outcome:
+        try:
+            return await self._consolidator.run(key)
+        except Exception:
+            # One conversation that breaks must not keep the others from being learned; it stays due.
+            logger.exception("conversation %s could not be consolidated", key.session)
+            return "failed"
+
+
+async def _collect(running: set[asyncio.Task[Outcome]], counts: Counter[str]) -> set[asyncio.Task[Outcome]]:
+    done, rest = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+    counts.update(task.result() for task in done)
+    return rest
+
+
+def _tell(progress: Progress | None, counts: Counter[str], found: int) -> None:
+    if progress is not None:
+        progress(counts.total(), found)
