@@ -1,0 +1,300 @@
+"""Public fakes for the edges: models that answer from a script, an embedder without a network, a clock to set.
+
+Stores need no fake: use the real ones in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import hashlib
+import inspect
+import math
+import re
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, Literal, TypeVar
+
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import PrivateAttr
+
+from gaia_memory.models import Chunk, Extracted, Vector
+
+Answer = str | types.Content | LlmResponse | BaseException
+"""What a scripted model answers: text, content, a whole response, or an error that it raises."""
+
+ScriptedAnswer = Answer | Callable[[LlmRequest], Answer | Awaitable[Answer]]
+"""An answer, or a function (async or not) that makes one from the request."""
+
+Item = TypeVar("Item")
+
+_PIECE = re.compile(r"\S+\s*|\s+")
+_WORD = re.compile(r"\w+")
+
+
+class ScriptExhaustedError(AssertionError):
+    """A scripted part was asked more often than its script has answers."""
+
+    def __init__(self, name: str, given: int, request: str) -> None:
+        """Say how many answers there were and what was asked beyond them."""
+        super().__init__(
+            f"{name} was asked {given + 1} times and its script has {given} answers: add one, or pass default=. "
+            f"The request was: {request[:500]!r}"
+        )
+
+
+class FakeClock:
+    """A clock that stands still until it is advanced.
+
+    It starts at the real time unless told otherwise: ADK stamps events with the real time, and the two are
+    compared.
+    """
+
+    def __init__(self, now: datetime | None = None) -> None:
+        """Start at `now`, which is aware, or at the real time."""
+        self._now = now or datetime.now(UTC)
+
+    def now(self) -> datetime:
+        """Return the time it stands at."""
+        return self._now
+
+    def advance(self, by: float | timedelta) -> datetime:
+        """Go forward by a duration (seconds or a timedelta) and return the new time."""
+        self._now += by if isinstance(by, timedelta) else timedelta(seconds=by)
+        return self._now
+
+
+class Gate:
+    """A door that is open until `shut()`: whoever comes then waits until `open()`."""
+
+    def __init__(self) -> None:
+        """Stand open."""
+        self._is_open = asyncio.Event()
+        self._is_open.set()
+        self._arrived = asyncio.Event()
+
+    def shut(self) -> None:
+        """Let nobody through from now on."""
+        self._arrived.clear()
+        self._is_open.clear()
+
+    def open(self) -> None:
+        """Let everybody through who waits."""
+        self._is_open.set()
+
+    async def arrival(self) -> None:
+        """Return when somebody waits at the shut door."""
+        await self._arrived.wait()
+
+    async def passed(self) -> None:
+        """Return at once while the door is open, else when it opens."""
+        if not self._is_open.is_set():
+            self._arrived.set()
+        await self._is_open.wait()
+
+
+class _Script(Generic[Item]):
+    """A queue of answers with an optional one for when it is empty."""
+
+    def __init__(self, name: str, answers: Iterable[Item], default: Item | None) -> None:
+        self._name = name
+        self._answers = deque(answers)
+        self._default = default
+        self._given = 0
+
+    def add(self, *answers: Item) -> None:
+        self._answers.extend(answers)
+
+    def next(self, request: str) -> Item:
+        if self._answers:
+            self._given += 1
+            return self._answers.popleft()
+        if self._default is None:
+            raise ScriptExhaustedError(self._name, self._given, request)
+        return self._default
+
+
+def call(name: str, **args: Any) -> types.Content:
+    """Return the answer with which a model calls the tool `name`."""
+    return types.Content(role="model", parts=[types.Part.from_function_call(name=name, args=args)])
+
+
+class ScriptedLlm(BaseLlm):
+    """An ADK model that answers from a script and keeps every request.
+
+    Each call takes the next answer; after the last one `default` is used, or `ScriptExhaustedError` raised.
+    `requests` holds copies, so that a later change to the conversation does not change them.
+    """
+
+    model: str = "scripted"
+    _script: _Script[ScriptedAnswer] = PrivateAttr()
+    _requests: list[LlmRequest] = PrivateAttr(default_factory=list)
+
+    def __init__(
+        self, *answers: ScriptedAnswer, default: ScriptedAnswer | None = None, model: str = "scripted"
+    ) -> None:
+        """Take the answers in order; `model` is the name it reports."""
+        super().__init__(model=model)
+        self._script = _Script(f"ScriptedLlm({model!r})", answers, default)
+
+    @property
+    def requests(self) -> list[LlmRequest]:
+        """What it was asked, oldest first."""
+        return self._requests
+
+    def add(self, *answers: ScriptedAnswer) -> None:
+        """Append answers to the script."""
+        self._script.add(*answers)
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Yield the next answer; with `stream` its words first, as partial responses."""
+        self._requests.append(_copied(llm_request))
+        step = self._script.next(_words_of(llm_request))
+        answer = step(llm_request) if callable(step) else step
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, BaseException):
+            raise answer
+        response = _response(answer)
+        if stream:
+            for piece in _pieces(response):
+                yield _response(piece, partial=True)
+        yield response
+
+
+def _copied(request: LlmRequest) -> LlmRequest:
+    # Tools are bound to running parts, which cannot be copied and do not change.
+    copied = request.model_copy()
+    copied.contents = copy.deepcopy(request.contents)
+    copied.config = request.config.model_copy(deep=True)
+    return copied
+
+
+def _words_of(request: LlmRequest) -> str:
+    last = request.contents[-1] if request.contents else None
+    return " ".join(part.text for part in (last.parts if last else None) or [] if part.text)
+
+
+def _response(answer: str | types.Content | LlmResponse, *, partial: bool = False) -> LlmResponse:
+    if isinstance(answer, LlmResponse):
+        return answer.model_copy(deep=True)
+    if isinstance(answer, str):
+        answer = types.Content(role="model", parts=[types.Part(text=answer)])
+    return LlmResponse(content=answer.model_copy(deep=True), partial=partial)
+
+
+def _pieces(response: LlmResponse) -> list[str]:
+    parts = (response.content.parts if response.content else None) or []
+    return [piece for part in parts if part.text and not part.thought for piece in _PIECE.findall(part.text)]
+
+
+def bag_of_words(text: str, dimensions: int = 64) -> Vector:
+    """Return a vector of length one that is nearer to another the more words the two texts share."""
+    counts = [0.0] * dimensions
+    for word in _WORD.findall(text.casefold()) or [""]:
+        counts[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % dimensions] += 1.0
+    length = math.sqrt(sum(count * count for count in counts))
+    return tuple(count / length for count in counts)
+
+
+class ScriptedEmbedder:
+    """An embedder that hashes words; it fails and blocks when told to.
+
+    `texts` holds everything it was asked for. While `error` is set it raises that; while `gate` is shut it
+    waits.
+    """
+
+    def __init__(self, dimensions: int = 64, *, model: str = "bag-of-words") -> None:
+        """Make vectors of this many dimensions; `model` is part of its identity."""
+        self._dimensions = dimensions
+        self._model = model
+        self.texts: list[str] = []
+        self.error: BaseException | None = None
+        self.gate = Gate()
+
+    @property
+    def identity(self) -> str:
+        """Provider, model and dimensions."""
+        return f"scripted/{self._model}/{self._dimensions}"
+
+    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
+        """Return one vector a text, whatever the purpose."""
+        self.texts.extend(texts)
+        await self.gate.passed()
+        if self.error is not None:
+            raise self.error
+        return [bag_of_words(text, self._dimensions) for text in texts]
+
+
+class ScriptedExtractor:
+    """An extractor that answers from a script: a list of facts, or an error that it raises.
+
+    `chunks` and `instructions` hold what it was asked; while `gate` is shut it waits.
+    """
+
+    def __init__(
+        self,
+        *answers: Sequence[str | Extracted] | BaseException,
+        default: Sequence[str | Extracted] | BaseException | None = None,
+    ) -> None:
+        """Take the answers in order."""
+        self._script = _Script("ScriptedExtractor", answers, default)
+        self.chunks: list[Chunk] = []
+        self.instructions: list[str] = []
+        self.gate = Gate()
+
+    def add(self, *answers: Sequence[str | Extracted] | BaseException) -> None:
+        """Append answers to the script."""
+        self._script.add(*answers)
+
+    async def extract(self, chunk: Chunk, *, instructions: str) -> list[Extracted]:
+        """Return the facts of the next answer."""
+        self.chunks.append(chunk)
+        self.instructions.append(instructions)
+        await self.gate.passed()
+        answer = self._script.next(" | ".join(message.text for message in chunk.messages))
+        if isinstance(answer, BaseException):
+            raise answer
+        return [fact if isinstance(fact, Extracted) else Extracted(text=fact) for fact in answer]
+
+
+class ScriptedLanguageModel:
+    """A language model that answers from a script: text, or an error that it raises.
+
+    `prompts` and `systems` hold what it was asked; while `gate` is shut it waits.
+    """
+
+    def __init__(
+        self, *answers: str | BaseException, default: str | BaseException | None = None, model: str = "scripted"
+    ) -> None:
+        """Take the answers in order; `model` is part of its identity."""
+        self._script = _Script("ScriptedLanguageModel", answers, default)
+        self._model = model
+        self.prompts: list[str] = []
+        self.systems: list[str] = []
+        self.gate = Gate()
+
+    @property
+    def identity(self) -> str:
+        """Provider and model."""
+        return f"scripted/{self._model}"
+
+    def add(self, *answers: str | BaseException) -> None:
+        """Append answers to the script."""
+        self._script.add(*answers)
+
+    async def complete(self, prompt: str, *, system: str) -> str:
+        """Return the next answer."""
+        self.prompts.append(prompt)
+        self.systems.append(system)
+        await self.gate.passed()
+        answer = self._script.next(prompt)
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer

@@ -1,0 +1,80 @@
+"""What every test gets: a home of its own, no keys, no network beyond loopback, no blocking call on the loop."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+# mem0 reads these, and creates its folder, when it is imported.
+_RUN_HOME = tempfile.mkdtemp(prefix="gaia-tests-")
+atexit.register(shutil.rmtree, _RUN_HOME, ignore_errors=True)
+os.environ.update(
+    HOME=_RUN_HOME,
+    MEM0_DIR=str(Path(_RUN_HOME) / "mem0"),
+    MEM0_TELEMETRY="False",
+    ANONYMIZED_TELEMETRY="False",
+)
+
+import pytest  # noqa: E402
+from blockbuster import BlockBuster  # noqa: E402
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+CLEARED = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
+KEPT = ("GAIA_REQUIRE_POSTGRES", "GAIA_TEST_POSTGRES_URL")
+
+_resolve = socket.getaddrinfo
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-socket refuse every connection that leaves this machine."""
+    config.option.allow_hosts = ",".join(LOOPBACK)
+    config.option.allow_unix_socket = True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the tests that are marked `live` reach the network."""
+    for item in items:
+        if item.get_closest_marker("live") is not None:
+            item.add_marker(pytest.mark.enable_socket)
+
+
+@pytest.fixture(autouse=True)
+def isolated(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the test a home folder of its own, an environment without keys and settings, and no name service."""
+    home = tmp_path / "user"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    if request.node.get_closest_marker("live") is None:
+        for name in list(os.environ):
+            if name not in KEPT and (name.startswith(CLEARED) or name.endswith("_API_KEY")):
+                monkeypatch.delenv(name)
+        monkeypatch.setattr(socket, "getaddrinfo", _resolve_loopback)
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path / "gaia"))
+
+
+def _resolve_loopback(host: Any, *args: Any, **kwargs: Any) -> Any:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name not in (None, "", "0.0.0.0", "::", *LOOPBACK):
+        raise socket.gaierror(socket.EAI_NONAME, f"tests stay on this machine, and asked for {name!r}")
+    return _resolve(host, *args, **kwargs)
+
+
+@pytest.fixture(autouse=True)
+def blockbuster() -> Iterator[BlockBuster]:
+    """Fail the test where code of ours blocks the event loop.
+
+    Importing is allowed: libraries import lazily. The command line is left out: the loop is its own.
+    """
+    guard = BlockBuster("gaia_memory", excluded_modules=["gaia_memory.cli"])
+    for function in guard.functions.values():
+        function.can_block_in("<frozen importlib._bootstrap>", "_find_and_load")
+    guard.activate()
+    yield guard
+    guard.deactivate()
