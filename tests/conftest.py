@@ -9,7 +9,7 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # mem0 reads these, and creates its folder, when it is imported.
 _RUN_HOME = tempfile.mkdtemp(prefix="gaia-tests-")
@@ -23,6 +23,9 @@ os.environ.update(
 
 import pytest  # noqa: E402
 from blockbuster import BlockBuster  # noqa: E402
+
+if TYPE_CHECKING:
+    from support.fake_gemini import FakeGemini
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CLEARED = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
@@ -78,3 +81,14 @@ def blockbuster() -> Iterator[BlockBuster]:
     guard.activate()
     yield guard
     guard.deactivate()
+
+
+@pytest.fixture
+def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
+    """Run a fake Gemini server on loopback, with the environment that leads the real client to it."""
+    from support.fake_gemini import FakeGemini
+
+    with FakeGemini() as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        yield server
