@@ -1,0 +1,196 @@
+"""From a file, a mapping or nothing, and the environment, to one checked configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gaia_memory.config.check import known_only, validated
+from gaia_memory.config.environment import PROVIDER_PARTS, from_environment, origin
+from gaia_memory.config.file import read
+from gaia_memory.config.providers import gathered
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.secrets import without_secrets
+from gaia_memory.config.wording import KeyPath, dotted
+from gaia_memory.errors import ConfigError, SecretInConfigError
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | GaiaConfig | None
+
+FILE_NAME = "gaia.yaml"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedConfig:
+    """A configuration and where it came from.
+
+    `source` names it to a reader; `warnings` holds a line for each key that was ignored. Two loads with the same
+    `identity` (the file's absolute path or a hash of the content, and the home) are the same memory.
+    """
+
+    config: GaiaConfig
+    source: str
+    path: Path | None
+    warnings: tuple[str, ...]
+    identity: str
+
+
+def locate(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The configuration file nobody named: `GAIA_CONFIG`, else `gaia.yaml` in the home if there is one.
+
+    It looks at the disk: call it off the event loop.
+    """
+    environ = os.environ if environ is None else environ
+    if named := environ.get("GAIA_CONFIG", "").strip():
+        return Path(named).expanduser()
+    home = environ.get("GAIA_HOME", "").strip() or str(GaiaConfig.model_fields["home"].default)
+    beside = Path(home).expanduser() / FILE_NAME
+    return beside if beside.exists() else None
+
+
+def load(
+    source: Source,
+    *,
+    home: str | os.PathLike[str] | None = None,
+    model: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> LoadedConfig:
+    """The checked configuration of `source`: a path, a mapping, or None for defaults and environment.
+
+    An argument wins over the environment, which wins over the source. A finished `GaiaConfig` is taken as it is,
+    but for the arguments. It reads the disk: call it off the event loop.
+
+    Raises:
+        ConfigError: the file cannot be read, or a value is wrong; it lists every problem.
+        SecretInConfigError: a key or a password stands in the source.
+    """
+    given = {name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None}
+    if isinstance(source, GaiaConfig):
+        checked = validated({**dict(source), **given}, lambda path: f"the argument {dotted(path)}")
+        if not isinstance(checked, GaiaConfig):
+            raise ConfigError([line for _, line in checked], source="the given GaiaConfig")
+        return _loaded(checked, "the given GaiaConfig", None, ())
+    environ = os.environ if environ is None else environ
+    if source is None or isinstance(source, Mapping):
+        name = "the environment" if source is None else "the given mapping"
+        return _Merge(source or {}, name, None, environ, given).loaded()
+    path = Path(source).expanduser().absolute()
+    return _Merge(read(path), str(path), path, environ, given).loaded()
+
+
+class _Merge:
+    """The source with the environment and the arguments laid over it, and who said what."""
+
+    def __init__(
+        self,
+        data: Mapping[Any, Any],
+        name: str,
+        path: Path | None,
+        environ: Mapping[str, str],
+        arguments: Mapping[str, str],
+    ) -> None:
+        self._name, self._path, self._environ, self._arguments = name, path, environ, arguments
+        clean, self._secrets = without_secrets(data)
+        self._file = _gathered_providers(clean)
+        self._variables = _gathered_providers(from_environment(environ))
+        self._order = {path: place for place, path in enumerate(_paths(data))}
+
+    def loaded(self) -> LoadedConfig:
+        """Check everything, then refuse it or take it."""
+        data, warnings = known_only(self._merged(), self._label)
+        checked = validated(data, self._label)
+        problems = [] if isinstance(checked, GaiaConfig) else checked
+        secrets = [(path, f"{dotted(path)}: must not stand here; {remedy}") for path, remedy in self._secrets]
+        if secrets or not isinstance(checked, GaiaConfig):
+            found = sorted([*problems, *secrets], key=lambda problem: self._place(problem[0]))
+            refusal = SecretInConfigError if secrets else ConfigError
+            raise refusal([*(line for _, line in found), *warnings], source=self._name)
+        for line in warnings:
+            _warn_once(self._name, line)
+        return _loaded(checked, self._name, self._path, tuple(warnings))
+
+    def _merged(self) -> dict[str, Any]:
+        file = dict(self._file)
+        home = file.get("home")
+        if isinstance(home, str) and home.strip() and not home.startswith("~") and self._path is not None:
+            file["home"] = str(self._path.parent / home)
+        return {**_over(file, self._variables), **self._arguments}
+
+    def _label(self, path: KeyPath) -> str:
+        if path[0] in self._arguments:
+            return f"the argument {dotted(path)}"
+        if _holds(self._variables, path):
+            return origin(path, self._environ)
+        return dotted(path)
+
+    def _place(self, path: KeyPath) -> int:
+        return self._order.get(path, len(self._order))
+
+
+def _loaded(config: GaiaConfig, source: str, path: Path | None, warnings: tuple[str, ...]) -> LoadedConfig:
+    what = str(path.resolve()) if path is not None else f"sha256:{_digest(config)}"
+    identity = f"{what} in {config.home.resolve()}"
+    return LoadedConfig(config=config, source=source, path=path, warnings=warnings, identity=identity)
+
+
+def _digest(config: GaiaConfig) -> str:
+    content = json.dumps(config.model_dump(mode="python"), sort_keys=True, default=repr)
+    return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _warn_once(source: str, line: str) -> None:
+    """Log a warning the first time it is met: every part of an application loads the same file."""
+    _log.warning("%s: %s", source, line)
+
+
+def _gathered_providers(data: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Bring the providers' sections into one form, so that the environment lies over the file key by key."""
+    memory = data.get("memory")
+    if not isinstance(memory, Mapping):
+        return dict(data)
+    parts = {part: gathered(memory[part]) for part in PROVIDER_PARTS if isinstance(memory.get(part), Mapping)}
+    return {**data, "memory": {**memory, **parts}}
+
+
+def _over(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[Any, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        beneath = merged.get(key)
+        if not (isinstance(value, Mapping) and isinstance(beneath, Mapping)):
+            merged[key] = value
+        elif "provider" in value and value["provider"] != beneath.get("provider", value["provider"]):
+            # What the file tells one provider means nothing to another.
+            merged[key] = value
+        else:
+            merged[key] = _over(beneath, value)
+    return merged
+
+
+def _holds(data: Mapping[Any, Any], path: KeyPath) -> bool:
+    value: Any = data
+    for part in path:
+        if not isinstance(value, Mapping):
+            return True
+        if part not in value:
+            return False
+        value = value[part]
+    return True
+
+
+def _paths(data: Mapping[Any, Any], path: KeyPath = ()) -> list[KeyPath]:
+    """The paths of a source in the order of the file, down to where settings stand."""
+    found: list[KeyPath] = []
+    for key, value in data.items():
+        found.append((*path, str(key)))
+        if isinstance(value, Mapping) and len(path) < len(("memory", "llm", "config")):
+            found += _paths(value, (*path, str(key)))
+    return found

@@ -1,0 +1,239 @@
+"""Every setting, with its default, unit and range: the one place where they are declared.
+
+The file `gaia.yaml`, its JSON schema and the reference page are rendered from here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from gaia_memory.config.providers import Amount, Count, ProviderConfig, Section, VectorStoreConfig
+from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
+
+_APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+_DATABASE = "sqlite:///path or postgresql://user@host/database; null for the default"
+
+
+class MemoryConfig(Section):
+    """What is remembered, and how it is found again."""
+
+    enabled: bool = Field(
+        default=True,
+        description="Memory as a whole. Off: nothing is stored, recalled or offered; what is stored stays.",
+    )
+    auto_ingest: bool = Field(
+        default=True,
+        description="Learn from conversations once they are quiet. Off: only explicit `remember` and `add` store.",
+    )
+    preload: bool = Field(
+        default=True,
+        description="Put a short profile of the person into the prompt at the start of a session.",
+    )
+    recall_limit: Count = Field(
+        default=5,
+        ge=1,
+        le=50,
+        description="How many facts one recall returns at most.",
+        json_schema_extra={"unit": "facts"},
+    )
+    preload_limit: Count = Field(
+        default=20,
+        ge=1,
+        le=100,
+        description="How many lines the profile has at most.",
+        json_schema_extra={"unit": "lines"},
+    )
+    extraction_instructions: str = Field(
+        default="",
+        description="What to learn from a conversation, in your words, in place of our own text.",
+        json_schema_extra={"allowed": "text; empty for our own"},
+    )
+    score_threshold: Annotated[Amount, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        default=None,
+        description="Recall leaves out facts that score below it.",
+        json_schema_extra={"unit": "points of relevance"},
+    )
+    scope: Literal["app_user", "user"] = Field(
+        default="app_user",
+        description="Whether a person is remembered by each app apart, or once across all apps.",
+    )
+    database_url: str | None = Field(
+        default=None,
+        description=(
+            "The database of facts. Default: SQLite `memory.db` in the home; where the sessions are on a database "
+            "server, that one. A URL with a password belongs in the environment."
+        ),
+        json_schema_extra={"allowed": _DATABASE},
+    )
+    llm: ProviderConfig = Field(
+        default=ProviderConfig(),
+        description="The model that learns and writes profiles. `auto`: Gemini when it has a key, else offline.",
+        json_schema_extra={"allowed": "a section with `provider` and the provider's own keys"},
+    )
+    embedder: ProviderConfig = Field(
+        default=ProviderConfig(),
+        description="The model that turns text into vectors. `auto`: Gemini when it has a key, else offline.",
+        json_schema_extra={"allowed": "a section with `provider` and the provider's own keys"},
+    )
+    vector_store: VectorStoreConfig = Field(
+        default=VectorStoreConfig(),
+        description="The mem0 store that follows the database of facts.",
+        json_schema_extra={"allowed": "a section with `provider` and the store's own keys"},
+    )
+    profile_agents: Literal["root", "all"] | tuple[str, ...] = Field(
+        default="root",
+        description="Which agents get the profile and the tools.",
+        json_schema_extra={"allowed": "`root`, `all` or a list of agent names"},
+    )
+    on_unavailable: Literal["degrade", "fail"] = Field(
+        default="degrade",
+        description="What a turn does while memory cannot answer: go on without it, or fail.",
+    )
+
+    @field_validator("database_url")
+    @classmethod
+    def _database(cls, value: str | None) -> str | None:
+        return None if value is None else normal_url(value)
+
+
+class SessionsConfig(Section):
+    """The running conversation, and when it is learned from."""
+
+    window_turns: Count = Field(
+        default=30,
+        ge=1,
+        description="How many turns of a conversation the model is shown at most.",
+        json_schema_extra={"unit": "turns"},
+    )
+    idle_consolidate_minutes: Amount = Field(
+        default=30.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="How long a conversation is quiet before it is learned from.",
+        json_schema_extra={"unit": "minutes"},
+    )
+    database_url: str | None = Field(
+        default=None,
+        description=(
+            "The database of conversations. Default: SQLite `sessions.db` in the home. A URL with a password belongs "
+            "in the environment."
+        ),
+        json_schema_extra={"allowed": _DATABASE},
+    )
+    clear: Literal["auto", "delete", "rewind", "keep"] = Field(
+        default="auto",
+        description=(
+            "What happens to a conversation that was learned. `auto`: delete it where every turn passes through us, "
+            "rewind it elsewhere."
+        ),
+    )
+    coalesce_seconds: Amount = Field(
+        default=1.0,
+        ge=0,
+        le=60,
+        allow_inf_nan=False,
+        description="How long to wait for more messages of a burst before answering them together.",
+        json_schema_extra={"unit": "seconds"},
+    )
+
+    @field_validator("database_url")
+    @classmethod
+    def _database(cls, value: str | None) -> str | None:
+        return None if value is None else normal_url(value)
+
+
+class GaiaConfig(BaseSettings):
+    """The whole configuration, frozen.
+
+    Built directly it reads neither a file nor the environment; `gaia_memory.config.load.load` does.
+    """
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="forbid",
+        validate_default=True,
+        hide_input_in_errors=True,
+        env_prefix="GAIA_",
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        title="gaia.yaml",
+    )
+
+    app: str = Field(
+        default="gaia",
+        description="The name of the ADK app that sessions and memory belong to.",
+        json_schema_extra={"allowed": "a letter, then letters, digits, `_` or `-`; not `user`"},
+    )
+    home: Path = Field(
+        default=Path("~/.gaia"),
+        description="The folder of everything that is stored. A relative one is taken from the folder of this file.",
+        json_schema_extra={"allowed": "a path; `~` is your home folder"},
+    )
+    model: str = Field(
+        default="auto",
+        min_length=1,
+        description="The agents' model. `auto`: Gemini when GEMINI_API_KEY or GOOGLE_API_KEY is set, else offline.",
+        json_schema_extra={"allowed": "`auto`, `offline` or the name of a model that ADK knows"},
+    )
+    memory: MemoryConfig = Field(
+        default=MemoryConfig(),
+        description=MemoryConfig.__doc__,
+        json_schema_extra={"allowed": "a section: `key: value` lines, indented"},
+    )
+    sessions: SessionsConfig = Field(
+        default=SessionsConfig(),
+        description=SessionsConfig.__doc__,
+        json_schema_extra={"allowed": "a section: `key: value` lines, indented"},
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read nothing on construction: `load` lays the environment over the file, so that both can be named."""
+        return (init_settings,)
+
+    @field_validator("app")
+    @classmethod
+    def _app(cls, value: str) -> str:
+        if not _APP_NAME.fullmatch(value) or value == "user":
+            raise ValueError("breaks ADK's rule for app names")
+        return value
+
+    @field_validator("home")
+    @classmethod
+    def _home(cls, value: Path) -> Path:
+        if not value.parts:
+            raise ValueError("is empty")
+        if "?" in str(value):
+            raise ValueError("must not hold `?`, which ends the path of a database URL")
+        try:
+            return value.expanduser().absolute()
+        except RuntimeError as error:
+            raise ValueError("starts with `~` and a name that is no user here") from error
+
+    @property
+    def sessions_url(self) -> str:
+        """The SQLAlchemy URL of the conversations."""
+        if self.sessions.database_url is None:
+            return sqlite_url(self.home / "sessions.db")
+        return placed(self.sessions.database_url, self.home)
+
+    @property
+    def memory_url(self) -> str:
+        """The SQLAlchemy URL of the facts."""
+        if self.memory.database_url is not None:
+            return placed(self.memory.database_url, self.home)
+        if is_server(self.sessions_url):
+            return self.sessions_url
+        return sqlite_url(self.home / "memory.db")

@@ -1,0 +1,175 @@
+"""Keys and passwords: how they are recognised, kept out of messages, and where they belong instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+PROVIDER_VARIABLES: Mapping[str, str] = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "aws_bedrock": "AWS_SECRET_ACCESS_KEY",
+    "deepseek": "DEEPSEEK_API_KEY",
+    "gemini": "GEMINI_API_KEY or GOOGLE_API_KEY",
+    "groq": "GROQ_API_KEY",
+    "huggingface": "HUGGINGFACE_API_KEY",
+    "minimax": "MINIMAX_API_KEY",
+    "openai": "OPENAI_API_KEY",
+    "openai_structured": "OPENAI_API_KEY",
+    "pinecone": "PINECONE_API_KEY",
+    "sarvam": "SARVAM_API_KEY",
+    "together": "TOGETHER_API_KEY",
+    "turbopuffer": "TURBOPUFFER_API_KEY",
+    "upstash_vector": "UPSTASH_VECTOR_REST_TOKEN",
+    "vllm": "VLLM_API_KEY",
+    "xai": "XAI_API_KEY",
+}
+"""What mem0's providers read by themselves; `azure_openai` reads one variable a role."""
+
+_FORMS: tuple[tuple[str, str], ...] = (
+    (r"sk-ant-[\w-]{4,}", "ANTHROPIC_API_KEY"),
+    (r"sk-or-[\w-]{4,}", "OPENROUTER_API_KEY"),
+    (r"sk-[\w-]{6,}", "OPENAI_API_KEY"),
+    (r"AIza[\w-]{6,}", "GEMINI_API_KEY or GOOGLE_API_KEY"),
+    (r"AQ\.[\w-]{20,}", "GEMINI_API_KEY or GOOGLE_API_KEY"),
+    (r"gsk_\w{8,}", "GROQ_API_KEY"),
+    (r"xai-\w{16,}", "XAI_API_KEY"),
+    (r"hf_[A-Za-z0-9]{16,}", "HUGGINGFACE_API_KEY"),
+    (r"(?:AKIA|ASIA)[A-Z0-9]{12,}", "AWS_ACCESS_KEY_ID"),
+    (r"(?:ghp|gho|ghs|github_pat)_\w{16,}", ""),
+    (r"glpat-[\w-]{16,}", ""),
+    (r"xox[abprs]-[\w-]{10,}", ""),
+    (r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+", ""),
+    (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", ""),
+)
+_VENDOR_KEY = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(form for form, _ in _FORMS) + ")", re.DOTALL)
+_URL_PASSWORD = re.compile(r"(?P<before>(?P<scheme>\w[\w+.-]*)://[^:/@\s]*:)(?P<secret>[^@\s]+)@")
+_ASSIGNED = re.compile(
+    r"(?P<before>(?:api[_-]?key|token|secret|passw\w*|passphrase|pwd)[\"']?\s*(?P<sign>[:=])\s*[\"']?)(?P<secret>[^\s\"',;&}]+)",
+    re.IGNORECASE,
+)
+_PROSE = ("memory", "extraction_instructions")
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_SECRET_WORDS = {
+    *("apikey", "apikeys", "auth", "authorization", "bearer", "credential", "credentials", "passkey", "passphrase"),
+    *("passwd", "password", "passwords", "pwd", "secret", "secrets", "token"),
+}
+_HARMLESS_ENDINGS = {
+    *("count", "dir", "endpoint", "env", "file", "host", "id", "length", "limit", "method", "name", "path", "port"),
+    *("provider", "size", "ttl", "type", "url"),
+}
+_HARMLESS_KEYS = {"cache", "foreign", "hash", "metadata", "partition", "primary", "sort", "text", "vector"}
+
+_HIDDEN = "***"
+
+
+def is_secret_name(name: str) -> bool:
+    """Say whether an entry of this name holds a secret: `api_key`, `dbPassword`, `token`; not `max_tokens`."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words or words[-1] in _HARMLESS_ENDINGS:
+        return False
+    if words[-1] in {"key", "keys"}:
+        return len(words) == 1 or words[-2] not in _HARMLESS_KEYS
+    return not _SECRET_WORDS.isdisjoint(words)
+
+
+def masked(text: str) -> str:
+    """The text with everything that looks like a key or a password replaced by `***`."""
+    text = _VENDOR_KEY.sub(_HIDDEN, text)
+    text = _URL_PASSWORD.sub(rf"\g<before>{_HIDDEN}@", text)
+    return _ASSIGNED.sub(rf"\g<before>{_HIDDEN}", text)
+
+
+def without_secrets(data: Mapping[Any, Any]) -> tuple[dict[Any, Any], list[tuple[tuple[str, ...], str]]]:
+    """A copy of `data` without the entries that hold a secret, and for each of those its path and the remedy.
+
+    Neither the paths nor the remedies hold a secret.
+    """
+    search = _Search(data)
+    return search.mapping(data, ()), search.found
+
+
+class _Search:
+    """One walk through the data; entries met twice (YAML aliases may form a ring) are copied once."""
+
+    def __init__(self, data: Mapping[Any, Any]) -> None:
+        self.data = data
+        self.found: list[tuple[tuple[str, ...], str]] = []
+        self._open: set[int] = set()
+
+    def mapping(self, data: Mapping[Any, Any], path: tuple[str, ...]) -> dict[Any, Any]:
+        kept = {}
+        for key, value in data.items():
+            here = (*path, masked(str(key)))
+            named = is_secret_name(str(key)) and not isinstance(value, bool)
+            if named or here[-1] != str(key) or self._is_secret(value, here):
+                self.found.append((here, self._remedy(here, value)))
+            else:
+                kept[key] = self._copy(value, here)
+        return kept
+
+    def _copy(self, value: Any, path: tuple[str, ...]) -> Any:
+        if not isinstance(value, Mapping | list) or id(value) in self._open:
+            return value
+        self._open.add(id(value))
+        try:
+            if isinstance(value, Mapping):
+                return self.mapping(value, path)
+            numbered = self.mapping(dict(enumerate(value)), path)
+            return list(numbered.values())
+        finally:
+            self._open.discard(id(value))
+
+    def _is_secret(self, value: Any, path: tuple[str, ...]) -> bool:
+        if not isinstance(value, str):
+            return False
+        if _VENDOR_KEY.search(value):
+            return True
+        return path != _PROSE and (_holds_url_password(value) or _holds_assigned_secret(value))
+
+    def _remedy(self, path: tuple[str, ...], value: Any) -> str:
+        variable = self._variable(path, value if isinstance(value, str) else "")
+        if variable:
+            return f"remove this entry and set the environment variable {variable}"
+        return "remove this entry: keys come from the provider's environment variable, such as GEMINI_API_KEY"
+
+    def _variable(self, path: tuple[str, ...], value: str) -> str:
+        name = path[-1].upper()
+        section, role = (*path, "", "")[:2]
+        if section in {"memory", "sessions"} and "://" in value and len(path) == 2:
+            return f"GAIA_{section.upper()}__{name}"
+        known = {known for names in PROVIDER_VARIABLES.values() for known in names.split(" or ")}
+        if name in known:
+            return next(names for names in PROVIDER_VARIABLES.values() if name in names.split(" or "))
+        if section != "memory" or role not in {"llm", "embedder", "vector_store"}:
+            return _variable_of_form(value)
+        provider = self._provider(role)
+        if provider == "azure_openai":
+            return "LLM_AZURE_OPENAI_API_KEY" if role == "llm" else "EMBEDDING_AZURE_OPENAI_API_KEY"
+        if provider in {"", "auto"}:
+            return _variable_of_form(value) or (PROVIDER_VARIABLES["gemini"] if role != "vector_store" else "")
+        parts = [part for part in path[2:] if part != "config"]
+        return PROVIDER_VARIABLES.get(provider) or "__".join(["GAIA_MEMORY", role, *parts]).upper()
+
+    def _provider(self, role: str) -> str:
+        memory = self.data.get("memory")
+        part = memory.get(role) if isinstance(memory, Mapping) else None
+        provider = part.get("provider", "") if isinstance(part, Mapping) else ""
+        return provider.lower() if isinstance(provider, str) else ""
+
+
+def _variable_of_form(value: str) -> str:
+    return next((name for form, name in _FORMS if re.match(form, value, re.DOTALL)), "")
+
+
+def _holds_url_password(value: str) -> bool:
+    # http://host:8000/models/name@001 holds no password: what follows the colon is a port.
+    return any(
+        not (found["scheme"].startswith("http") and re.match(r"\d+/", found["secret"]))
+        for found in _URL_PASSWORD.finditer(value)
+    )
+
+
+def _holds_assigned_secret(value: str) -> bool:
+    return any(found["sign"] == "=" for found in _ASSIGNED.finditer(value))
