@@ -1,0 +1,69 @@
+"""What the extractor's model answered, read strictly."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_validator
+
+from gaia_memory.errors import BadAnswerError
+from gaia_memory.models import Extracted
+
+_FENCED = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
+
+
+class _Item(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    text: StrictStr
+    attributed_to: Any = None
+
+    @field_validator("text")
+    @classmethod
+    def _says_something(cls, text: str) -> str:
+        text.encode()  # Half of a surrogate pair cannot be stored; a UnicodeEncodeError is a ValueError.
+        if not text.strip():
+            raise ValueError("blank")
+        return text.strip()
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    memory: list[_Item]
+
+
+def extracted(answer: str) -> list[Extracted]:
+    """Return the facts of an answer, each once; an empty list only for a well-formed empty one.
+
+    The answer is a JSON object whose `memory` is a list of objects with a `text`, alone or in one code block.
+
+    Raises:
+        BadAnswerError: it is anything else. Nothing is taken from an answer that is partly wrong, because what
+            is missing there cannot be known.
+    """
+    fenced = _FENCED.match(answer)
+    try:
+        # Models put line breaks into strings; that is no reason to lose an answer.
+        found = json.loads(fenced["inside"] if fenced else answer, strict=False)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise BadAnswerError(f"the answer is no JSON: {error}") from error
+    try:
+        items = _Answer.model_validate(found).memory
+    except ValidationError as error:
+        raise BadAnswerError(f"the answer is of another form: {_where(error)}") from error
+    seen: dict[str, Extracted] = {}
+    for item in items:
+        by = item.attributed_to if isinstance(item.attributed_to, str) else None
+        seen.setdefault(" ".join(item.text.split()).casefold(), Extracted(text=item.text, attributed_to=by))
+    return list(seen.values())
+
+
+def _where(error: ValidationError) -> str:
+    """Name what is wrong and where, without quoting the answer."""
+    first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the whole"
+    kind = first["msg"] if first["type"] != "value_error" else "not usable text"
+    return f"{place}: {kind}"

@@ -1,0 +1,225 @@
+"""The backend: mem0's model, embedder and store, built from the configuration."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gaia_memory.backend import environment, providers
+from gaia_memory.backend.door import refuse_on_loop
+from gaia_memory.backend.embedder import Mem0Embedder
+from gaia_memory.backend.extractor import Mem0Extractor
+from gaia_memory.backend.failures import model_error
+from gaia_memory.backend.language_model import Mem0LanguageModel
+from gaia_memory.backend.openrouter import keep_openai
+from gaia_memory.backend.pools import Pools
+from gaia_memory.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gaia_memory.config.schema import GaiaConfig
+
+_MEM0_GEMINI_LLM = "mem0.llms.gemini.GeminiLLM"
+_MEM0_GEMINI_EMBEDDER = "mem0.embeddings.gemini.GoogleGenAIEmbedding"
+_MEM0_OPENAI_LLM = "mem0.llms.openai.OpenAILLM"
+
+
+class Backend:
+    """Everything that needs mem0, behind our ports.
+
+    Nothing is imported or opened by the constructor. The blocking methods are for worker threads, such as
+    those of `pools`; they refuse to run where an event loop runs.
+    """
+
+    def __init__(
+        self,
+        config: GaiaConfig,
+        *,
+        environ: Mapping[str, str] | None = None,
+        stored_embedder: str | None = None,
+    ) -> None:
+        """Resolve the providers of `config`.
+
+        `stored_embedder` is the identity of the vectors already in the database: it decides what
+        `embedder.provider: auto` means before the environment does.
+        """
+        self._config = config
+        self._environ = os.environ if environ is None else environ
+        self.llm_provider = providers.language_model(config, self._environ)
+        self.embedder_provider = providers.embedder(config, self._environ, stored=stored_embedder)
+        self.store_provider = providers.Provider(
+            config.memory.vector_store.provider, dict(config.memory.vector_store.config)
+        )
+        self.pools = Pools()
+        self._building = threading.RLock()
+        self._llm: Any = None
+        self._embedding_model: Any = None
+        self._checked = False
+        self.language_model = Mem0LanguageModel(self.llm, self.llm_provider, self.pools.model)
+        self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
+        self.embedder = Mem0Embedder(self.embedding_model, self.embedder_provider, self.pools.embedder)
+
+    def describe(self) -> str:
+        """Return one line: which model and embedder are used, and what `auto` went by."""
+        llm, embedder = self.llm_provider, self.embedder_provider
+        line = f"model {_named(llm)}, embedder {_named(embedder)}"
+        memory = self._config.memory
+        if providers.AUTO not in (memory.llm.provider, memory.embedder.provider):
+            return line
+        present = [name for name in providers.KEY_VARIABLES if self._environ.get(name, "").strip()]
+        if present:
+            return f"{line} (auto: {present[0]} is set)"
+        return f"{line} (auto: neither {' nor '.join(reversed(providers.KEY_VARIABLES))} is set)"
+
+    async def check(self) -> None:
+        """Import mem0 and return if it knows every provider and key of the configuration.
+
+        Raises:
+            ConfigError: it does not; every problem is named.
+        """
+        await self.pools.store.run(self.load)
+
+    def load(self) -> Any:
+        """Return the mem0 module, imported as it should be and with our providers entered. Blocking.
+
+        Raises:
+            ConfigError: mem0 does not know a provider, or a provider a key.
+        """
+        refuse_on_loop("Backend.load")
+        with self._building:
+            mem0 = environment.load_mem0(self._config.home)
+            if not self._checked:
+                providers.register()
+                found = providers.problems(self.llm_provider, self.embedder_provider, self.store_provider)
+                if found:
+                    raise ConfigError(found)
+                self._checked = True
+            return mem0
+
+    def llm(self) -> Any:
+        """Return mem0's language model object, made once. Blocking.
+
+        Raises:
+            ModelUnavailableError: it could not be made: a package or a key is missing.
+        """
+        refuse_on_loop("Backend.llm")
+        with self._building:
+            if self._llm is None:
+                self._llm = self._made(self._make_llm, f"the model {_named(self.llm_provider)}")
+            return self._llm
+
+    def embedding_model(self) -> Any:
+        """Return mem0's embedder object, made once. Blocking.
+
+        Raises:
+            ModelUnavailableError: it could not be made: a package or a key is missing.
+        """
+        refuse_on_loop("Backend.embedding_model")
+        with self._building:
+            if self._embedding_model is None:
+                what = f"the embedder {_named(self.embedder_provider)}"
+                self._embedding_model = self._made(self._make_embedder, what)
+            return self._embedding_model
+
+    def mem0_config(self, store_path: Path) -> Any:
+        """Return the `mem0.configs.base.MemoryConfig` of a store in `store_path`, without any key. Blocking.
+
+        A store that stands elsewhere (a server, a database) gets no path. A store that must know the length
+        of the vectors is told it, which may ask the embedder once.
+        """
+        refuse_on_loop("Backend.mem0_config")
+        self.load()
+        from mem0.configs.base import MemoryConfig
+        from mem0.embeddings.configs import EmbedderConfig
+        from mem0.llms.configs import LlmConfig
+        from mem0.vector_stores.configs import VectorStoreConfig
+
+        dimensions = partial(self.embedder.measure, self.embedding_model)
+        store = providers.store_config(self.store_provider, str(store_path), dimensions)
+        history = environment.private_file(environment.mem0_home(self._config.home) / "history.db")
+        return MemoryConfig(
+            vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
+            # mem0 checks these names against lists of its own, which know no registered provider.
+            llm=LlmConfig.model_construct(provider=self.llm_provider.name, config=dict(self.llm_provider.config)),
+            embedder=EmbedderConfig.model_construct(
+                provider=self.embedder_provider.name, config=dict(self.embedder_provider.config)
+            ),
+            history_db_path=str(history),
+        )
+
+    def open_memory(self, store_path: Path, *, client: Any = None) -> Any:
+        """Return a `mem0.Memory` over the store in `store_path`, sharing our model and embedder. Blocking.
+
+        `client` is a Chroma client to be used instead of one that mem0 would make.
+        """
+        refuse_on_loop("Backend.open_memory")
+        mem0 = self.load()
+        config = self.mem0_config(store_path)
+        if client is not None:
+            config.vector_store.config.client = client
+        offline = providers.OFFLINE
+        cheap = {
+            "llm": type(config.llm).model_construct(provider=offline, config={}),
+            "embedder": type(config.embedder).model_construct(provider=offline, config={}),
+        }
+        # mem0's constructor makes a model and an embedder of its own; ours take their place, so let it make
+        # those that cost nothing.
+        memory = mem0.Memory(config.model_copy(update=cheap))
+        memory.config = config
+        memory.llm = self.llm()
+        memory.embedding_model = self.embedding_model()
+        return memory
+
+    async def close(self, *, grace: float = 3.0) -> None:
+        """Wait up to `grace` seconds for calls under way and close what was opened here."""
+        await self.pools.close(grace=grace)
+        await asyncio.to_thread(self._close_clients)
+
+    def _close_clients(self) -> None:
+        for made in (self._llm, self._embedding_model):
+            close = getattr(getattr(made, "client", None), "close", None)
+            if close is not None:
+                # A client of somebody's own making may fail to close; nothing of ours depends on it.
+                with contextlib.suppress(Exception):
+                    close()
+
+    def _made(self, make: Any, what: str) -> Any:
+        self.load()
+        try:
+            return make()
+        except Exception as error:  # Boundary: a provider's constructor may raise anything.
+            raise model_error(error, what=what) from error
+
+    def _make_llm(self) -> Any:
+        from mem0.utils.factory import LlmFactory
+
+        provider = self.llm_provider
+        made_by = LlmFactory.provider_to_class[provider.name][0]
+        if made_by == _MEM0_GEMINI_LLM:
+            from gaia_memory.backend.gemini import gemini_llm
+
+            return gemini_llm(provider.config)
+        llm = LlmFactory.create(provider.name, dict(provider.config))
+        if made_by == _MEM0_OPENAI_LLM:
+            keep_openai(llm, provider.config)
+        return llm
+
+    def _make_embedder(self) -> Any:
+        from mem0.configs.embeddings.base import BaseEmbedderConfig
+        from mem0.utils.factory import EmbedderFactory
+
+        provider = self.embedder_provider
+        if EmbedderFactory.provider_to_class[provider.name] == _MEM0_GEMINI_EMBEDDER:
+            from gaia_memory.backend.gemini import GeminiEmbedder
+
+            return GeminiEmbedder(BaseEmbedderConfig(**provider.config))
+        return EmbedderFactory.create(provider.name, dict(provider.config), None)
+
+
+def _named(provider: providers.Provider) -> str:
+    return f"{provider.name} ({provider.model})" if provider.model else provider.name

@@ -1,0 +1,125 @@
+"""Vectors from mem0's embedder, checked, in worker threads."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from gaia_memory.backend.failures import model_error
+from gaia_memory.backend.gemini import DEFAULT_DIMENSIONS, unit
+from gaia_memory.backend.pools import Pool
+from gaia_memory.backend.providers import GEMINI, OFFLINE, Provider
+from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+from gaia_memory.models import Vector
+
+DEADLINE_SECONDS = 45.0
+BATCH = 100
+OFFLINE_MODEL = "hashed-ngrams-1"
+OFFLINE_DIMENSIONS = 384
+_MEASURED_TEXT = "dimensions"
+
+
+class Mem0Embedder:
+    """The port `Embedder` over mem0's embedding model. Every vector comes at length 1.
+
+    `identity` is known from the start for `offline`, for `gemini`, and for a provider whose configuration
+    names its `embedding_dims`. For others its dimensions read `?` until the first vector came: read it after
+    an `embed`, not before.
+    """
+
+    def __init__(
+        self,
+        embedding_model: Callable[[], Any],
+        provider: Provider,
+        pool: Pool,
+        *,
+        deadline: float = DEADLINE_SECONDS,
+    ) -> None:
+        """Take a function that returns mem0's object, blocking, and the pool it may block in.
+
+        `deadline` bounds each batch of up to 100 texts, in seconds.
+        """
+        self._embedding_model = embedding_model
+        self._provider = provider
+        self._pool = pool
+        self._deadline = deadline
+        self._dimensions = _known_dimensions(provider)
+        self._model = OFFLINE_MODEL if provider.name == OFFLINE else provider.model
+
+    @property
+    def identity(self) -> str:
+        """Provider, model and dimensions, as `provider/model/dimensions`."""
+        return f"{self._provider.name}/{self._model or 'default'}/{self._dimensions or '?'}"
+
+    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
+        """Return one vector a text.
+
+        Raises:
+            ModelUnavailableError: the embedder could not be reached in time.
+            BadAnswerError: it gave too many, too few or unusable vectors.
+        """
+        vectors: list[Vector] = []
+        for start in range(0, len(texts), BATCH):
+            batch = list(texts[start : start + BATCH])
+            try:
+                async with asyncio.timeout(self._deadline):
+                    vectors += await self._pool.run(self._ask, batch, purpose)
+            except TimeoutError as late:
+                what = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"
+                raise ModelUnavailableError(what) from late
+        return vectors
+
+    def measure(self, embedding_model: Callable[[], Any]) -> int:
+        """Return the length of this embedder's vectors, asking it once if need be. Blocking."""
+        if self._dimensions is None:
+            self._ask([_MEASURED_TEXT], "add")
+        assert self._dimensions is not None
+        return self._dimensions
+
+    def _ask(self, texts: list[str], purpose: str) -> list[Vector]:
+        model = self._embedding_model()
+        if self._model is None:
+            self._model = getattr(getattr(model, "config", None), "model", None)
+        try:
+            raw = _vectors(model, texts, purpose)
+        except Exception as error:  # Boundary: a provider may raise anything.
+            raise model_error(error, what=f"the embedder {self.identity}") from error
+        if len(raw) != len(texts):
+            raise BadAnswerError(f"the embedder {self.identity} gave {len(raw)} vectors for {len(texts)} texts")
+        return [self._checked(vector) for vector in raw]
+
+    def _checked(self, raw: Any) -> Vector:
+        try:
+            values = [float(value) for value in raw]
+        except (TypeError, ValueError) as wrong:
+            raise BadAnswerError(f"the embedder {self.identity} gave a {type(raw).__name__}, not a vector") from wrong
+        if not values or not all(map(math.isfinite, values)):
+            raise BadAnswerError(f"the embedder {self.identity} gave a vector that is empty or holds NaN or infinity")
+        if self._dimensions is None:
+            self._dimensions = len(values)
+        if len(values) != self._dimensions:
+            raise BadAnswerError(
+                f"the embedder {self.identity} gave a vector of {len(values)}: "
+                f"set memory.embedder.embedding_dims to what the model gives"
+            )
+        return tuple(unit(values))
+
+
+def _known_dimensions(provider: Provider) -> int | None:
+    """Return the dimensions that the configuration settles; mem0's own labels are not trusted."""
+    if provider.name == OFFLINE:
+        return OFFLINE_DIMENSIONS
+    given = provider.config.get("embedding_dims")
+    if given is None and provider.name == GEMINI:
+        given = provider.config.get("output_dimensionality") or DEFAULT_DIMENSIONS
+    return int(given) if given else None
+
+
+def _vectors(model: Any, texts: list[str], purpose: str) -> list[Any]:
+    """Ask for all at once where the provider can, else one by one."""
+    batch = getattr(model, "embed_batch", None)
+    if batch is None or len(texts) == 1:
+        return [model.embed(text, purpose) for text in texts]
+    return list(batch(texts, purpose))

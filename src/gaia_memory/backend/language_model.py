@@ -1,0 +1,77 @@
+"""Answers from mem0's language model, checked, in worker threads."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gaia_memory.backend.failures import model_error
+from gaia_memory.backend.pools import Pool
+from gaia_memory.backend.providers import Provider
+from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+
+DEADLINE_SECONDS = 200.0
+"""Three tries of a minute each, and the pauses between them."""
+
+_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+
+
+class Mem0LanguageModel:
+    """The port `LanguageModel` over mem0's LLM object."""
+
+    def __init__(
+        self, llm: Callable[[], Any], provider: Provider, pool: Pool, *, deadline: float = DEADLINE_SECONDS
+    ) -> None:
+        """Take a function that returns mem0's object, blocking, and the pool it may block in.
+
+        `deadline` bounds one question, in seconds.
+        """
+        self._llm = llm
+        self._provider = provider
+        self._pool = pool
+        self._deadline = deadline
+
+    @property
+    def identity(self) -> str:
+        """Provider and model, as `provider/model`."""
+        return f"{self._provider.name}/{self._provider.model or 'default'}"
+
+    async def complete(self, prompt: str, *, system: str) -> str:
+        """Return the whole answer, without a leading block of thoughts.
+
+        Raises:
+            ModelUnavailableError: the model could not be reached in time.
+            BadAnswerError: its answer is blank, blocked or cut.
+        """
+        return await self.ask([{"role": "system", "content": system}, {"role": "user", "content": prompt}])
+
+    async def ask(self, messages: Sequence[dict[str, str]], *, json: bool = False) -> str:
+        """Return the answer to `messages`; `json` asks the provider for its JSON mode.
+
+        Raises:
+            ModelUnavailableError: the model could not be reached in time.
+            BadAnswerError: its answer is blank, blocked or cut.
+        """
+        try:
+            async with asyncio.timeout(self._deadline):
+                answer = await self._pool.run(self._generate, list(messages), json)
+        except TimeoutError as late:
+            what = f"the model {self.identity} gave no answer within {self._deadline:g} s"
+            raise ModelUnavailableError(what) from late
+        if not isinstance(answer, str):
+            raise BadAnswerError(f"the model {self.identity} answered with a {type(answer).__name__}, not with text")
+        answer = _THINKING.sub("", answer).strip()
+        if not answer:
+            raise BadAnswerError(f"the model {self.identity} gave a blank answer")
+        return answer
+
+    def _generate(self, messages: list[dict[str, str]], json: bool) -> Any:
+        llm = self._llm()
+        try:
+            if json:
+                return llm.generate_response(messages=messages, response_format={"type": "json_object"})
+            return llm.generate_response(messages=messages)
+        except Exception as error:  # Boundary: a provider may raise anything.
+            raise model_error(error, what=f"the model {self.identity}") from error

@@ -1,0 +1,137 @@
+"""Vectors without a model: hashed words and character n-grams."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+DIMENSIONS = 384
+
+_WORD = re.compile(r"[^\W_]+")
+_WORD_WEIGHT = 1.0
+_GRAM_WEIGHT = 0.35
+_FREQUENT_WEIGHT = 0.15
+_FREQUENT = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "how",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "our",
+        "s",
+        "she",
+        "so",
+        "t",
+        "that",
+        "the",
+        "their",
+        "them",
+        "they",
+        "this",
+        "to",
+        "user",
+        "users",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+        "he",
+        "her",
+        "his",
+    ]
+)
+
+
+class OfflineEmbedder:
+    """An embedder in the form mem0 uses: deterministic, without a key, a network or a download.
+
+    Texts are near when they share words or parts of words, in any script. It knows no meaning: "car" and
+    "automobile" are as far apart as any two words.
+    """
+
+    def __init__(self, config: Any = None) -> None:
+        """Take mem0's `BaseEmbedderConfig`, of which only the dimensions are set."""
+        self.config = config
+        if config is not None:
+            config.embedding_dims = DIMENSIONS
+
+    def embed(self, text: str, memory_action: str | None = None) -> list[float]:
+        """Return the vector of `text`, of length 1."""
+        vector = [0.0] * DIMENSIONS
+        for feature, weight in _features(text).items():
+            digest = blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            place = int.from_bytes(digest[:4]) % DIMENSIONS
+            vector[place] += weight if digest[4] & 1 else -weight
+        length = math.sqrt(math.fsum(value * value for value in vector))
+        if not length:
+            # Nothing to go by: one fixed direction, because a vector without length is near to nothing.
+            return [1.0] + [0.0] * (DIMENSIONS - 1)
+        return [value / length for value in vector]
+
+    def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
+        """Return one vector a text."""
+        return [self.embed(text) for text in texts]
+
+
+def _features(text: str) -> dict[str, float]:
+    words = Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    features: Counter[str] = Counter()
+    for word, count in words.items():
+        weight = 1.0 + math.log(count)
+        if word in _FREQUENT:
+            features[f"w {word}"] += weight * _FREQUENT_WEIGHT
+            continue
+        features[f"w {word}"] += weight * _WORD_WEIGHT
+        for gram in _grams(word):
+            features[f"g {gram}"] += weight * _GRAM_WEIGHT
+    return features
+
+
+def _grams(word: str) -> Iterator[str]:
+    """Yield the parts of a word; pairs too where a script writes no spaces and words are short."""
+    padded = f"^{word}$"
+    sizes = (3, 4) if word.isascii() else (2, 3)
+    for size in sizes:
+        for start in range(len(padded) - size + 1):
+            yield padded[start : start + size]

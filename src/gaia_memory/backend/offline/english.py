@@ -1,0 +1,330 @@
+"""English said in the first person, told in the third."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_ENGLISH = frozenset(
+    [
+        "i",
+        "i'm",
+        "i've",
+        "i'd",
+        "i'll",
+        "my",
+        "we",
+        "we're",
+        "we've",
+        "our",
+        "the",
+        "is",
+        "are",
+        "was",
+        "were",
+        "have",
+        "has",
+        "had",
+        "and",
+        "with",
+        "of",
+        "to",
+        "from",
+        "for",
+        "not",
+        "don't",
+        "doesn't",
+        "didn't",
+        "can't",
+        "live",
+        "lives",
+        "love",
+        "loves",
+        "like",
+        "likes",
+        "work",
+        "works",
+        "hate",
+        "hates",
+        "prefer",
+        "named",
+        "called",
+        "am",
+    ]
+)
+_OTHER = frozenset(
+    [
+        "der",
+        "die",
+        "das",
+        "und",
+        "ist",
+        "ich",
+        "bin",
+        "mein",
+        "meine",
+        "nicht",
+        "ein",
+        "eine",
+        "habe",
+        "el",
+        "la",
+        "los",
+        "las",
+        "es",
+        "soy",
+        "mi",
+        "mis",
+        "que",
+        "un",
+        "una",
+        "tengo",
+        "vivo",
+        "le",
+        "les",
+        "je",
+        "suis",
+        "mon",
+        "ma",
+        "et",
+        "il",
+        "une",
+        "une",
+        "j'ai",
+        "j'habite",
+        "eu",
+        "sou",
+        "meu",
+        "minha",
+        "io",
+        "sono",
+        "mio",
+        "mia",
+        "ho",
+        "abito",
+        "het",
+        "een",
+        "ik",
+        "ben",
+        "mijn",
+        "en",
+        "jag",
+        "är",
+        "min",
+        "och",
+        "nie",
+        "jestem",
+        "mam",
+        "ve",
+        "ben",
+        "bir",
+    ]
+)
+
+_LEAD = re.compile(
+    r"(?:(?:and|but|so|also|oh|well|actually|anyway|btw|by the way|fyi|yes|yeah|no|ok|okay|hi|hey|hello|sure|thanks|"
+    r"just so you know|for the record|to be honest|honestly|you know|note|please note|remember|please remember|"
+    r"don't forget|keep in mind|i should mention|i forgot to mention|i wanted to tell you|did i mention)"
+    r"(?:\s+(?:that|there|gaia))?[,:!\s–—-]+)+",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_ASKS_FOR_SOMETHING = re.compile(
+    r"i(?:'d| would)? (?:want|need|like|love) (?:you|to know|to ask|to see)\b|i(?: was|'m| am)? (?:wonder\w*|asking)\b|"
+    r"i have (?:a|another|one|some) (?:\w+ )?questions?\b|you (?:can|could|should|must|are|were|have|did|said|know)\b",
+    re.IGNORECASE,
+)
+_SAYS_NOTHING = re.compile(
+    r"(?:i|i'm|i am|we) (?:(?:really|also|just|totally) )?(?:think so|hope so|guess(?: so)?|see|know|understand|agree|"
+    r"mean|mean it|got it|fine|good|great|ok|okay|well|sure|not sure|sorry|back|here|don't know|don't think so|"
+    r"don't care|do|don't|did|will|can|am|love it|like it|appreciate it)(?: (?:too|then|now|what you mean|that))?[.!\s]*\Z|"
+    r"(?:it|that|this|there|these|those|they|here)(?:'s|'re| | is )",
+    re.IGNORECASE,
+)
+_CALL_ME = re.compile(r"(?:you can |please |just )?call me (?P<name>[^,.;!]+)", re.IGNORECASE)
+
+_ADVERB = (
+    r"(?:(?:never|always|really|also|just|usually|often|still|currently|recently|now|only|mostly|absolutely|totally|"
+    r"actually|definitely|sometimes|rarely|hardly|both|already|generally|normally|kind of|sort of|mainly|strongly|"
+    r"truly|simply|finally|secretly|occasionally|then|once|even)\s+)*"
+)
+_AFTER_I = re.compile(rf"\bI (?P<adverbs>{_ADVERB})(?P<verb>[a-z]+(?:'t)?)\b(?P<rest> not\b)?")
+_UNCHANGED = frozenset(
+    [
+        "can",
+        "can't",
+        "cannot",
+        "could",
+        "couldn't",
+        "will",
+        "won't",
+        "would",
+        "wouldn't",
+        "should",
+        "shouldn't",
+        "must",
+        "mustn't",
+        "may",
+        "might",
+        "did",
+        "didn't",
+        "was",
+        "wasn't",
+        "had",
+        "hadn't",
+        "used",
+        "ought",
+        "shall",
+        "is",
+        "has",
+        "does",
+        "went",
+        "came",
+        "got",
+        "made",
+        "took",
+        "said",
+        "told",
+        "saw",
+        "ate",
+        "drank",
+        "bought",
+        "brought",
+        "built",
+        "caught",
+        "chose",
+        "drove",
+        "fell",
+        "felt",
+        "flew",
+        "forgot",
+        "found",
+        "gave",
+        "grew",
+        "heard",
+        "held",
+        "kept",
+        "knew",
+        "learnt",
+        "left",
+        "lent",
+        "lost",
+        "met",
+        "paid",
+        "ran",
+        "rode",
+        "rose",
+        "sang",
+        "sat",
+        "sent",
+        "sold",
+        "slept",
+        "spent",
+        "spoke",
+        "stood",
+        "swam",
+        "taught",
+        "thought",
+        "threw",
+        "understood",
+        "won",
+        "wore",
+        "wrote",
+        "began",
+        "became",
+        "broke",
+        "did",
+        "drew",
+        "woke",
+        "dreamt",
+        "burnt",
+        "spelt",
+        "hurt",
+        "quit",
+        "lay",
+        "meant",
+        "led",
+        "fed",
+        "fought",
+        "froze",
+        "hid",
+        "hung",
+    ]
+)
+_IRREGULAR = {
+    "am": "is", "have": "has", "do": "does", "go": "goes", "haven't": "hasn't", "don't": "doesn't", "were": "was",
+    "weren't": "wasn't",
+}  # fmt: skip
+_PAST_LOOKALIKES = frozenset(
+    ["need", "feed", "breed", "bleed", "speed", "exceed", "succeed", "proceed", "embed", "shed", "wed"]
+)
+
+_CONTRACTED = (
+    (re.compile(r"\bI'm not\b"), "I am not"),
+    (re.compile(r"\bI'm\b|\bIm\b"), "I am"),
+    (re.compile(r"\bI've\b|\bIve\b"), "I have"),
+    (re.compile(r"\bI'll\b"), "I will"),
+    (re.compile(r"\bI'd (?=better\b|been\b)"), "I had "),
+    (re.compile(r"\bI'd\b"), "I would"),
+    (re.compile(r"\b[Ww]e're\b"), "we are"),
+    (re.compile(r"\b[Ww]e've\b"), "we have"),
+    (re.compile(r"\b[Ww]e'll\b"), "we will"),
+    (re.compile(r"\b[Ww]e'd\b"), "we would"),
+)
+_OTHERS = (
+    (re.compile(r"\b(?:[Mm]y|[Mm]ine)\b"), "User's"),
+    (re.compile(r"\b[Mm]e and (?=\w)"), "User and "),
+    (re.compile(r"\b[Mm]yself\b"), "themselves"),
+    (re.compile(r"\b[Mm]e\b"), "User"),
+    (re.compile(r"\b[Ww]e\b"), "User and others"),
+    (re.compile(r"\bus\b"), "User and others"),
+    (re.compile(r"\b[Oo]urs?\b"), "User's"),
+    (re.compile(r"\b[Oo]urselves\b"), "themselves"),
+    (re.compile(r"\bI\b"), "User"),
+)
+
+
+def reads_as_english(sentence: str) -> bool:
+    """Say whether a sentence is English, by its frequent words; other languages are not touched."""
+    if sum(letter.isascii() for letter in sentence if letter.isalpha()) * 2 < sum(map(str.isalpha, sentence)):
+        return False
+    words = _WORD.findall(_plain(sentence).lower())
+    return sum(word in _ENGLISH for word in words) > sum(word in _OTHER for word in words)
+
+
+def told(sentence: str) -> str | None:
+    """Return an English statement as told about the user; None where it says nothing about anybody."""
+    text = _LEAD.sub("", _plain(sentence), count=1) if _LEAD.match(_plain(sentence)) else _plain(sentence)
+    text = re.sub(r"\bi(?='|\b)", "I", text.strip())
+    named = _CALL_ME.match(text)
+    if named:
+        return f"User wants to be called {named['name'].strip()}"
+    if not text or _ASKS_FOR_SOMETHING.match(text) or _SAYS_NOTHING.match(text):
+        return None
+    for pattern, plain in _CONTRACTED:
+        text = pattern.sub(plain, text)
+    text = _AFTER_I.sub(_third_person, text)
+    for pattern, other in _OTHERS:
+        text = pattern.sub(other, text)
+    return text[:1].upper() + text[1:].rstrip()
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(sentence.replace("’", "'").replace("‘", "'").split())  # noqa: RUF001
+
+
+def _third_person(found: re.Match[str]) -> str:
+    return f"User {found['adverbs']}{_conjugated(found['verb'])}{found['rest'] or ''}"
+
+
+def _conjugated(verb: str) -> str:
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb in _UNCHANGED or (verb.endswith("ed") and verb not in _PAST_LOOKALIKES):
+        return verb
+    if verb.endswith(("ly", "'t", "ing")) or verb in ("and", "or", "with", "in", "at", "on", "who", "but"):
+        return verb
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return f"{verb}es"
+    return f"{verb}s"

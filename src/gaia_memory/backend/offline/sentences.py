@@ -1,0 +1,66 @@
+"""Text cut into sentences, and those left out that state nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+")
+_ABBREVIATED = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|No|Inc|Jr|Sr)\.|\b[A-Z]\.)\Z")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")  # noqa: RUF001 - people type both apostrophes
+_SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_FEWEST_WORDS = 2
+_FEWEST_LETTERS = 4
+
+_ASKS = re.compile(
+    r"(?:what|who|whom|whose|where|when|why|how|which|do|does|did|is|are|am|was|were|can|could|would|will|should|"
+    r"shall|may|have|has|isn't|aren't|don't|doesn't|didn't|won't|can't)\s+"
+    r"(?:i|you|we|they|he|she|it|this|that|there|the|my|your|is|are|was|do|does|did|can|should|would|about|many|much)\b",
+    re.IGNORECASE,
+)
+_ORDERS = re.compile(
+    r"(?:(?:please|pls|kindly|ok|okay|now|then|hey|so|and|just)[,\s]+)*"
+    r"(?:please\b|(?:tell|show|give|write|remind|play|set|open|find|search|help|explain|list|translate|summari[sz]e|"
+    r"make|book|send|look|check|read|say|stop|start|forget|let|let's|lets|draft|create|add|remove|delete|order|buy|"
+    r"recommend|suggest|compare|calculate|convert|fix|run|try|describe|define|schedule|turn|wait|guess|imagine)\b)",
+    re.IGNORECASE,
+)
+_SMALL_TALK = re.compile(
+    r"(?:(?:hi|hello|hey|hiya|howdy|yo|thanks|thank you|thx|cheers|bye|goodbye|ok|okay|yes|yeah|yep|no|nope|sure|"
+    r"great|nice|cool|wow|lol|haha\w*|perfect|awesome|good (?:morning|evening|night|afternoon|day|one|idea)|see you|"
+    r"take care|sorry|please|well|right|exactly|of course|never mind|nevermind|got it|sounds good|no worries|"
+    r"you're welcome|have a (?:nice|good|great) \w+|hola|buenos d[ií]as|gracias|adi[oó]s|hallo|guten (?:tag|morgen|"
+    r"abend)|danke(?: sch[oö]n)?|tsch[uü]ss|bonjour|salut|merci(?: beaucoup)?|au revoir|ciao|grazie|buongiorno|"
+    r"ol[aá]|obrigad[oa]|שלום|תודה(?: רבה)?|בוקר טוב|ערב טוב|привет|здравствуйте|спасибо|пока|مرحبا|شكرا|"
+    r"你好|谢谢|再见|こんにちは|ありがとう(?:ございます)?|さようなら|안녕하세요|감사합니다)"
+    r"(?:\s+(?:so much|a lot|again|there|you|very much|then|everyone|all|gaia))*[\s,.!…:)。！-]*)+\Z",  # noqa: RUF001
+    re.IGNORECASE,
+)
+
+
+def split(text: str) -> Iterator[str]:
+    """Yield the sentences of `text`, without code blocks."""
+    held = ""
+    for piece in _END.split(_CODE.sub("\n", text)):
+        held = f"{held} {piece}".strip() if held else (piece or "").strip()
+        if not held or _ABBREVIATED.search(held):
+            continue
+        yield held
+        held = ""
+    if held:
+        yield held
+
+
+def states_something(sentence: str) -> bool:
+    """Say whether a sentence may be a statement: no question, order, command, greeting or single word."""
+    bare = sentence.strip().strip("\"'“”‘’*_- ")  # noqa: RUF001
+    if not bare or bare.startswith(("/", "http://", "https://")):
+        return False
+    if bare.rstrip("\"')»” ").endswith(("?", "？", "؟", "¿")) or bare.startswith("¿"):  # noqa: RUF001
+        return False
+    if _SMALL_TALK.match(bare) or _ASKS.match(bare) or _ORDERS.match(bare):
+        return False
+    if _SPACELESS.search(bare):
+        return sum(letter.isalpha() for letter in bare) >= _FEWEST_LETTERS
+    return len(_WORD.findall(bare)) >= _FEWEST_WORDS

@@ -1,0 +1,138 @@
+"""Worker threads for what blocks: one bounded pool each for the model, the embedder and the mem0 store.
+
+A pool of its own each, so that slow extractions cannot keep a search waiting. The threads are daemons: a
+provider that hangs without a time-out of its own must not keep the process from ending.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MODEL_THREADS = 16
+EMBEDDER_THREADS = 8
+STORE_THREADS = 2
+CLOSE_SECONDS = 3.0
+"""How long a close waits for calls that are under way; the daemon threads die with the process."""
+
+
+@dataclass(slots=True)
+class _Job:
+    """One call, and the future of the loop that waits for it."""
+
+    call: Callable[[], Any]
+    loop: asyncio.AbstractEventLoop
+    answer: asyncio.Future[Any]
+
+    def run(self) -> None:
+        """Make the call, unless nobody waits any more, and hand its outcome to the loop."""
+        if self.answer.cancelled():
+            return
+        try:
+            outcome, error = self.call(), None
+        except BaseException as raised:
+            outcome, error = None, raised
+        try:
+            self.loop.call_soon_threadsafe(self._settle, outcome, error)
+        except RuntimeError:
+            # The loop was closed while the call ran: nobody is there to be told.
+            return
+
+    def _settle(self, outcome: Any, error: BaseException | None) -> None:
+        if self.answer.done():
+            return
+        if error is None:
+            self.answer.set_result(outcome)
+        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
+            self.answer.set_exception(error)
+        else:
+            # SystemExit and the like would tear the loop down, and a future refuses StopIteration.
+            self.answer.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
+
+
+class Pool:
+    """At most `size` threads, started when there is work for them, shared by any number of event loops."""
+
+    def __init__(self, name: str, size: int) -> None:
+        """Name the threads `name`; none is started yet."""
+        self._name = name
+        self._size = size
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._idle: deque[None] = deque()
+        self._threads: list[threading.Thread] = []
+        self._closed = False
+
+    async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what `call` returns, or raise what it raises; the event loop stays free meanwhile.
+
+        Cancelled while it waits for a thread, the call is not made; cancelled later, it runs to its end
+        unheard.
+
+        Raises:
+            RuntimeError: the pool is closed.
+        """
+        if self._closed:
+            raise RuntimeError(f"the pool {self._name} is closed")
+        loop = asyncio.get_running_loop()
+        context = contextvars.copy_context()
+        job = _Job(lambda: context.run(call, *args, **kwargs), loop, loop.create_future())
+        self._jobs.put(job)
+        self._staff()
+        answer: T = await job.answer
+        return answer
+
+    async def close(self, *, grace: float = CLOSE_SECONDS) -> None:
+        """Take no more work and wait up to `grace` seconds for what is under way."""
+        self._closed = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + grace
+        while loop.time() < end and any(thread.is_alive() for thread in self._threads):
+            await asyncio.sleep(0.01)
+
+    def _staff(self) -> None:
+        # Popping a deque is atomic, so no lock is taken on the event loop.
+        try:
+            self._idle.pop()
+        except IndexError:
+            if len(self._threads) < self._size:
+                name = f"{self._name}-{len(self._threads)}"
+                thread = threading.Thread(target=self._work, name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def _work(self) -> None:
+        while True:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                self._idle.append(None)
+                job = self._jobs.get()
+            if job is None:
+                return
+            job.run()
+            # Drop the job before waiting for the next one: it holds a person's text.
+            del job
+
+
+@dataclass(frozen=True, slots=True)
+class Pools:
+    """The three pools of a backend."""
+
+    model: Pool = field(default_factory=lambda: Pool("gaia-model", MODEL_THREADS))
+    embedder: Pool = field(default_factory=lambda: Pool("gaia-embedder", EMBEDDER_THREADS))
+    store: Pool = field(default_factory=lambda: Pool("gaia-store", STORE_THREADS))
+
+    async def close(self, *, grace: float = CLOSE_SECONDS) -> None:
+        """Close all three at once."""
+        await asyncio.gather(*(pool.close(grace=grace) for pool in (self.model, self.embedder, self.store)))
