@@ -1,0 +1,46 @@
+"""Gives drafts their vectors, without ever holding a fact back for one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gaia_memory.errors import BadAnswerError, ModelError
+from gaia_memory.models import Draft, Vector
+from gaia_memory.ports import Embedder
+
+logger = logging.getLogger(__name__)
+
+EMBED_SECONDS = 20.0
+BATCH = 100
+
+
+async def embed_drafts(embedder: Embedder, drafts: Sequence[Draft], *, seconds: float = EMBED_SECONDS) -> list[Draft]:
+    """Return `drafts` in order, each with its vector where the embedder gave one.
+
+    Waits at most `seconds` a batch of `BATCH` texts. Once a batch fails, the rest goes without vectors: such
+    facts are found by their words, and their vectors follow when the embedder is back.
+    """
+    done = list(drafts)
+    open_places = [place for place, draft in enumerate(drafts) if draft.vector is None]
+    for start in range(0, len(open_places), BATCH):
+        places = open_places[start : start + BATCH]
+        try:
+            vectors = await _embed(embedder, [drafts[place].fact.text for place in places], seconds)
+        except (ModelError, TimeoutError) as error:
+            left = len(open_places) - start
+            logger.warning("%d facts are kept without a vector for now: %s", left, type(error).__name__)
+            break
+        for place, vector in zip(places, vectors, strict=True):
+            done[place] = replace(drafts[place], vector=vector, embedder=embedder.identity)
+    return done
+
+
+async def _embed(embedder: Embedder, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async with asyncio.timeout(seconds):
+        vectors = await embedder.embed(texts, purpose="add")
+    if len(vectors) != len(texts):
+        raise BadAnswerError(f"the embedder gave {len(vectors)} vectors for {len(texts)} texts")
+    return vectors

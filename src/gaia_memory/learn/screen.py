@@ -1,0 +1,83 @@
+"""Screens what the extractor answered and turns it into drafts."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+
+from gaia_memory.learn.credentials import holds_credential
+from gaia_memory.models import Chunk, Draft, Extracted, NewFact, Scalar, Turn
+
+__all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "screen"]
+
+logger = logging.getLogger(__name__)
+
+MAX_CHARACTERS = 2_000
+"""Characters of one fact; longer ones are no fact but a copy of the talk."""
+
+_WORD = re.compile(r"\w{3,}")
+
+
+def screen(extracted: Sequence[Extracted]) -> list[Extracted]:
+    """Return what may be kept: white space collapsed; nothing blank, over-long or holding a credential."""
+    tidy = [Extracted(text=" ".join(item.text.split()), attributed_to=item.attributed_to) for item in extracted]
+    kept = [item for item in tidy if item.text and len(item.text) <= MAX_CHARACTERS and not holds_credential(item.text)]
+    if len(kept) < len(extracted):
+        logger.info(
+            "%d of %d extracted facts were blank, over-long or held a credential",
+            len(extracted) - len(kept),
+            len(extracted),
+        )
+    return kept
+
+
+def drafts_of(chunk: Chunk, extracted: Sequence[Extracted]) -> list[Draft]:
+    """Return the screened facts of a chunk as drafts, each with where and when it was said.
+
+    The extractor does not say which turn a fact came from: its place and time are those of the turn that
+    shares most words with it, the first one where that is open. Its events are those of the whole chunk, so
+    that nothing it could have come from is left out when it is forgotten.
+    """
+    event_ids = tuple(dict.fromkeys(event_id for turn in chunk.turns for event_id in turn.event_ids))
+    words = [_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]
+    return [
+        Draft(
+            fact=_fact(item, chunk, _turn_of(item.text, chunk.turns, words)),
+            source="conversation",
+            app=chunk.key.app,
+            event_ids=event_ids,
+        )
+        for item in screen(extracted)
+    ]
+
+
+def _fact(item: Extracted, chunk: Chunk, turn: Turn) -> NewFact:
+    return NewFact(
+        item.text,
+        said_at=turn.messages[0].said_at,
+        session_id=chunk.key.session,
+        seq=turn.seq,
+        metadata=_metadata(item, turn),
+    )
+
+
+def _metadata(item: Extracted, turn: Turn) -> dict[str, Scalar]:
+    metadata: dict[str, Scalar] = {}
+    if item.attributed_to:
+        metadata["attributed_to"] = item.attributed_to
+    role = "assistant" if item.attributed_to == "assistant" else "user"
+    speaker = next((message.speaker for message in turn.messages if message.role == role), "")
+    if speaker:
+        metadata["speaker"] = speaker
+    return metadata
+
+
+def _turn_of(text: str, turns: Sequence[Turn], words: Sequence[frozenset[str]]) -> Turn:
+    wanted = _words(text)
+    best = max(range(len(turns)), key=lambda index: len(wanted & words[index]))
+    return turns[best]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.casefold()))

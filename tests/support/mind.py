@@ -1,0 +1,52 @@
+"""Talk, facts and hits made short, for the tests of learning, recall and profiles."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from gaia_memory.models import Chunk, Fact, Mark, Message, Role, Scope, SessionKey, Turn
+
+NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
+KEY = SessionKey("gaia", "itay", "itay:cli")
+SCOPE = Scope("gaia", "itay")
+
+
+def message(role: Role, text: str, *, seq: int = 1, at: datetime = NOON) -> Message:
+    """Return a message whose event id names its turn and side."""
+    speaker = "itay" if role == "user" else "gaia"
+    return Message(role=role, text=text, said_at=at, event_id=f"{seq}-{role}", speaker=speaker)
+
+
+def turn(seq: int, said: str, answered: str = "ok", *, at: datetime | None = None) -> Turn:
+    """Return a turn of two messages; each turn begins a minute after the one before."""
+    when = at or NOON + timedelta(minutes=seq)
+    messages = (message("user", said, seq=seq, at=when), message("assistant", answered, seq=seq, at=when))
+    return Turn(seq=seq, messages=messages, ended=Mark(when.timestamp(), f"{seq}-assistant"))
+
+
+def chunk(*turns: Turn) -> Chunk:
+    """Return a chunk of these turns."""
+    return Chunk(key=KEY, turns=turns)
+
+
+def fact(
+    fact_id: str,
+    text: str = "",
+    *,
+    session: str | None = None,
+    seq: int | None = None,
+    said_at: datetime | None = None,
+    scope: Scope = SCOPE,
+) -> Fact:
+    """Return a fact; its text is its id unless given."""
+    return Fact(
+        id=fact_id,
+        scope=scope,
+        text=text or fact_id,
+        source="add",
+        created_at=NOON,
+        updated_at=NOON,
+        said_at=said_at,
+        session_id=session,
+        seq=seq,
+    )

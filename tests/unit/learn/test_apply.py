@@ -1,0 +1,79 @@
+"""Facts get their vectors, and are never held back for them."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from gaia_memory.errors import ModelUnavailableError
+from gaia_memory.learn.apply import BATCH, embed_drafts
+from gaia_memory.models import Draft, NewFact
+from gaia_memory.testing import ScriptedEmbedder
+
+
+class FailsFrom:
+    """An embedder that stops answering at its n-th call, in the way it is told."""
+
+    identity = "test/failing/2"
+
+    def __init__(self, call, failure):
+        self.call, self.failure, self.calls = call, failure, 0
+
+    async def embed(self, texts, *, purpose):
+        self.calls += 1
+        if self.calls >= self.call:
+            return await self.failure(texts)
+        return [(1.0, 0.0)] * len(texts)
+
+
+async def unreachable(texts):
+    raise ModelUnavailableError("429")
+
+
+async def silent(texts):
+    await asyncio.Event().wait()
+
+
+async def short(texts):
+    return []
+
+
+def drafts(count):
+    return [Draft(fact=NewFact(f"fact {number}"), source="add") for number in range(count)]
+
+
+async def test_each_draft_gets_its_vector_and_its_embedder():
+    """Order is kept, and the vector says who made it."""
+    embedder = ScriptedEmbedder()
+    done = await embed_drafts(embedder, drafts(3))
+
+    assert [draft.fact for draft in done] == [draft.fact for draft in drafts(3)]
+    assert [draft.vector for draft in done] == await embedder.embed([f"fact {n}" for n in range(3)], purpose="add")
+    assert {draft.embedder for draft in done} == {embedder.identity}
+
+
+@pytest.mark.parametrize("failure", [unreachable, silent, short])
+@pytest.mark.acceptance("R04")
+async def test_an_embedder_that_is_down_holds_no_fact_back(failure, caplog):
+    """Errors, silence and short answers leave facts without vectors, and no text in the log."""
+    done = await embed_drafts(FailsFrom(1, failure), drafts(2), seconds=0.02)
+
+    assert done == drafts(2)
+    assert "2 facts" in caplog.text
+    assert "fact 0" not in caplog.text
+
+
+async def test_the_first_failing_batch_ends_the_waiting():
+    """What was embedded before it stays; nobody waits for each further batch."""
+    embedder = FailsFrom(2, unreachable)
+    done = await embed_drafts(embedder, drafts(BATCH * 3))
+
+    assert embedder.calls == 2
+    assert [draft.vector is not None for draft in done] == [True] * BATCH + [False] * BATCH * 2
+
+
+async def test_vectors_that_are_there_are_kept():
+    """A draft with a vector is not embedded again."""
+    ready = replace(drafts(1)[0], vector=(0.5,), embedder="other")
+
+    assert await embed_drafts(FailsFrom(1, unreachable), [ready]) == [ready]

@@ -1,0 +1,111 @@
+"""What the extractor answered is screened before it is kept."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.learn.screen import MAX_CHARACTERS, drafts_of, holds_credential, screen
+from gaia_memory.models import Extracted
+from support.mind import KEY, chunk, turn
+
+# Put together at run time, so that scanners do not take the tests for a leak.
+CREDENTIALS = [
+    "User's key is sk-" + "proj-abcDEF1234567890abcd",
+    "The maps key AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    "Uses ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a to push",
+    "Slack bot xoxb-" + "123456789012-abcdefghij",
+    "AWS id AKIA" + "IOSFODNN7EXAMPLE",
+    "-----BEGIN RSA " + "PRIVATE KEY----- MIIEow",
+    "Token eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmN",
+    "password: hunter2",
+    "Password = swordfish",
+    "My password is swordfish",
+    "User's password for the router is Tr0ub4dor, changed yearly",
+    "the wifi passphrase is 'correct horse battery'",
+    "Das Passwort ist Geheim99",
+    "La contraseña es abracadabra",
+    "密码是abc123",
+    "PIN: 4821",
+    "User's pin code is 4821",
+    "api_key=a1b2c3d4e5f6",
+    "The secret is 9f8e7d6c5b4a3f2e1d0c9b8a7f6e5d4c",
+    "The backup lives at postgres://admin:letmein@db.local/app",
+    "Recovery code Zx8Qv3Lm9Rt2Yp7Wk4Nd6Bf1",
+]
+HARMLESS = [
+    "User forgot their password again",
+    "User stores passwords in a manager",
+    "User's password is kept in a vault at work",
+    "User is writing a book about the secret life of trees",
+    "User works on token economies",
+    "User likes keys and locks",
+    "User's phone number is +972 50 123 4567",
+    "User lives at 221b Baker Street, NW1 6XE",
+    "User's build is 7b9e0e5c-3c1f-4f8e-9b1a-2f0d9c8e7a66",
+    "User reads https://example.com/articles/the-long-way-home-and-back-again",
+    "User plays Donaudampfschifffahrtsgesellschaft trivia",
+    "User pinned 3 notes and the pin is red",
+    "User likes {curly} braces and 100% cotton",
+    "המשתמש אוהב תה",
+]
+
+
+@pytest.mark.parametrize("text", CREDENTIALS)
+def test_a_credential_is_recognised_by_its_form(text):
+    """Vendor prefixes, PEM, JSON web tokens, random tokens and named passwords never become facts."""
+    assert holds_credential(text)
+    assert screen([Extracted(text=text)]) == []
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_talk_about_secrets_is_no_credential(text):
+    """The form decides, not the topic."""
+    assert not holds_credential(text)
+    assert screen([Extracted(text=text)]) == [Extracted(text=text)]
+
+
+@given(st.text(max_size=300))
+def test_screening_takes_any_text(text):
+    """Whatever a model answers, screening neither fails nor leaves loose white space."""
+    for item in screen([Extracted(text=text)]):
+        assert item.text == " ".join(item.text.split()) != ""
+
+
+def test_blank_and_over_long_texts_are_dropped_and_white_space_is_collapsed():
+    """A fact is one line of bounded length."""
+    kept = screen([Extracted(text=text) for text in ["  likes\n  tea ", " \n", "x" * (MAX_CHARACTERS + 1)]])
+
+    assert [item.text for item in kept] == ["likes tea"]
+
+
+def test_what_is_dropped_is_counted_but_not_shown_in_the_log(caplog):
+    """No text of a person reaches a log."""
+    caplog.set_level("INFO")
+    screen([Extracted(text="my password is swordfish"), Extracted(text="likes tea")])
+
+    assert "1 of 2" in caplog.text
+    assert "swordfish" not in caplog.text
+
+
+def test_a_draft_says_where_and_when_its_fact_was_said():
+    """A fact takes place and time from the turn it shares most words with, and all events of its chunk."""
+    talk = chunk(turn(7, "I flew to Rome"), turn(8, "my sister Noa loves tea"))
+
+    [draft] = drafts_of(talk, [Extracted(text="User's sister is called Noa", attributed_to="user")])
+
+    assert draft.source == "conversation"
+    assert draft.app == KEY.app
+    assert draft.event_ids == ("7-user", "7-assistant", "8-user", "8-assistant")
+    assert (draft.fact.session_id, draft.fact.seq) == (KEY.session, 8)
+    assert draft.fact.said_at == talk.turns[1].messages[0].said_at
+    assert draft.fact.metadata == {"attributed_to": "user", "speaker": "itay"}
+
+
+def test_a_fact_in_other_words_than_the_talk_stands_at_its_beginning():
+    """Where no turn shares a word, the chunk's own time counts."""
+    talk = chunk(turn(7, "I flew to Rome"), turn(8, "and back"))
+
+    [draft] = drafts_of(talk, [Extracted(text="L'utilisateur aime voyager")])
+
+    assert (draft.fact.seq, draft.fact.said_at) == (7, talk.said_at)
+    assert draft.fact.metadata == {"speaker": "itay"}
