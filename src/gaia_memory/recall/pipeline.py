@@ -1,0 +1,126 @@
+"""Recall: retrieve, fuse, rank, cut to the budget."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import Candidate, Fact, Hit, Scope
+from gaia_memory.ports import Clock, Database, FactStore, Retriever
+from gaia_memory.recall.budget import within
+from gaia_memory.recall.fuse import Fused, fuse
+from gaia_memory.recall.rank import Ranked, rank
+from gaia_memory.recall.settings import RecallSettings
+from gaia_memory.recall.words import coverage, words_of
+
+logger = logging.getLogger(__name__)
+
+_REMEDY = "check the memory database (`memory.database_url`) and the embedder (`memory.embedder`), then ask again"
+_JUDGED = 10
+
+
+class Recall:
+    """Answers a question with the facts of one scope.
+
+    All retrievers are asked at once. One that fails or takes longer than `settings.seconds` costs its share of
+    the answer, and the hits name it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        facts: FactStore,
+        retrievers: Sequence[Retriever],
+        clock: Clock,
+        *,
+        settings: RecallSettings | None = None,
+    ) -> None:
+        self._database = database
+        self._facts = facts
+        self._retrievers = tuple(retrievers)
+        self._clock = clock
+        self._settings = settings or RecallSettings()
+
+    async def recall(self, scope: Scope, query: str, *, limit: int, threshold: float | None = None) -> list[Hit]:
+        """Return the facts that answer `query` best, at most `limit`; none for a blank query.
+
+        A hit's score lies between 0 and 1: its parts over those of the best hit, times how well the question is
+        answered at all. That is the share of the question's words that a fact holds, or the cosine of a fact's
+        vector, whichever is greater over the best few. So a `threshold` drops weak hits, and everything when the
+        question has nothing to do with what is known. `Hit.why` adds up to the score.
+
+        Raises:
+            MemoryUnavailable: no retriever could answer.
+        """
+        if not query.strip() or limit < 1:
+            return []
+        found, missing = await self._ask(scope, query)
+        fused = fuse(found, self._settings)
+        known = await self._look_up(scope, [item.fact_id for item in fused])
+        ranked = rank(_known(fused, known), self._clock.now(), self._settings)
+        level = _level(query, ranked, found)
+        return within(_hits(ranked, level, missing), limit=limit, threshold=threshold, tokens=self._settings.tokens)
+
+    async def _ask(self, scope: Scope, query: str) -> tuple[dict[str, list[Candidate]], tuple[str, ...]]:
+        answers = await asyncio.gather(*(self._answer(retriever, scope, query) for retriever in self._retrievers))
+        found = {name: answer for name, answer in answers if isinstance(answer, list)}
+        failed = {name: type(answer).__name__ for name, answer in answers if not isinstance(answer, list)}
+        if not found:
+            reasons = ", ".join(f"{name}: {reason}" for name, reason in failed.items()) or "none is configured"
+            raise MemoryUnavailable(f"no way of searching could answer ({reasons})", remedy=_REMEDY)
+        return found, tuple(sorted(failed))
+
+    async def _answer(self, retriever: Retriever, scope: Scope, query: str) -> tuple[str, list[Candidate] | Exception]:
+        try:
+            async with asyncio.timeout(self._settings.seconds):
+                return retriever.name, await retriever.retrieve(scope, query, limit=self._settings.candidates)
+        except Exception as error:  # a retriever may fail in ways of its own, and must cost no more than its share
+            logger.warning("recall goes on without %s: %s", retriever.name, type(error).__name__)
+            return retriever.name, error
+
+    async def _look_up(self, scope: Scope, fact_ids: Sequence[str]) -> dict[str, Fact]:
+        """Read the found ids as they stand now, within the scope: a retriever's word is not enough."""
+        if not fact_ids:
+            return {}
+        try:
+            async with self._database.reading() as tx:
+                return await self._facts.get(tx, scope, fact_ids)
+        except (SQLAlchemyError, OSError) as error:
+            raise MemoryUnavailable(f"the facts cannot be read ({type(error).__name__})", remedy=_REMEDY) from error
+
+
+def _known(fused: Sequence[Fused], known: Mapping[str, Fact]) -> list[Ranked]:
+    return [Ranked(fact=known[item.fact_id], parts=item.parts) for item in fused if item.fact_id in known]
+
+
+def _level(query: str, ranked: Sequence[Ranked], found: Mapping[str, Sequence[Candidate]]) -> float:
+    """Return how well the question is answered at all, from 0 to 1."""
+    words = words_of(query)
+    judged = ranked[:_JUDGED]
+    ids = {item.fact.id for item in judged}
+    levels = [coverage(words, item.fact.text) for item in judged]
+    if words and any("keywords" in item.parts for item in judged):
+        # The index knows more forms of a word than `coverage` does: what it found holds one word at least.
+        levels.append(1 / len(words))
+    for name, candidates in found.items():
+        if name != "keywords":
+            levels += [candidate.score for candidate in candidates if candidate.fact_id in ids]
+    return min(1.0, max(levels, default=0.0))
+
+
+def _hits(ranked: Sequence[Ranked], level: float, missing: tuple[str, ...]) -> list[Hit]:
+    best = ranked[0].total if ranked else 0.0
+    scale = level / best if best > 0 else 0.0
+    return [
+        Hit(
+            fact=item.fact,
+            score=item.total * scale,
+            why={stage: part * scale for stage, part in item.parts.items()},
+            missing=missing,
+        )
+        for item in ranked
+    ]

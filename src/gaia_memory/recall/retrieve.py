@@ -1,0 +1,143 @@
+"""The two ways of finding facts: by their words and by their vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gaia_memory.errors import BadAnswerError
+from gaia_memory.models import Candidate, Scope, Vector
+from gaia_memory.ports import Database, Embedder, FactStore
+from gaia_memory.recall.words import words_of
+
+CACHED_SCOPES = 16
+LARGE = 2_000_000
+"""Numbers in a matrix from which on arithmetic with it leaves the event loop."""
+
+HASHED_FLOOR = 0.2
+"""Cosine up to which vectors of hashed words only share chance."""
+
+
+class KeywordRetriever:
+    """Finds facts by their words."""
+
+    def __init__(self, database: Database, facts: FactStore) -> None:
+        self._database = database
+        self._facts = facts
+
+    @property
+    def name(self) -> str:
+        """The name shown in `Hit.why`."""
+        return "keywords"
+
+    async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
+        """Return facts that share a word with `query`, best first; function words do not count."""
+        words = words_of(query)
+        if not words:
+            return []
+        async with self._database.reading() as tx:
+            return await self._facts.match(tx, scope, " ".join(words), limit=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """A scope's vectors as they were at `revision`, each row of length one."""
+
+    revision: int
+    ids: list[str]
+    rows: Any
+
+
+class VectorRetriever:
+    """Finds facts by the cosine of their vectors, exactly, over all vectors of the scope.
+
+    Only vectors of the embedder in use count: those of another one are left to the keywords. The scores are
+    cosines. A scope's vectors are kept in memory until its revision changes, for the last few scopes.
+    """
+
+    def __init__(self, database: Database, facts: FactStore, embedder: Embedder) -> None:
+        self._database = database
+        self._facts = facts
+        self._embedder = embedder
+        self._cache: OrderedDict[tuple[Scope, str], _Matrix] = OrderedDict()
+
+    @property
+    def name(self) -> str:
+        """The name shown in `Hit.why`: `hashed` where the vectors know words but no meanings."""
+        return "hashed" if self._hashed else "vectors"
+
+    @property
+    def _hashed(self) -> bool:
+        return self._embedder.identity.startswith("offline/")
+
+    async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
+        """Return the nearest facts, best first; a scope without vectors costs no call of the embedder.
+
+        Raises:
+            ModelError: the embedder could not answer.
+        """
+        asked = None if self._knows_itself else await self._embedded(query)
+        matrix = await self._matrix(scope)
+        if not matrix.ids:
+            return []
+        if asked is None:
+            asked = await self._embedded(query)
+        if len(asked) != matrix.rows.shape[1]:
+            raise BadAnswerError(
+                f"{self._embedder.identity} gave {len(asked)} numbers where its vectors have {matrix.rows.shape[1]}"
+            )
+        floor = HASHED_FLOOR if self._hashed else -1.0
+        if matrix.rows.size >= LARGE:
+            return await asyncio.to_thread(_nearest, matrix, asked, limit, floor)
+        return _nearest(matrix, asked, limit, floor)
+
+    @property
+    def _knows_itself(self) -> bool:
+        """Say whether the embedder can name its dimensions already; some learn them from their first vector."""
+        return not self._embedder.identity.endswith("/?")
+
+    async def _embedded(self, query: str) -> Vector:
+        vectors = await self._embedder.embed([query], purpose="search")
+        if len(vectors) != 1:
+            raise BadAnswerError(f"{self._embedder.identity} gave {len(vectors)} vectors for one text")
+        return vectors[0]
+
+    async def _matrix(self, scope: Scope) -> _Matrix:
+        key = (scope, self._embedder.identity)
+        async with self._database.reading() as tx:
+            revision = (await self._facts.state(tx, scope)).revision
+            kept = self._cache.get(key)
+            if kept is not None and kept.revision == revision:
+                self._cache.move_to_end(key)
+                return kept
+            ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
+        matrix = _Matrix(revision, ids, await asyncio.to_thread(_normalised, rows) if len(ids) else rows)
+        self._cache[key] = matrix
+        self._cache.move_to_end(key)
+        while len(self._cache) > CACHED_SCOPES:
+            self._cache.popitem(last=False)
+        return matrix
+
+
+def _normalised(rows: Any) -> Any:
+    rows = np.asarray(rows, dtype=np.float32)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1.0)
+
+
+def _nearest(matrix: _Matrix, vector: Vector, limit: int, floor: float) -> list[Candidate]:
+    asked = np.asarray(vector, dtype=np.float32)
+    length = float(np.linalg.norm(asked))
+    if not np.isfinite(length) or length == 0.0:
+        return []
+    cosines = np.nan_to_num(matrix.rows @ (asked / length), nan=-1.0)
+    places = range(len(matrix.ids))
+    if len(matrix.ids) > limit:
+        places = np.argpartition(-cosines, limit - 1)[:limit].tolist()
+    found = [Candidate(fact_id=matrix.ids[place], score=float(cosines[place])) for place in places]
+    found.sort(key=lambda candidate: (-candidate.score, candidate.fact_id))
+    return [candidate for candidate in found if candidate.score > floor]

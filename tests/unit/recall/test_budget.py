@@ -1,0 +1,26 @@
+"""An answer stays within its bounds."""
+
+import pytest
+
+from gaia_memory.models import Hit
+from gaia_memory.recall.budget import within
+from support.mind import fact
+
+HITS = [Hit(fact=fact(str(score), "x" * 400), score=score, why={}) for score in (0.9, 0.6, 0.3)]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "kept"),
+    [
+        ({"limit": 5}, 3),
+        ({"limit": 2}, 2),
+        ({"limit": 0}, 0),
+        ({"limit": 5, "threshold": 0.6}, 2),
+        ({"limit": 5, "threshold": 0.95}, 0),
+        ({"limit": 5, "tokens": 200}, 2),
+        ({"limit": 5, "tokens": 10}, 1),
+    ],
+)
+def test_hits_are_cut_to_limit_threshold_and_tokens(bounds, kept):
+    """The best come first; one hit too long for the budget is better than none."""
+    assert within(HITS, **bounds) == HITS[:kept]
