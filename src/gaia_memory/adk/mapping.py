@@ -1,0 +1,124 @@
+"""ADK events as turns: what the person and the agent said to each other, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gaia_memory.models import Mark, Message, Role, Turn
+from gaia_memory.sessions.window import live_places
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+
+COMMAND_STAMP = "gaia:command"
+"""Key in an event's custom metadata: part of a slash command; neither replayed nor learned."""
+
+PRIVATE_STAMP = "gaia:private"
+"""Key in an event's custom metadata: part of a private turn; replayed, never learned."""
+
+REQUESTS_TO_THE_USER = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
+"""Calls with which ADK itself asks the person for something; their text is no talk."""
+
+_USER_ROLES = frozenset({None, "", "user"})
+_AGENT_ROLES = frozenset({None, "", "model", "assistant"})
+_NO_SPEAKERS = frozenset({"", "system", "tool", "function", "developer"})
+
+
+def mark_of(event: Event) -> Mark:
+    """Return an event's place in its transcript."""
+    return Mark(event.timestamp, event.id)
+
+
+def live_events(events: Sequence[Event]) -> list[Event]:
+    """Return the events that no rewind took back, in order.
+
+    A rewind to an invocation that is not among them takes everything before it back: the invocation was
+    before the part that was loaded.
+    """
+    places = live_places((event.invocation_id, event.actions.rewind_before_invocation_id or None) for event in events)
+    return [events[place] for place in places]
+
+
+def turns_of(events: Sequence[Event], *, turns_before: int, skipped: Collection[str] = ()) -> tuple[Turn, ...]:
+    """Return the talk in `events` as turns numbered from `turns_before` + 1.
+
+    A turn begins where the person speaks; what an agent says before that is a turn of its own. Left out are
+    rewound, partial and failed events, commands, private turns, other branches, thoughts, calls, responses,
+    files, whatever is neither the person's nor an agent's, and the events whose ids are in `skipped`.
+    """
+    turns: list[Turn] = []
+    messages: list[Message] = []
+    ended: Mark | None = None
+    for event in live_events(events):
+        message = None if event.id in skipped else message_of(event)
+        if message is not None and message.role == "user" and messages:
+            turns.append(_turn(messages, ended, turns_before + len(turns) + 1))
+            messages = []
+        if message is not None:
+            messages.append(message)
+        ended = mark_of(event)
+    if messages:
+        turns.append(_turn(messages, ended, turns_before + len(turns) + 1))
+    return tuple(turns)
+
+
+def message_of(event: Event) -> Message | None:
+    """Return what was said in an event, or None when it holds no talk."""
+    if not _is_talk(event):
+        return None
+    role = _role(event)
+    text = _text(event)
+    if role is None or not text.strip():
+        return None
+    return Message(
+        role=role,
+        text=text,
+        said_at=datetime.fromtimestamp(event.timestamp, UTC),
+        event_id=event.id,
+        speaker=event.author,
+    )
+
+
+def is_stamped(event: Event, *stamps: str) -> bool:
+    """Say whether an event carries one of our stamps."""
+    return any((event.custom_metadata or {}).get(stamp) for stamp in stamps)
+
+
+def _turn(messages: Iterable[Message], ended: Mark | None, seq: int) -> Turn:
+    said = tuple(messages)
+    last = said[-1]
+    return Turn(seq=seq, messages=said, ended=ended or Mark(last.said_at.timestamp(), last.event_id))
+
+
+def _is_talk(event: Event) -> bool:
+    return not (
+        event.partial
+        or event.error_code
+        or event.actions.compaction
+        or event.branch
+        or event.isolation_scope
+        or is_stamped(event, COMMAND_STAMP, PRIVATE_STAMP)
+        or any(call.name in REQUESTS_TO_THE_USER for call in event.get_function_calls())
+    )
+
+
+def _role(event: Event) -> Role | None:
+    role = event.content.role if event.content else None
+    if event.author in _NO_SPEAKERS:
+        return None
+    if event.author == "user":
+        return "user" if role in _USER_ROLES and not event.get_function_responses() else None
+    return "assistant" if role in _AGENT_ROLES else None
+
+
+def _text(event: Event) -> str:
+    parts = (event.content.parts if event.content else None) or []
+    written = [part.text for part in parts if part.text and not part.thought]
+    spoken = [
+        transcription.text
+        for transcription in (event.input_transcription, event.output_transcription)
+        if transcription is not None and transcription.text and transcription.finished is not False
+    ]
+    return "\n".join(written or spoken)

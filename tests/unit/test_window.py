@@ -1,0 +1,284 @@
+"""The replay window as a pure function over a view of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.sessions.window import Cut, EventView, cut, live_places, turns_left_out
+
+
+def said(invocation_id: str) -> EventView:
+    return EventView(invocation_id=invocation_id, is_user_turn=True, by_user=True)
+
+
+def reply(invocation_id: str) -> EventView:
+    return EventView(invocation_id=invocation_id)
+
+
+def called(invocation_id: str, *ids: str, long_running: bool = False) -> EventView:
+    given_ids = frozenset(ids)
+    return EventView(
+        invocation_id=invocation_id, calls=given_ids, long_running=given_ids if long_running else frozenset()
+    )
+
+
+def responded(invocation_id: str, *ids: str, by_user: bool = False) -> EventView:
+    return EventView(invocation_id=invocation_id, responses=frozenset(ids), by_user=by_user)
+
+
+def talk(turns: int, *, first: int = 0) -> list[EventView]:
+    return [event for n in range(first, first + turns) for event in (said(f"i{n}"), reply(f"i{n}"))]
+
+
+def kept_turns(events: Sequence[EventView], outcome: Cut) -> list[str]:
+    return [events[place].invocation_id for place in outcome.kept if events[place].is_user_turn]
+
+
+@pytest.mark.acceptance("S03")
+def test_a_window_of_three_replays_the_last_three_turns_with_their_replies():
+    """With `window_turns: 3` the eleventh turn is replayed with the two before it."""
+    events = [*talk(10), said("i10")]
+
+    outcome = cut(events, window_turns=3, current="i10")
+
+    assert [events[place].invocation_id for place in outcome.kept] == ["i8", "i8", "i9", "i9", "i10"]
+    assert (outcome.begins, outcome.turn_no) == (16, 9)
+
+
+@pytest.mark.acceptance("S07")
+@pytest.mark.parametrize("window_turns", [0, -1])
+def test_a_window_that_leaves_nothing_is_refused_by_its_key(window_turns: int):
+    """A window below one turn is an error that names the key to change."""
+    with pytest.raises(InvalidInputError, match=r"sessions\.window_turns"):
+        cut(talk(2), window_turns=window_turns)
+
+
+def test_a_cut_is_made_at_multiples_of_the_step_only():
+    """With a window of 30 the beginning of the replay moves every tenth turn and 21 to 30 turns are replayed."""
+    left_out = [turns_left_out(last, 30) for last in range(1, 101)]
+
+    assert {number for number in left_out if number % 10} == set()
+    assert {last - gone for last, gone in enumerate(left_out, start=1) if gone} == set(range(21, 31))
+    assert turns_left_out(30, 30) == 0
+
+
+def test_the_beginning_of_a_bounded_load_has_its_absolute_number():
+    """A load that begins with turn 21 is cut where the whole conversation would be."""
+    events = talk(20, first=20)
+
+    outcome = cut(events, window_turns=30, base=21)
+
+    assert kept_turns(events, outcome) == [f"i{n}" for n in range(20, 40)]
+    assert outcome.begins is None
+    assert kept_turns(talk(41), cut(talk(41), window_turns=30)) == [f"i{n}" for n in range(20, 41)]
+
+
+def test_what_the_agent_says_first_goes_with_the_first_turn():
+    """A greeting before any turn is replayed until the first turn is left out."""
+    greeted = [reply("hello"), *talk(2)]
+
+    assert cut(greeted, window_turns=2).kept == (0, 1, 2, 3, 4)
+    assert cut([*greeted, said("i2")], window_turns=2).kept == (3, 4, 5)
+
+
+def test_a_history_without_a_turn_is_kept():
+    """Where nobody spoke there is nothing to cut."""
+    assert cut([reply("a"), reply("b")], window_turns=1).kept == (0, 1)
+    assert cut([], window_turns=1).kept == ()
+
+
+@pytest.mark.acceptance("S05")
+def test_a_call_answered_within_the_window_keeps_the_turn_it_was_made_in():
+    """A response that came turns later is not replayed without its call."""
+    events = [
+        *talk(1),
+        said("i1"),
+        called("i1", "c", long_running=True),
+        responded("i1", "c"),
+        *talk(2, first=2),
+        responded("i1", "c", by_user=True),
+        reply("i1"),
+    ]
+
+    outcome = cut(events, window_turns=1)
+
+    assert kept_turns(events, outcome) == ["i1", "i3"]
+    assert outcome.turn_no == 2
+
+
+def test_an_unanswered_long_running_call_stays_until_it_is_answered():
+    """The turn of a long-running call is replayed while its answer is open, and not longer."""
+    waiting = [said("a"), called("a", "c", long_running=True), responded("a", "c"), *talk(5)]
+    answered = [*waiting, responded("a", "c", by_user=True), *talk(2, first=5)]
+
+    assert kept_turns(waiting, cut(waiting, window_turns=1)) == ["a", "i4"]
+    assert kept_turns(answered, cut(answered, window_turns=1)) == ["i6"]
+
+
+def test_a_call_id_that_is_used_again_does_not_bind_all_turns_together():
+    """Some models number their calls anew in each turn: a response belongs to the latest call of its id."""
+    events = [
+        event
+        for n in range(6)
+        for event in (said(f"i{n}"), called(f"i{n}", "call_0"), responded(f"i{n}", "call_0"), reply(f"i{n}"))
+    ]
+
+    assert kept_turns(events, cut(events, window_turns=2)) == ["i4", "i5"]
+
+
+def test_the_running_invocation_is_never_cut():
+    """An invocation that spans several turns, as a paused task does, is replayed from its beginning."""
+    events = [*talk(2), said("task"), reply("task"), said("task"), reply("task"), said("task")]
+
+    assert kept_turns(events, cut(events, window_turns=1, current="task")) == ["task"] * 3
+    assert kept_turns(events, cut(events, window_turns=1, current="other")) == ["task"]
+
+
+def test_a_workflow_keeps_whole_invocations():
+    """Where asked, the rest of an invocation inside the window is replayed too."""
+    events = [*talk(1), said("flow"), reply("flow"), said("flow"), reply("flow")]
+
+    assert kept_turns(events, cut(events, window_turns=1, whole_invocations=True)) == ["flow", "flow"]
+
+
+def test_summaries_of_compacted_talk_are_always_kept():
+    """A compaction event stays, the turn it stands in does not."""
+    summary = EventView(invocation_id="s", is_compaction=True, by_user=True)
+    events = [*talk(2), summary, *talk(3, first=2)]
+
+    outcome = cut(events, window_turns=1)
+
+    assert [events[place].invocation_id for place in outcome.kept] == ["s", "i4", "i4"]
+    assert (outcome.begins, outcome.turn_no) == (4, 3)
+
+
+def test_what_was_rewound_is_not_replayed_and_counts_no_turn():
+    """A rewind removes its turns and itself, and the window reaches further back instead."""
+    events = [*talk(4), EventView(invocation_id="r", rewinds_to="i2"), said("i9")]
+
+    assert kept_turns(events, cut(events, window_turns=3)) == ["i0", "i1", "i9"]
+
+
+def test_a_rewind_to_before_the_load_takes_all_before_it():
+    """A rewind whose target was not loaded leaves only what came after it."""
+    events = [("b", None), ("c", None), ("r", "a"), ("d", None)]
+
+    assert live_places(events) == [3]
+
+
+def test_nested_rewinds_are_resolved_as_adk_does():
+    """A rewind that was itself taken back has no effect, and one to an invocation that comes later neither."""
+    events = [("a", None), ("b", None), ("r1", "a"), ("c", None), ("r2", "r1"), ("d", None), ("r3", "x"), ("x", None)]
+
+    assert live_places(events[:6]) == [0, 1, 5]
+    assert live_places([("a", None), ("r", "x"), ("x", None)]) == [0, 2]
+
+
+# What may happen in a turn, and between turns.
+_SAY, _TOOL, _TOOLS, _START_JOB, _ANSWER_JOB, _SUMMARY, _REWIND = range(7)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[EventView]:
+    """Generate histories of turns with tool calls, jobs answered later or never, summaries and rewinds."""
+    events: list[EventView] = [reply("greeting")] if draw(st.booleans()) else []
+    jobs: list[tuple[str, str]] = []
+    invocations: list[str] = []
+    for n, action in enumerate(draw(st.lists(st.integers(_SAY, _REWIND), max_size=30))):
+        here = f"i{n}"
+        if action == _ANSWER_JOB and jobs:
+            job, owner = jobs.pop(draw(st.integers(0, len(jobs) - 1)))
+            events += [responded(owner, job, by_user=True), reply(owner)]
+        elif action == _SUMMARY:
+            events.append(EventView(invocation_id=here, is_compaction=True, by_user=True))
+        elif action == _REWIND and invocations:
+            events.append(EventView(invocation_id=here, rewinds_to=draw(st.sampled_from(invocations))))
+        else:
+            invocations.append(here)
+            events += _turn(here, action, n)
+            if action == _START_JOB:
+                jobs.append((f"j{n}", here))
+    return events
+
+
+def _turn(here: str, action: int, n: int) -> list[EventView]:
+    middle: dict[int, list[EventView]] = {
+        _TOOL: [called(here, f"c{n}"), responded(here, f"c{n}")],
+        _TOOLS: [called(here, f"c{n}", f"d{n}"), responded(here, f"d{n}"), responded(here, f"c{n}")],
+        _START_JOB: [called(here, f"j{n}", long_running=True), responded(here, f"j{n}")],
+    }
+    return [said(here), *middle.get(action, []), reply(here)]
+
+
+windows = st.integers(1, 12)
+
+
+@given(histories(), windows)
+def test_never_a_response_without_its_call_nor_a_call_without_its_response(history: list[EventView], window: int):
+    """Both halves of a call are replayed, or neither."""
+    live = live_places((event.invocation_id, event.rewinds_to) for event in history)
+    kept = cut(history, window_turns=window).kept
+
+    for place in live:
+        for call in history[place].calls:
+            halves = {other for other in live if call in history[other].responses | history[other].calls}
+            assert halves <= set(kept) or not halves & set(kept)
+
+
+@given(histories(), windows)
+def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: list[EventView], window: int):
+    """Replayed are the newest turns, as many as the window says, and older ones only for a call's sake."""
+    live = live_places((event.invocation_id, event.rewinds_to) for event in history)
+    turns = [place for place in live if history[place].is_user_turn]
+    outcome = cut(history, window_turns=window)
+    kept = [place for place in turns if place in outcome.kept]
+    step = max(1, window // 3)
+
+    assert set(outcome.kept) <= set(live)
+    assert list(outcome.kept) == sorted(outcome.kept)
+    assert kept[-min(len(turns), window - step + 1) :] == turns[-min(len(turns), window - step + 1) :]
+    older = kept[:-window]
+    jobs = {history[place].invocation_id for place in live if history[place].long_running}
+    assert {history[place].invocation_id for place in older} <= jobs
+
+
+@given(histories(), windows)
+def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], window: int):
+    """No compaction event and no long-running call without an answer is ever left out."""
+    live = live_places((event.invocation_id, event.rewinds_to) for event in history)
+    answered = {call for place in live if history[place].by_user for call in history[place].responses}
+    kept = set(cut(history, window_turns=window).kept)
+
+    assert {place for place in live if history[place].is_compaction} <= kept
+    assert {place for place in live if history[place].long_running - answered} <= kept
+
+
+@given(st.lists(st.sampled_from([_SAY, _TOOL, _TOOLS]), max_size=40), windows)
+def test_a_load_from_the_remembered_place_is_replayed_like_the_whole_conversation(actions: list[int], window: int):
+    """Loading only from where the window began last time gives the same replay as loading everything."""
+    history: list[EventView] = []
+    begins, turn_no = 0, 1
+    for n, action in enumerate(actions):
+        history += _turn(f"i{n}", action, n)
+        whole = cut(history, window_turns=window)
+        part = cut(history[begins:], window_turns=window, base=turn_no)
+
+        assert [begins + place for place in part.kept] == list(whole.kept)
+        assert len(history) - begins <= 5 * (window + max(1, window // 3))
+        if part.begins is not None:
+            begins, turn_no = begins + part.begins, part.turn_no
+
+
+@given(histories(), windows)
+def test_the_load_can_begin_where_the_replay_does(history: list[EventView], window: int):
+    """Whatever is replayed is found again by a load that begins at the remembered place."""
+    outcome = cut(history, window_turns=window)
+    begins = outcome.begins or 0
+    again = cut(history[begins:], window_turns=window, base=outcome.turn_no)
+
+    assert [begins + place for place in again.kept] == list(outcome.kept)
