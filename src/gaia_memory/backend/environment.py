@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -40,13 +41,14 @@ def load_mem0(home: Path) -> Any:
 
     The environment is set for the whole process, because mem0 reads it once, at its import: `MEM0_TELEMETRY`
     and `ANONYMIZED_TELEMETRY` (Chroma's) to False, and `MEM0_DIR` to a folder under `home`, where mem0 writes
-    a file at import. A host that imported mem0 before keeps its `MEM0_DIR`.
+    a file at import. Where mem0 was imported before, its folder stays what it was.
     """
     refuse_on_loop("importing mem0")
     with _importing:
         os.environ["MEM0_TELEMETRY"] = "False"
         os.environ["ANONYMIZED_TELEMETRY"] = "False"
-        os.environ["MEM0_DIR"] = str(mem0_home(home))
+        if "mem0" not in sys.modules:
+            os.environ["MEM0_DIR"] = str(mem0_home(home))
         noisy = logging.getLogger(_SILENCED_BY_MEM0)
         level = noisy.level
         import mem0

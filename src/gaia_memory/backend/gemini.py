@@ -18,6 +18,7 @@ EMBEDDER_SECONDS = 20.0
 ATTEMPTS = 3
 FIRST_DELAY = 0.5
 MAX_DELAY = 8.0
+JITTER = 0.5
 MAX_TOKENS = 8192
 """mem0's own 2,000 cut a long list of facts in the middle, and thinking counts too."""
 
@@ -35,7 +36,7 @@ def client(*, key: str | None, seconds: float, **place: Any) -> Client:
     from google import genai
     from google.genai import types
 
-    retry = types.HttpRetryOptions(attempts=ATTEMPTS, initial_delay=FIRST_DELAY, max_delay=MAX_DELAY)
+    retry = types.HttpRetryOptions(attempts=ATTEMPTS, initial_delay=FIRST_DELAY, max_delay=MAX_DELAY, jitter=JITTER)
     options = types.HttpOptions(timeout=int(seconds * 1000), retry_options=retry)
     if place.get("vertexai"):
         return genai.Client(http_options=options, **place)

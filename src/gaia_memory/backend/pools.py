@@ -97,7 +97,8 @@ class Pool:
             self._jobs.put(None)
         loop = asyncio.get_running_loop()
         end = loop.time() + grace
-        while loop.time() < end and any(thread.is_alive() for thread in self._threads):
+        # Joining a thread would block the loop, and a daemon's end has no event to wait for.
+        while loop.time() < end and any(thread.is_alive() for thread in self._threads):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
     def _staff(self) -> None:

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = dict(
-    zip(("a", "an", "one", "two", "three", "four", "five", "six", "seven"), (1, 1, *range(1, 8)), strict=True)
-)
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _COUNT = r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven)"
 _UNIT = r"(?P<unit>day|week|month|year)s?"
 _DAY = rf"(?P<day>{'|'.join(_WEEKDAYS)})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -16,71 +16,12 @@ _WORD = re.compile(r"[^\W_]+")
 _WORD_WEIGHT = 1.0
 _GRAM_WEIGHT = 0.35
 _FREQUENT_WEIGHT = 0.15
-_FREQUENT = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "s",
-        "she",
-        "so",
-        "t",
-        "that",
-        "the",
-        "their",
-        "them",
-        "they",
-        "this",
-        "to",
-        "user",
-        "users",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "he",
-        "her",
-        "his",
-    ]
-)
+_FREQUENT_WORDS = """
+a an and are as at be but by can could did do does for from had has have how i if in is it its me my of on or
+our s she so t that the their them they this to user users was we were what when where which who will with would
+you your he her his
+"""
+_FREQUENT = frozenset(_FREQUENT_WORDS.split())
 
 
 class OfflineEmbedder:
@@ -116,7 +57,7 @@ class OfflineEmbedder:
 
 def _features(text: str) -> dict[str, float]:
     words = Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
-    features: Counter[str] = Counter()
+    features: defaultdict[str, float] = defaultdict(float)
     for word, count in words.items():
         weight = 1.0 + math.log(count)
         if word in _FREQUENT:

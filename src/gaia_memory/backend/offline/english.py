@@ -5,121 +5,17 @@ from __future__ import annotations
 import re
 
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
-_ENGLISH = frozenset(
-    [
-        "i",
-        "i'm",
-        "i've",
-        "i'd",
-        "i'll",
-        "my",
-        "we",
-        "we're",
-        "we've",
-        "our",
-        "the",
-        "is",
-        "are",
-        "was",
-        "were",
-        "have",
-        "has",
-        "had",
-        "and",
-        "with",
-        "of",
-        "to",
-        "from",
-        "for",
-        "not",
-        "don't",
-        "doesn't",
-        "didn't",
-        "can't",
-        "live",
-        "lives",
-        "love",
-        "loves",
-        "like",
-        "likes",
-        "work",
-        "works",
-        "hate",
-        "hates",
-        "prefer",
-        "named",
-        "called",
-        "am",
-    ]
-)
-_OTHER = frozenset(
-    [
-        "der",
-        "die",
-        "das",
-        "und",
-        "ist",
-        "ich",
-        "bin",
-        "mein",
-        "meine",
-        "nicht",
-        "ein",
-        "eine",
-        "habe",
-        "el",
-        "la",
-        "los",
-        "las",
-        "es",
-        "soy",
-        "mi",
-        "mis",
-        "que",
-        "un",
-        "una",
-        "tengo",
-        "vivo",
-        "le",
-        "les",
-        "je",
-        "suis",
-        "mon",
-        "ma",
-        "et",
-        "il",
-        "une",
-        "une",
-        "j'ai",
-        "j'habite",
-        "eu",
-        "sou",
-        "meu",
-        "minha",
-        "io",
-        "sono",
-        "mio",
-        "mia",
-        "ho",
-        "abito",
-        "het",
-        "een",
-        "ik",
-        "ben",
-        "mijn",
-        "en",
-        "jag",
-        "är",
-        "min",
-        "och",
-        "nie",
-        "jestem",
-        "mam",
-        "ve",
-        "ben",
-        "bir",
-    ]
-)
+_ENGLISH_WORDS = """
+i i'm i've i'd i'll my we we're we've our the is are was were have has had and with of to from for not don't
+doesn't didn't can't live lives love loves like likes work works hate hates prefer named called am call me
+"""
+_ENGLISH = frozenset(_ENGLISH_WORDS.split())
+_OTHER_WORDS = """
+der die das und ist ich bin mein meine nicht ein eine habe el la los las es soy mi mis que un una tengo vivo le
+les je suis mon ma et il une une j'ai j'habite eu sou meu minha io sono mio mia ho abito het een ik ben mijn en
+jag är min och nie jestem mam ve ben bir
+"""
+_OTHER = frozenset(_OTHER_WORDS.split())
 
 _LEAD = re.compile(
     r"(?:(?:and|but|so|also|oh|well|actually|anyway|btw|by the way|fyi|yes|yeah|no|ok|okay|hi|hey|hello|sure|thanks|"
@@ -130,13 +26,15 @@ _LEAD = re.compile(
 )
 _ASKS_FOR_SOMETHING = re.compile(
     r"i(?:'d| would)? (?:want|need|like|love) (?:you|to know|to ask|to see)\b|i(?: was|'m| am)? (?:wonder\w*|asking)\b|"
-    r"i have (?:a|another|one|some) (?:\w+ )?questions?\b|you (?:can|could|should|must|are|were|have|did|said|know)\b",
+    r"i need (?:\w+ )?(?:help|advice|ideas)\b|i have (?:a|another|one|some) (?:\w+ )?questions?\b|"
+    r"you (?:can|could|should|must|are|were|have|did|said|know)\b",
     re.IGNORECASE,
 )
 _SAYS_NOTHING = re.compile(
     r"(?:i|i'm|i am|we) (?:(?:really|also|just|totally) )?(?:think so|hope so|guess(?: so)?|see|know|understand|agree|"
     r"mean|mean it|got it|fine|good|great|ok|okay|well|sure|not sure|sorry|back|here|don't know|don't think so|"
-    r"don't care|do|don't|did|will|can|am|love it|like it|appreciate it)(?: (?:too|then|now|what you mean|that))?[.!\s]*\Z|"
+    r"don't care|do|don't|did|will|can|am|love it|like it|appreciate it)"
+    r"(?: (?:too|then|now|what you mean|that))?[.!\s]*\Z|"
     r"(?:it|that|this|there|these|those|they|here)(?:'s|'re| | is )",
     re.IGNORECASE,
 )
@@ -148,115 +46,29 @@ _ADVERB = (
     r"truly|simply|finally|secretly|occasionally|then|once|even)\s+)*"
 )
 _AFTER_I = re.compile(rf"\bI (?P<adverbs>{_ADVERB})(?P<verb>[a-z]+(?:'t)?)\b(?P<rest> not\b)?")
-_UNCHANGED = frozenset(
-    [
-        "can",
-        "can't",
-        "cannot",
-        "could",
-        "couldn't",
-        "will",
-        "won't",
-        "would",
-        "wouldn't",
-        "should",
-        "shouldn't",
-        "must",
-        "mustn't",
-        "may",
-        "might",
-        "did",
-        "didn't",
-        "was",
-        "wasn't",
-        "had",
-        "hadn't",
-        "used",
-        "ought",
-        "shall",
-        "is",
-        "has",
-        "does",
-        "went",
-        "came",
-        "got",
-        "made",
-        "took",
-        "said",
-        "told",
-        "saw",
-        "ate",
-        "drank",
-        "bought",
-        "brought",
-        "built",
-        "caught",
-        "chose",
-        "drove",
-        "fell",
-        "felt",
-        "flew",
-        "forgot",
-        "found",
-        "gave",
-        "grew",
-        "heard",
-        "held",
-        "kept",
-        "knew",
-        "learnt",
-        "left",
-        "lent",
-        "lost",
-        "met",
-        "paid",
-        "ran",
-        "rode",
-        "rose",
-        "sang",
-        "sat",
-        "sent",
-        "sold",
-        "slept",
-        "spent",
-        "spoke",
-        "stood",
-        "swam",
-        "taught",
-        "thought",
-        "threw",
-        "understood",
-        "won",
-        "wore",
-        "wrote",
-        "began",
-        "became",
-        "broke",
-        "did",
-        "drew",
-        "woke",
-        "dreamt",
-        "burnt",
-        "spelt",
-        "hurt",
-        "quit",
-        "lay",
-        "meant",
-        "led",
-        "fed",
-        "fought",
-        "froze",
-        "hid",
-        "hung",
-    ]
-)
+_UNCHANGED_VERBS = """
+can can't cannot could couldn't will won't would wouldn't should shouldn't must mustn't may might did didn't was
+wasn't had hadn't used ought shall is has does went came got made took said told saw ate drank bought brought
+built caught chose drove fell felt flew forgot found gave grew heard held kept knew learnt left lent lost met
+paid ran rode rose sang sat sent sold slept spent spoke stood swam taught thought threw understood won wore
+wrote began became broke did drew woke dreamt burnt spelt hurt quit lay meant led fed fought froze hid hung
+"""
+_UNCHANGED = frozenset(_UNCHANGED_VERBS.split())
 _IRREGULAR = {
-    "am": "is", "have": "has", "do": "does", "go": "goes", "haven't": "hasn't", "don't": "doesn't", "were": "was",
+    "am": "is",
+    "have": "has",
+    "do": "does",
+    "go": "goes",
+    "haven't": "hasn't",
+    "don't": "doesn't",
+    "were": "was",
     "weren't": "wasn't",
-}  # fmt: skip
-_PAST_LOOKALIKES = frozenset(
-    ["need", "feed", "breed", "bleed", "speed", "exceed", "succeed", "proceed", "embed", "shed", "wed"]
-)
+}
+_NOT_PAST = "need feed breed bleed speed exceed succeed proceed embed shed wed"
+_PAST_LOOKALIKES = frozenset(_NOT_PAST.split())
+
+_BASE_LOOKALIKES = frozenset(("fly", "rely", "apply", "reply", "supply", "multiply", "bring", "sing", "ring", "swing"))
+_NO_VERBS = frozenset(("and", "or", "with", "in", "at", "on", "who", "but", "as", "for"))
 
 _CONTRACTED = (
     (re.compile(r"\bI'm not\b"), "I am not"),
@@ -270,14 +82,15 @@ _CONTRACTED = (
     (re.compile(r"\b[Ww]e'll\b"), "we will"),
     (re.compile(r"\b[Ww]e'd\b"), "we would"),
 )
+_POSSESSIVE = re.compile(r"\b(?:[Mm]y|[Oo]ur)\b")
 _OTHERS = (
-    (re.compile(r"\b(?:[Mm]y|[Mm]ine)\b"), "User's"),
+    (re.compile(r"\b[Mm]ine\b"), "User's"),
     (re.compile(r"\b[Mm]e and (?=\w)"), "User and "),
     (re.compile(r"\b[Mm]yself\b"), "themselves"),
     (re.compile(r"\b[Mm]e\b"), "User"),
     (re.compile(r"\b[Ww]e\b"), "User and others"),
     (re.compile(r"\bus\b"), "User and others"),
-    (re.compile(r"\b[Oo]urs?\b"), "User's"),
+    (re.compile(r"\b[Oo]urs\b"), "User's"),
     (re.compile(r"\b[Oo]urselves\b"), "themselves"),
     (re.compile(r"\bI\b"), "User"),
 )
@@ -293,7 +106,7 @@ def reads_as_english(sentence: str) -> bool:
 
 def told(sentence: str) -> str | None:
     """Return an English statement as told about the user; None where it says nothing about anybody."""
-    text = _LEAD.sub("", _plain(sentence), count=1) if _LEAD.match(_plain(sentence)) else _plain(sentence)
+    text = opened(sentence)
     text = re.sub(r"\bi(?='|\b)", "I", text.strip())
     named = _CALL_ME.match(text)
     if named:
@@ -303,16 +116,38 @@ def told(sentence: str) -> str | None:
     for pattern, plain in _CONTRACTED:
         text = pattern.sub(plain, text)
     text = _AFTER_I.sub(_third_person, text)
+    text = _POSSESSIVE.sub(_owned, text)
     for pattern, other in _OTHERS:
         text = pattern.sub(other, text)
     return text[:1].upper() + text[1:].rstrip()
+
+
+def opened(sentence: str) -> str:
+    """Return a sentence without what only leads up to it, such as "by the way" or "please remember that"."""
+    plain = _plain(sentence)
+    lead = _LEAD.match(plain)
+    rest = plain[lead.end() :] if lead else plain
+    # "remember to buy milk" is an order, not a lead and a statement.
+    return plain if rest.lower().startswith("to ") else rest
 
 
 def _plain(sentence: str) -> str:
     return " ".join(sentence.replace("’", "'").replace("‘", "'").split())  # noqa: RUF001
 
 
+def _owned(found: re.Match[str]) -> str:
+    """Name the owner once; where the user was named before, "their" is enough."""
+    return "their" if "User" in found.string[: found.start()] else "User's"
+
+
 def _third_person(found: re.Match[str]) -> str:
+    before = found.string[: found.start()]
+    if before.endswith(("and ", "or ", "but ")):
+        if re.search(r"\bI\b", before):
+            # "I cook and I sing": one subject, said once.
+            return f"{found['adverbs']}{_conjugated(found['verb'])}{found['rest'] or ''}"
+        # "Noa and I live here": several subjects, whose verb stays.
+        return f"User {found['adverbs']}{found['verb']}{found['rest'] or ''}"
     return f"User {found['adverbs']}{_conjugated(found['verb'])}{found['rest'] or ''}"
 
 
@@ -321,7 +156,7 @@ def _conjugated(verb: str) -> str:
         return _IRREGULAR[verb]
     if verb in _UNCHANGED or (verb.endswith("ed") and verb not in _PAST_LOOKALIKES):
         return verb
-    if verb.endswith(("ly", "'t", "ing")) or verb in ("and", "or", "with", "in", "at", "on", "who", "but"):
+    if verb in _NO_VERBS or (verb.endswith(("'t", "ing", "ly")) and verb not in _BASE_LOOKALIKES):
         return verb
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return f"{verb[:-1]}ies"

@@ -34,11 +34,11 @@ def facts(prompt: str) -> list[str]:
 
 
 def _fact(sentence: str, day: date) -> str | None:
-    if len(sentence) > _LONGEST or not sentences.states_something(sentence):
+    if len(sentence) > _LONGEST:
         return None
     if not english.reads_as_english(sentence):
-        return sentence
-    told = english.told(sentence)
+        return sentence if sentences.states_something(sentence) else None
+    told = english.told(sentence) if sentences.states_something(english.opened(sentence)) else None
     return dates.anchored(told, day) if told else None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+")
+_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+")  # noqa: RUF001
 _ABBREVIATED = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|No|Inc|Jr|Sr)\.|\b[A-Z]\.)\Z")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")  # noqa: RUF001 - people type both apostrophes
 _SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
