@@ -1,0 +1,54 @@
+"""Slash commands inside somebody's Runner: recognised, stamped, and kept from every later request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from google.adk.agents.run_config import RunConfig
+
+from gaia_memory.adk.mapping import COMMAND_STAMP, is_stamped
+from gaia_memory.commands.registry import COMMANDS, parse
+
+if TYPE_CHECKING:
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.events.event import Event
+    from google.genai import types
+
+
+def command_in(message: types.Content | None) -> tuple[str, str] | None:
+    """Return the name and argument of a known command, when the message is text and nothing else.
+
+    An unknown one is the host's own business, or the model's.
+    """
+    parts = (message.parts if message else None) or []
+    if not parts or any(not part.text or part.thought for part in parts):
+        return None
+    parsed = parse("".join(part.text or "" for part in parts))
+    return parsed if parsed and parsed[0] in COMMANDS else None
+
+
+def stamp(invocation: InvocationContext, name: str) -> None:
+    """Have ADK stamp every event of this invocation with the command's name; the caller's RunConfig is left alone."""
+    run_config = invocation.run_config or RunConfig()
+    metadata = {**(run_config.custom_metadata or {}), COMMAND_STAMP: name}
+    invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata})
+
+
+def without_commands(events: Sequence[Event]) -> list[Event]:
+    """Return the events without the turns of slash commands.
+
+    A command's turn to which a rewind goes back is emptied instead of dropped: ADK ignores a rewind whose
+    target is missing, and would bring back what was rewound.
+    """
+    commands = {event.invocation_id for event in events if is_stamped(event, COMMAND_STAMP)}
+    if not commands:
+        return list(events)
+    targets = {event.actions.rewind_before_invocation_id for event in events}
+    kept = []
+    for event in events:
+        if event.invocation_id not in commands:
+            kept.append(event)
+        elif event.invocation_id in targets:
+            kept.append(event.model_copy(update={"content": None}))
+    return kept

@@ -1,0 +1,174 @@
+"""A person's conversation on a channel: one message in, one reply out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]  # its public home
+from google.genai import types
+
+from gaia_memory.adk.guard import Contained
+from gaia_memory.adk.mapping import PRIVATE_STAMP
+from gaia_memory.adk.reply import Pieces, final_text
+from gaia_memory.commands.command import Call, Reply, Reset
+from gaia_memory.commands.registry import parse, run
+from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.models import SessionKey
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+    from google.adk.runners import Runner
+
+    from gaia_memory.engine import Engine
+
+__all__ = ["APOLOGY", "COMMAND_FAILED", "Conversation", "Reply"]
+
+APOLOGY = "Sorry, I could not answer that just now. Please try again."
+"""What a person reads when the model failed; it is neither kept in the session nor learned."""
+
+COMMAND_FAILED = "Memory cannot do that right now. Please try again in a while."
+
+
+class Conversation:
+    """Takes the messages of one person on one channel, in order, one turn at a time.
+
+    Any number of these may exist for one session: bursts and order are kept by the engine they share.
+    """
+
+    def __init__(self, runner: Runner, engine: Engine, key: SessionKey, *, admin: bool = False) -> None:
+        """Talk through `runner` in the session `key`."""
+        self._runner = runner
+        self._engine = engine
+        self._key = key
+        self.admin = admin
+
+    @property
+    def key(self) -> SessionKey:
+        """The conversation's app, user and session."""
+        return self._key
+
+    async def send(self, text: str, *, private: bool = False) -> Reply:
+        """Return the reply to one message.
+
+        Messages that follow each other within `sessions.coalesce_seconds` make one turn: the last caller gets
+        the reply, the others one with `merged` set. Slash commands are answered without the model and leave no
+        trace in the session. Nothing of a `private` turn is learned. A model that fails costs the answer, not
+        the conversation: the reply is one short apology.
+        """
+        command = parse(text)
+        if command is not None:
+            return await self._command(*command)
+        if not text.strip():
+            return Reply("")
+        async with self._turn(text, private=private) as words:
+            if words is None:
+                return Reply("", merged=True)
+            return Reply(await self._answer(words, private=private))
+
+    async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
+        """Yield the reply to one message in pieces, as the model makes them; nothing for a merged message."""
+        command = parse(text)
+        if command is not None:
+            yield (await self._command(*command)).text
+            return
+        if not text.strip():
+            return
+        async with self._turn(text, private=private) as words:
+            if words is None:
+                return
+            async with aclosing(self._pieces(words, private=private)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    @asynccontextmanager
+    async def _turn(self, text: str, *, private: bool) -> AsyncIterator[str | None]:
+        """Hold the conversation for one turn over the burst's messages; None when a later one answers them."""
+        bursts, seconds = self._engine.bursts, self._engine.config.sessions.coalesce_seconds
+        words = await bursts.join(self._key, text, seconds=seconds, private=private)
+        if words is None:
+            yield None
+            return
+        line, lock = bursts.line(self._key), self._engine.locks.of(self._key)
+        async with line, lock:
+            yield words
+
+    async def _answer(self, words: str, *, private: bool) -> str:
+        texts: list[str] = []
+        refused = False
+        with Contained("the agent's turn") as turn:
+            async with aclosing(self._events(words, private=private, streaming=StreamingMode.NONE)) as events:
+                async for event in events:
+                    refused = refused or bool(event.error_code)
+                    texts += [said] if (said := final_text(event)) else []
+        if self._failed(turn.error, refused=refused and not texts):
+            texts.append(APOLOGY)
+        return "\n".join(texts)
+
+    async def _pieces(self, words: str, *, private: bool) -> AsyncGenerator[str, None]:
+        pieces = Pieces()
+        refused = False
+        with Contained("the agent's turn") as turn:
+            async with aclosing(self._events(words, private=private, streaming=StreamingMode.SSE)) as events:
+                async for event in events:
+                    refused = refused or bool(event.error_code)
+                    for piece in pieces.of(event):
+                        yield piece
+        if self._failed(turn.error, refused=refused and not pieces.any):
+            yield f"\n{APOLOGY}" if pieces.any else APOLOGY
+
+    async def _events(self, words: str, *, private: bool, streaming: StreamingMode) -> AsyncGenerator[Event, None]:
+        metadata = {PRIVATE_STAMP: True} if private else None
+        run_config = RunConfig(streaming_mode=streaming, custom_metadata=metadata)
+        message = types.Content(role="user", parts=[types.Part(text=words)])
+        turn = self._runner.run_async(
+            user_id=self._key.user, session_id=self._key.session, new_message=message, run_config=run_config
+        )
+        async with aclosing(turn) as events:
+            async for event in events:
+                yield event
+
+    def _failed(self, error: Exception | None, *, refused: bool) -> bool:
+        """Say whether the person must be told; with `memory.on_unavailable: fail` memory's own errors are raised."""
+        if error is not None and self._engine.config.memory.on_unavailable == "fail" and _is_of_memory(error):
+            raise error
+        return error is not None or refused
+
+    async def _command(self, name: str, argument: str) -> Reply:
+        bursts = self._engine.bursts
+        bursts.flush(self._key)
+        # What was said before the command goes before it: its turn takes the line when we let go once.
+        await asyncio.sleep(0)
+        line = bursts.line(self._key)
+        async with line:
+            with Contained(f"/{name}"):
+                return await run(name, self._call(argument))
+        return Reply(COMMAND_FAILED, command=name)
+
+    def _call(self, argument: str) -> Call:
+        engine, key = self._engine, self._key
+        return Call(
+            scope=engine.scope(key.app, key.user),
+            key=key,
+            argument=argument,
+            memory=engine.memory,
+            enabled=engine.config.memory.enabled,
+            reset=self._reset,
+        )
+
+    async def _reset(self) -> Reset:
+        outcome = await self._engine.consolidate(self._key)
+        if outcome == "learned":
+            return "kept" if self._engine.config.sessions.clear == "keep" else "cleared"
+        return "failed" if outcome == "failed" else "busy"
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, GaiaMemoryError):
+            return True
+        cause = cause.__cause__
+    return False

@@ -1,0 +1,91 @@
+"""The border between memory and the host's turn: what memory raises stops here.
+
+What is logged names the failure and the place, never the message of an error: it may hold what a person said.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+
+from gaia_memory.errors import ConfigError, MemoryUnavailable
+
+logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Guarded(Protocol):
+    """A plugin whose callbacks are guarded."""
+
+    @property
+    def raises_errors(self) -> bool:
+        """True where `memory.on_unavailable` is `fail`."""
+        ...
+
+
+S = TypeVar("S", bound=Guarded)
+
+
+def never_breaks_the_turn(
+    callback: Callable[Concatenate[S, P], Awaitable[R]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R | None]]:
+    """Return a plugin callback that logs what memory raises and lets the turn go on without it.
+
+    With `memory.on_unavailable: fail` the error is raised, and ADK ends the turn with it.
+    """
+
+    @functools.wraps(callback)
+    async def guarded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return await callback(self, *args, **kwargs)
+        except Exception as error:
+            # ADK ends a turn with whatever a plugin callback raises, and the turn matters more than memory.
+            if self.raises_errors:
+                raise
+            log_failure(callback.__name__, error)
+            return None
+
+    return guarded
+
+
+class Contained:
+    """A block whose error goes no further: it is logged, and `error` holds it afterwards."""
+
+    def __init__(self, what: str) -> None:
+        """Name the work for the log."""
+        self._what = what
+        self.error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.error = error
+        log_failure(self._what, error)
+        return True
+
+
+def log_failure(what: str, error: Exception) -> None:
+    """Log an error's kind and where it came from, without its message."""
+    logger.error(
+        "%s failed and the turn goes on without it: %s\n%s",
+        what,
+        _kind(error),
+        "".join(traceback.format_tb(error.__traceback__)),
+    )
+
+
+def _kind(error: Exception) -> str:
+    name = type(error).__name__
+    if isinstance(error, MemoryUnavailable | ConfigError):
+        return f"{name}: {error}"
+    code = getattr(error, "code", None)
+    return f"{name} ({code})" if isinstance(code, int) else name

@@ -1,0 +1,278 @@
+"""MemoryPlugin: memory for every agent of a Runner, without changing one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+
+from gaia_memory.adk.cleared import reload_if_cleared
+from gaia_memory.adk.command_turns import command_in, stamp, without_commands
+from gaia_memory.adk.guard import Contained, never_breaks_the_turn
+from gaia_memory.adk.offer import offer
+from gaia_memory.adk.parts import ConfigSource, EngineSource
+from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.session_profile import session_block
+from gaia_memory.adk.tools import memory_tools
+from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.commands.command import Call, Reset
+from gaia_memory.commands.registry import run
+from gaia_memory.models import SessionKey
+
+if TYPE_CHECKING:
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.events.event import Event
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.models.llm_response import LlmResponse
+    from google.adk.sessions.base_session_service import BaseSessionService
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.tool_context import ToolContext
+
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import LedgerRow
+
+logger = logging.getLogger(__name__)
+
+RENEW_SECONDS = 60.0
+"""How often a long turn says in the ledger that it is still at it."""
+
+UNAVAILABLE = "Memory cannot answer right now. Nothing was changed; please try again in a while."
+
+_TURNS = 4096
+"""Turns remembered at once: a cancelled turn fires no hook at its end, so the oldest leave by themselves."""
+
+_outer_sessions: ContextVar[BaseSessionService | None] = ContextVar("outer_sessions", default=None)
+"""The session service of the run that is calling a tool: a run inside that tool has another."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One invocation; `engine` is None where memory could not be opened, `row` where there is no mark to end."""
+
+    key: SessionKey
+    command: tuple[str, str] | None
+    root: str | None
+    engine: Engine | None = None
+    row: LedgerRow | None = None
+    block: str = ""
+    renewed_at: float = 0.0
+    clear_at_end: bool = False
+
+
+class MemoryPlugin(BasePlugin):
+    """Gives a Runner's agents a memory of each person.
+
+    It marks turns in the ledger, so that quiet conversations are learned; offers `remember` and `load_memory`;
+    puts the profile into the prompt; and answers slash commands without the model. Runs inside an AgentTool
+    are left alone, a second MemoryPlugin in one Runner does nothing, and no failure of memory ends a turn
+    (unless `memory.on_unavailable` is `fail`).
+    """
+
+    def __init__(self, name: str = "gaia_memory", *, config: ConfigSource | None = None) -> None:
+        """Take the name ADK knows it by and a configuration; opens nothing until its first hook."""
+        super().__init__(name=name)
+        self._source = EngineSource(config)
+        self._tools = memory_tools(self._source)
+        self._turns: OrderedDict[str, _Turn] = OrderedDict()
+        self._raises_errors = False
+        self._said_inert = False
+
+    @property
+    def raises_errors(self) -> bool:
+        """True where `memory.on_unavailable` is `fail`; known once the configuration was read."""
+        return self._raises_errors
+
+    @never_breaks_the_turn
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> types.Content | None:
+        """Recognise a slash command, or mark the beginning of a turn."""
+        if not self._is_ours(invocation_context):
+            return None
+        command = command_in(user_message)
+        if command is not None:
+            stamp(invocation_context, command[0])
+        is_answer = any(part.function_response for part in user_message.parts or [])
+        await self._begin(invocation_context, command, counts=not is_answer)
+        return None
+
+    @never_breaks_the_turn
+    async def before_run_callback(self, *, invocation_context: InvocationContext) -> types.Content | None:
+        """Answer a slash command; else take earlier ones out of the replay and get the session's profile."""
+        if not self._is_ours(invocation_context):
+            return None
+        turn = self._turns.get(invocation_context.invocation_id)
+        if turn is None:
+            turn = await self._begin_late(invocation_context)
+        if turn.command is not None:
+            return types.Content(role="model", parts=[types.Part(text=await self._answer(turn, turn.command))])
+        session = invocation_context.session
+        session.events[:] = without_commands(session.events)
+        if turn.engine is not None and turn.row is not None:
+            turn.block = await session_block(turn.engine, turn.key, turn.row)
+        return None
+
+    @never_breaks_the_turn
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Offer the tools and put the profile at the end of the system instruction."""
+        invocation = callback_context.get_invocation_context()
+        if not self._is_ours(invocation):
+            return None
+        turn = self._turns.get(invocation.invocation_id)
+        engine = turn.engine if turn is not None else None
+        gets_it = turn is not None and engine is not None and _gets_memory(invocation, turn, engine)
+        offer(llm_request, self._tools, block=turn.block if turn is not None and gets_it else None)
+        return None
+
+    @never_breaks_the_turn
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Note whose run calls a tool, so that a run inside that tool is told from it."""
+        invocation = tool_context.get_invocation_context()
+        if self._is_ours(invocation):
+            _outer_sessions.set(invocation.session_service)
+        return None
+
+    @never_breaks_the_turn
+    async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
+        """Keep the mark of a long turn alive."""
+        turn = self._turns.get(invocation_context.invocation_id)
+        if turn is None or turn.engine is None or turn.row is None or not self._is_ours(invocation_context):
+            return None
+        now = asyncio.get_running_loop().time()
+        if now - turn.renewed_at >= RENEW_SECONDS:
+            turn.renewed_at = now
+            await turn.engine.marks.renew(turn.key)
+        return None
+
+    @never_breaks_the_turn
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Mark the end of the turn; after /reset, clear the session, which ADK needed until now."""
+        if self._is_ours(invocation_context):
+            await self._end(invocation_context)
+
+    @never_breaks_the_turn
+    async def on_run_error_callback(self, *, invocation_context: InvocationContext, error: Exception) -> None:
+        """Mark the end of a turn that failed."""
+        if self._is_ours(invocation_context):
+            await self._end(invocation_context)
+
+    @never_breaks_the_turn
+    async def close(self) -> None:
+        """Give the engine back; nothing is learned and nothing lost."""
+        self._turns.clear()
+        await self._source.release()
+
+    def _is_ours(self, invocation: InvocationContext) -> bool:
+        """Say whether this is a run of the host itself, and this plugin the one in charge."""
+        outer = _outer_sessions.get()
+        if outer is not None and outer is not invocation.session_service:
+            return False
+        first = next((plugin for plugin in invocation.plugin_manager.plugins if isinstance(plugin, MemoryPlugin)), self)
+        if first is not self and not self._said_inert:
+            self._said_inert = True
+            logger.warning("the plugin %r does nothing: %r is in this Runner already", self.name, first.name)
+        return first is self
+
+    async def _begin(self, invocation: InvocationContext, command: tuple[str, str] | None, *, counts: bool) -> _Turn:
+        session = invocation.session
+        key = SessionKey(session.app_name, session.user_id, session.id)
+        turn = _Turn(key=key, command=command, root=_root(invocation), renewed_at=asyncio.get_running_loop().time())
+        self._turns[invocation.invocation_id] = turn
+        if len(self._turns) > _TURNS:
+            self._turns.popitem(last=False)
+        engine = turn.engine = await self._open(invocation)
+        if not engine.config.memory.enabled:
+            return turn
+        if command is not None:
+            # Commands leave no mark: they are no turn, and the conversation stays as quiet as it was.
+            await reload_if_cleared(invocation, await engine.marks.row(key))
+            return turn
+        turn.row = await (engine.marks.begin(key) if counts else engine.marks.hold(key))
+        await reload_if_cleared(invocation, turn.row)
+        return turn
+
+    async def _begin_late(self, invocation: InvocationContext) -> _Turn:
+        """Begin a turn whose message another plugin kept from us, or that resumes without one."""
+        message = invocation.user_content
+        command = command_in(message)
+        if command is not None:
+            stamp(invocation, command[0])
+        parts = (message.parts if message else None) or []
+        is_answer = not parts or any(part.function_response for part in parts)
+        return await self._begin(invocation, command, counts=not is_answer)
+
+    async def _open(self, invocation: InvocationContext) -> Engine:
+        if isinstance(invocation.memory_service, Mem0MemoryService):
+            self._source.follow(invocation.memory_service.source)
+        loaded = await self._source.loaded()
+        self._raises_errors = loaded.config.memory.on_unavailable == "fail"
+        engine = await self._source.hold()
+        app = invocation.session.app_name
+        if app not in engine.transcripts:
+            engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
+        return engine
+
+    async def _answer(self, turn: _Turn, command: tuple[str, str]) -> str:
+        engine = turn.engine
+        if engine is None:
+            return UNAVAILABLE
+        name, argument = command
+
+        async def reset() -> Reset:
+            # ADK appends this command's events once it is answered, so the session is cleared after the run.
+            outcome = await engine.consolidate(turn.key, clear=False) if engine.learns else "learned"
+            if outcome != "learned":
+                return "failed" if outcome == "failed" else "busy"
+            turn.clear_at_end = engine.config.sessions.clear != "keep"
+            return "cleared" if turn.clear_at_end else "kept"
+
+        with Contained(f"/{name}"):
+            call = Call(
+                scope=engine.scope(turn.key.app, turn.key.user),
+                key=turn.key,
+                argument=argument,
+                memory=engine.memory,
+                enabled=engine.config.memory.enabled,
+                reset=reset,
+            )
+            return (await run(name, call)).text
+        return UNAVAILABLE
+
+    async def _end(self, invocation: InvocationContext) -> None:
+        turn = self._turns.pop(invocation.invocation_id, None)
+        if turn is None or turn.engine is None:
+            return
+        if turn.clear_at_end:
+            await turn.engine.consolidate(turn.key)
+        elif turn.row is not None:
+            await turn.engine.marks.end(turn.key)
+
+
+def _root(invocation: InvocationContext) -> str | None:
+    """Return the root agent's name where it is an LlmAgent; None for a tree or a Workflow of several."""
+    agent = invocation.agent
+    root = agent.root_agent if isinstance(agent, BaseAgent) else None
+    return root.name if isinstance(root, LlmAgent) else None
+
+
+def _gets_memory(invocation: InvocationContext, turn: _Turn, engine: Engine) -> bool:
+    memory = engine.config.memory
+    agent = invocation.agent
+    if not memory.enabled or agent is None:
+        return False
+    if memory.profile_agents == "root":
+        return turn.root is None or agent.name == turn.root
+    return memory.profile_agents == "all" or agent.name in memory.profile_agents

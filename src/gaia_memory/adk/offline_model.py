@@ -1,0 +1,146 @@
+"""OfflineModel: an ADK model without a network that remembers, recalls, and says what it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+INTRODUCTION = (
+    "I am the offline model: I can remember what you tell me and look it up again, and not much more. "
+    "With GEMINI_API_KEY set, Gemini answers instead."
+)
+
+_REMEMBER = re.compile(
+    r"(?:please\s+|can you\s+|could you\s+)?"
+    r"(?:remember|keep in mind|make a note|note|don'?t forget)"
+    r"(?:\s+that\b|\s*[:,])?\s+(?P<fact>\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_QUESTION = re.compile(
+    r"(?:what|who|whom|whose|where|when|which|why|how|do|does|did|am|is|are|was|were|can|could|should|would|will|"
+    r"have|has|tell me|remind me)\b",
+    re.IGNORECASE,
+)
+_ABOUT_ITSELF = re.compile(
+    r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:offline|real|ai|bot|model|gemini)\b|\b(?:which|what) model\b",
+    re.IGNORECASE,
+)
+_PROFILE = re.compile(r"<USER_PROFILE>(.*?)</USER_PROFILE>", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_PIECE = re.compile(r"\S+\s*|\s+")
+_COMMON = """
+    a about am an and any are at be can could did do does for from had has have how i in is it know many me mine
+    much my of on or our please remember s she he should tell that the their them they this to user was we were
+    what when where which who whom whose why will with would you your
+"""
+_COMMON_WORDS = frozenset(_COMMON.split())
+
+
+class OfflineModel(BaseLlm):
+    """Answers by rules: the same request always gives the same answer.
+
+    "Remember that …" calls `remember`; a question is answered from the profile where it can be, else by
+    `load_memory`; a statement is acknowledged. Its first answer of a conversation, and any question about
+    itself, says that it is the offline model.
+    """
+
+    model: str = "offline"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Yield the answer; with `stream` its words first, as partial responses."""
+        answer = _answer(llm_request)
+        if isinstance(answer, types.Part):
+            yield LlmResponse(content=types.Content(role="model", parts=[answer]))
+            return
+        if stream:
+            for piece in _PIECE.findall(answer):
+                yield _said(piece, partial=True)
+        yield _said(answer, partial=False)
+
+
+def _said(text: str, *, partial: bool) -> LlmResponse:
+    return LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]), partial=partial)
+
+
+def _answer(request: LlmRequest) -> str | types.Part:
+    responses = _responses(request.contents)
+    if responses:
+        return _introduced(request, "\n".join(_worded(response) for response in responses))
+    text = _last_words(request.contents)
+    if _ABOUT_ITSELF.search(text):
+        return INTRODUCTION
+    wish = _REMEMBER.fullmatch(text)
+    if wish and not text.endswith("?") and "remember" in request.tools_dict:
+        return types.Part.from_function_call(name="remember", args={"fact": wish["fact"].strip()})
+    if text.endswith("?") or _QUESTION.match(text):
+        return _recalled(request, text)
+    return _introduced(request, "Noted.")
+
+
+def _recalled(request: LlmRequest, question: str) -> str | types.Part:
+    wanted = _content_words(question)
+    known = [line for line in _profile(request) if wanted & _content_words(line)]
+    if known:
+        return _introduced(request, _listing("From what I know about you:", known))
+    if "load_memory" in request.tools_dict:
+        return types.Part.from_function_call(name="load_memory", args={"query": question})
+    return _introduced(request, "I cannot answer that.")
+
+
+def _worded(response: types.FunctionResponse) -> str:
+    answer: Mapping[str, Any] = response.response or {}
+    status = answer.get("status")
+    if response.name == "remember":
+        if status == "success":
+            return f"I will remember: {answer.get('text', '')}"
+        return f"I did not save that: {answer.get('message', 'memory did not take it')}."
+    if response.name == "load_memory":
+        if status == "unavailable":
+            return "My memory cannot answer right now."
+        if status == "error":
+            return f"I could not look that up: {answer.get('message', 'memory did not answer')}."
+        memories = [str(memory.get("text", "")) for memory in answer.get("memories") or []]
+        return _listing("I remember:", memories) if memories else "I don't remember anything about that."
+    return "Done."
+
+
+def _listing(head: str, lines: Sequence[str]) -> str:
+    return "\n".join([head, *(f"- {line}" for line in lines)])
+
+
+def _introduced(request: LlmRequest, text: str) -> str:
+    """Put the introduction before an answer, once a conversation."""
+    said = any(INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or [])
+    return text if said else f"{INTRODUCTION}\n{text}"
+
+
+def _responses(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
+    parts = (contents[-1].parts if contents else None) or []
+    return [part.function_response for part in parts if part.function_response]
+
+
+def _last_words(contents: Sequence[types.Content]) -> str:
+    for content in reversed(contents):
+        texts = [part.text for part in content.parts or [] if part.text and not part.thought]
+        if content.role == "user" and texts:
+            return " ".join(texts).strip()
+    return ""
+
+
+def _profile(request: LlmRequest) -> list[str]:
+    system = request.config.system_instruction
+    block = _PROFILE.search(system) if isinstance(system, str) else None
+    lines = block[1].splitlines() if block else []
+    return [line[2:].strip() for line in lines if line.startswith("- ")]
+
+
+def _content_words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.casefold()) if word not in _COMMON_WORDS}

@@ -1,0 +1,51 @@
+"""The profile of a session: made at its first turn, frozen in the ledger, the same bytes in every request."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from gaia_memory.profile.render import render_block
+
+if TYPE_CHECKING:
+    from gaia_memory.config.schema import GaiaConfig
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import LedgerRow, Profile, SessionKey
+
+_TRIES = 2
+"""A write between making and freezing a profile makes it stale; a second one in a row costs this turn its block."""
+
+
+async def session_block(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
+    """Return the profile block of a session, empty when there is nothing to tell.
+
+    `row` is the session's row as this turn found it: without a frozen profile, or with one of another
+    configuration, a new one is made and frozen.
+    """
+    if not engine.config.memory.preload:
+        return ""
+    profile_key = _key(engine.config)
+    if row.profile is not None and row.profile_key == profile_key:
+        return row.profile
+    for _ in range(_TRIES):
+        profile = await engine.memory.profile(engine.scope(key.app, key.user))
+        block = render_block(profile)
+        if await _freeze(engine, key, profile, block, profile_key):
+            return block
+    return ""
+
+
+async def _freeze(engine: Engine, key: SessionKey, profile: Profile, block: str, profile_key: str) -> bool:
+    """Keep the block where nothing was written, and nothing forgotten, since its facts were read."""
+    scope = engine.scope(key.app, key.user)
+    async with engine.database.transaction() as tx:
+        state = await engine.facts.state(tx, scope)
+        if state.revision != profile.revision:
+            return False
+        await engine.ledger.freeze_profile(tx, key, profile=block, profile_key=profile_key)
+    return True
+
+
+def _key(config: GaiaConfig) -> str:
+    settings = f"{config.model}\n{config.memory.model_dump_json()}"
+    return hashlib.sha256(settings.encode()).hexdigest()[:16]
