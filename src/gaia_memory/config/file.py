@@ -58,7 +58,7 @@ def _parse(text: str, source: str) -> Any:
 
 def _without_content(problem: str) -> str:
     """PyYAML's complaint without the words it quotes from the file; signs and its own `<names>` stay."""
-    return re.sub(r"'(?!<)[^']{2,}'|(?<=key )`[^`]*`", "a word", problem)
+    return re.sub(r"'([^']*)'", lambda found: found[0] if re.fullmatch(r".|<.*>", found[1]) else "a word", problem)
 
 
 class _Loader(yaml.SafeLoader):

@@ -107,10 +107,8 @@ def render_reference() -> str:
         tables.append(title + head + "\n".join(lines) + "\n")
     providers = [f"| `{provider}` | {_code(names)} |" for provider, names in sorted(PROVIDER_VARIABLES.items())]
     providers.append("| `azure_openai` | `LLM_AZURE_OPENAI_API_KEY`, `EMBEDDING_AZURE_OPENAI_API_KEY` |")
-    return (
-        "\n".join([_PAGE_HEAD, *tables, _PAGE_PROVIDERS + "\n".join(sorted(providers)), _PAGE_SECRETS_TAIL.rstrip()])
-        + "\n"
-    )
+    tail = _PAGE_PROVIDERS + "\n".join(sorted(providers)) + "\n" + _PAGE_SECRETS_TAIL
+    return "\n".join([_PAGE_HEAD, *tables, tail])
 
 
 def files() -> dict[str, str]:

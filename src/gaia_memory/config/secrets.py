@@ -149,7 +149,7 @@ class _Search:
             return "LLM_AZURE_OPENAI_API_KEY" if role == "llm" else "EMBEDDING_AZURE_OPENAI_API_KEY"
         if provider in {"", "auto"}:
             return _variable_of_form(value) or (PROVIDER_VARIABLES["gemini"] if role != "vector_store" else "")
-        parts = [part for part in path[2:] if part != "config"]
+        parts = [part for part in path[2:] if part != "config" and not part.isdigit()]
         return PROVIDER_VARIABLES.get(provider) or "__".join(["GAIA_MEMORY", role, *parts]).upper()
 
     def _provider(self, role: str) -> str:

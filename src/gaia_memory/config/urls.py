@@ -20,12 +20,12 @@ def normal_url(url: str) -> str:
     if found := _SQLITE.fullmatch(url):
         path, query = found["path"], found["query"] or ""
         if ":memory:" in path or path.startswith("file:"):
-            raise ValueError("must name a plain file: a database in memory would remember nothing")
+            raise ValueError("is no plain file, and a database in memory would remember nothing")
         return f"sqlite+aiosqlite:///{Path(path).expanduser()}{query}"
     if found := _POSTGRES.fullmatch(url):
         # asyncpg calls libpq's `sslmode` `ssl`, with the same values.
         return "postgresql+asyncpg://" + re.sub(r"(?<=[?&])sslmode=", "ssl=", found["rest"])
-    raise ValueError("must be sqlite:///path or postgresql://user@host/database")
+    raise ValueError("names no database that is supported")
 
 
 def sqlite_url(path: Path) -> str:

@@ -1,0 +1,480 @@
+"""A configuration is loaded from a file, a mapping or nothing, and every problem is told at once."""
+
+from __future__ import annotations
+
+import logging
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gaia_memory.config.load import LoadedConfig, load, locate
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.errors import ConfigError, SecretInConfigError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The path of a configuration file that is not there yet."""
+    return tmp_path / "gaia.yaml"
+
+
+def loaded(file: Path, text: str, environ: dict[str, str] | None = None, **arguments: Any) -> LoadedConfig:
+    file.write_text(text, encoding="utf-8")
+    return load(file, environ=environ or {}, **arguments)
+
+
+def refusal(file: Path, text: str, environ: dict[str, str] | None = None) -> ConfigError:
+    with pytest.raises(ConfigError) as caught:
+        loaded(file, text, environ)
+    return caught.value
+
+
+@pytest.mark.acceptance("G01")
+def test_without_a_file_everything_has_its_default():
+    """Nothing has to be configured."""
+    config = load(None, environ={}).config
+
+    assert (config.memory.enabled, config.memory.auto_ingest, config.memory.preload) == (True, True, True)
+    assert (config.memory.recall_limit, config.memory.preload_limit) == (5, 20)
+    assert config.memory.extraction_instructions == ""
+    assert (config.sessions.window_turns, config.sessions.idle_consolidate_minutes) == (30, 30.0)
+    assert (config.memory.llm.provider, config.memory.embedder.provider) == ("auto", "auto")
+    assert config.memory.vector_store.provider == "chroma"
+    assert config == GaiaConfig()
+
+
+@pytest.mark.parametrize("text", ["", "# only a comment\n", "---\n", "memory:\nsessions:\n"])
+def test_an_empty_file_or_section_means_the_defaults(file, text):
+    """Whoever comments out every line keeps a working file."""
+    assert loaded(file, text).config == GaiaConfig()
+
+
+@pytest.mark.acceptance("G04")
+def test_an_unknown_key_is_a_warning_with_a_suggestion_and_the_rest_is_loaded(file, caplog):
+    """A typo is told, not swallowed."""
+    with caplog.at_level(logging.WARNING):
+        found = loaded(file, "memory: {recal_limit: 3, preload_limit: 7}\nrecal_limit: 3\nsession: {}\nxyzzy: 1\n")
+
+    assert found.warnings == (
+        "memory.recal_limit: unknown key, ignored; did you mean `memory.recall_limit`?",
+        "recal_limit: unknown key, ignored; did you mean `memory.recall_limit`?",
+        "session: unknown key, ignored; did you mean `sessions`?",
+        "xyzzy: unknown key, ignored",
+    )
+    assert found.config.memory.preload_limit == 7
+    assert [line for line in found.warnings if line in caplog.text] == list(found.warnings)
+
+
+def test_a_warning_is_logged_once_however_many_parts_load_the_file(file, caplog):
+    """The service, two plugins and the runner all load it."""
+    with caplog.at_level(logging.WARNING):
+        loads = [loaded(file, "bogus: 1\n") for _ in range(4)]
+
+    assert [len(found.warnings) for found in loads] == [1, 1, 1, 1]
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.acceptance("G05", "S07")
+def test_every_bad_value_is_listed_at_once_with_key_value_and_range(file):
+    """One run of `gaia config check` shows all there is to correct, in the order of the file."""
+    error = refusal(
+        file,
+        "sessions: {idle_consolidate_minutes: -5, window_turns: 0}\n"
+        "memory: {recall_limit: -1, scope: everyone}\n"
+        "bogus: 1\n",
+    )
+
+    assert error.problems == (
+        "sessions.idle_consolidate_minutes: -5 is not allowed; give a number of minutes above 0",
+        "sessions.window_turns: 0 is not allowed; give a whole number of turns from 1 up",
+        "memory.recall_limit: -1 is not allowed; give a whole number of facts from 1 to 50",
+        "memory.scope: 'everyone' is not allowed; give `app_user` or `user`",
+        "bogus: unknown key, ignored",
+    )
+    assert str(file) in str(error)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("memory.recall_limit", 0),
+        ("memory.recall_limit", 51),
+        ("memory.recall_limit", 2.5),
+        ("memory.recall_limit", True),
+        ("memory.recall_limit", None),
+        ("memory.preload_limit", 101),
+        ("memory.enabled", "maybe"),
+        ("memory.enabled", None),
+        ("memory.score_threshold", 1.1),
+        ("memory.score_threshold", math.nan),
+        ("memory.profile_agents", "some"),
+        ("memory.on_unavailable", "panic"),
+        ("memory.llm", ["openai"]),
+        ("memory.llm.provider", ""),
+        ("memory.embedder.config", "model"),
+        ("sessions.window_turns", -1),
+        ("sessions.idle_consolidate_minutes", math.inf),
+        ("sessions.coalesce_seconds", -0.1),
+        ("sessions.clear", "sometimes"),
+        ("memory", "on"),
+        ("home", ""),
+        ("model", ""),
+    ],
+)
+def test_a_value_outside_its_range_is_refused_by_name(key, value):
+    """Each of these would otherwise show only later, as something that does not work."""
+    data: Any = value
+    for part in reversed(key.split(".")):
+        data = {part: data}
+
+    with pytest.raises(ConfigError) as caught:
+        load(data, environ={})
+
+    (problem,) = caught.value.problems
+    assert problem.startswith(f"{key}: {value!r} ")
+    assert "; give " in problem
+
+
+@pytest.mark.parametrize("app", ["user", "9lives", "a b", "a.b", "-a", "ä", "a\n", "", 7])
+def test_an_app_name_that_adk_refuses_is_refused_here(app):
+    """ADK would refuse it at the first turn."""
+    with pytest.raises(ConfigError, match=r"^the given mapping is not usable:\n  - app: "):
+        load({"app": app}, environ={})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("memory: [\n", "line 2, column 1: .*correct the YAML"),
+        ("a: 1\n  b: 2\n", "line 2, column 4"),
+        ("- a\n- b\n", "a list; write `key: value` lines"),
+        ("just words\n", "a single value"),
+        ("memory: {}\nmemory: {}\n", "line 2, column 1: this key stands twice"),
+        ("a: 2001-99-99\n", "a date or number is out of range"),
+        ("[" * 5000, "too deep"),
+        ("a: \x00\n", "is not allowed in YAML"),
+        ("a: 1\n--- \nb: 2\n", "line 2"),
+    ],
+)
+def test_a_file_that_is_no_mapping_is_refused_with_the_place(file, text, told):
+    """Never run on defaults because the file is broken: memory may have been off."""
+    assert isinstance(refusal(file, text), ConfigError)
+    with pytest.raises(ConfigError, match=told):
+        load(file, environ={})
+
+
+def test_a_missing_or_unreadable_file_is_refused_by_its_path(file, tmp_path):
+    """A named file must be there."""
+    with pytest.raises(ConfigError, match="no such file") as missing:
+        load(file, environ={})
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path, environ={})
+    file.write_bytes(b"app: \xff\xfe")
+    with pytest.raises(ConfigError, match="no UTF-8"):
+        load(str(file), environ={})
+
+    assert missing.value.source == str(file)
+
+
+def test_a_file_with_a_byte_order_mark_is_read(file):
+    """Windows editors write one."""
+    file.write_text("app: other\n", encoding="utf-8-sig")
+
+    assert load(file, environ={}).config.app == "other"
+
+
+def test_the_environment_overrides_the_file_and_arguments_override_both(file):
+    """A container sets one value without touching the file."""
+    environ = {"GAIA_MEMORY__RECALL_LIMIT": "8", "GAIA_HOME": "/one", "GAIA_APP": "", "GAIA_MODEL": "m1"}
+    found = loaded(file, "app: kept\nmemory: {recall_limit: 3, preload_limit: 4}\n", environ, home="/two", model="m2")
+
+    assert (found.config.memory.recall_limit, found.config.memory.preload_limit) == (8, 4)
+    assert (found.config.app, found.config.home, found.config.model) == ("kept", Path("/two"), "m2")
+
+
+def test_the_environment_carries_lists_sections_and_a_providers_own_keys():
+    """JSON where a value has parts; numbers of a provider are numbers, as they are in the file."""
+    environ = {
+        "GAIA_MEMORY__PROFILE_AGENTS": '["a", "b"]',
+        "GAIA_SESSIONS": '{"clear": "keep"}',
+        "GAIA_MEMORY__LLM__PROVIDER": "openai",
+        "GAIA_MEMORY__LLM__TEMPERATURE": "0.5",
+        "GAIA_MEMORY__LLM__MODEL": "gpt",
+        "GAIA_MEMORY__LLM__API_KEY": "12345",
+    }
+    config = load({"memory": {"llm": {"provider": "openai", "max_tokens": 9, "model": "x"}}}, environ=environ).config
+
+    assert config.memory.profile_agents == ("a", "b")
+    assert config.sessions.clear == "keep"
+    assert config.memory.llm.config == {"max_tokens": 9, "model": "gpt", "temperature": 0.5, "api_key": "12345"}
+
+
+def test_another_provider_from_the_environment_gets_nothing_of_the_files_provider():
+    """A model of OpenAI means nothing to Gemini."""
+    file = {"memory": {"llm": {"provider": "openai", "model": "gpt"}}}
+
+    assert load(file, environ={"GAIA_MEMORY__LLM__PROVIDER": "gemini"}).config.memory.llm.config == {}
+
+
+def test_bad_environment_values_are_named_by_their_variable(file):
+    """Whoever reads the message has to know where to look."""
+    environ = {
+        "GAIA_MEMORY__RECALL_LIMIT": "many",
+        "gaia_sessions__clear": "never",
+        "GAIA_MEMORY__RECAL_LIMIT": "3",
+        "GAIA_MEMORY__LLM": "{broken",
+    }
+
+    assert refusal(file, "", environ).problems == (
+        "GAIA_MEMORY__RECALL_LIMIT: 'many' is not allowed; give a whole number of facts from 1 to 50",
+        "GAIA_MEMORY__LLM: '{broken' is not allowed; give a section with `provider` and the provider's own keys",
+        "gaia_sessions__clear: 'never' is not allowed; give `auto`, `delete`, `rewind` or `keep`",
+        "GAIA_MEMORY__RECAL_LIMIT: unknown key, ignored; did you mean `GAIA_MEMORY__RECALL_LIMIT`?",
+    )
+
+
+def test_a_wrong_argument_is_named_as_an_argument():
+    """It stands in no file."""
+    with pytest.raises(ConfigError, match="the argument model: ''"):
+        load(GaiaConfig(), model="")
+
+
+def test_both_forms_of_a_provider_section_are_the_same(file):
+    """Flat keys, and mem0's own nested `config`."""
+    flat = loaded(file, "memory: {llm: {provider: openai, model: m, top_p: 0.1}}").config
+    nested = loaded(file, "memory: {llm: {provider: openai, config: {model: m, top_p: 0.1}}}").config
+
+    assert flat == nested
+    assert flat.memory.llm.config == {"model": "m", "top_p": 0.1}
+
+
+def test_home_is_expanded_and_a_relative_one_lies_beside_the_file(file, tmp_path, monkeypatch):
+    """The folder of stored things does not depend on where the program was started."""
+    monkeypatch.setenv("HOME", "/somebody")
+
+    assert loaded(file, "home: ~/memory\n").config.home == Path("/somebody/memory")
+    assert loaded(file, "home: memory\n").config.home == tmp_path / "memory"
+    assert load(None, environ={"GAIA_HOME": "~/m"}).config.home == Path("/somebody/m")
+    assert load(None, environ={}).config.home == Path("/somebody/.gaia")
+
+
+@pytest.mark.parametrize(
+    ("given", "resolved"),
+    [
+        ("sqlite:////data/x.db", "sqlite+aiosqlite:////data/x.db"),
+        ("sqlite+aiosqlite:////data/x.db?timeout=5", "sqlite+aiosqlite:////data/x.db?timeout=5"),
+        ("sqlite:///x.db", "sqlite+aiosqlite:////home/x.db"),
+        ("sqlite:///~/x.db", "sqlite+aiosqlite:////somebody/x.db"),
+        ("postgresql://u@h/d", "postgresql+asyncpg://u@h/d"),
+        ("postgres://h/d?sslmode=require", "postgresql+asyncpg://h/d?ssl=require"),
+        ("postgresql+asyncpg://h/d", "postgresql+asyncpg://h/d"),
+    ],
+)
+def test_database_urls_get_their_asynchronous_driver(given, resolved, monkeypatch):
+    """People write the URL they know."""
+    monkeypatch.setenv("HOME", "/somebody")
+    config = load({"sessions": {"database_url": given}, "memory": {"database_url": given}}, home="/home", environ={})
+
+    assert (config.config.sessions_url, config.config.memory_url) == (resolved, resolved)
+
+
+@pytest.mark.parametrize(
+    "url", ["mysql://h/d", "sqlite://", "sqlite:///:memory:", "x.db", "postgresql+psycopg://h/d", ""]
+)
+def test_other_databases_are_refused(url):
+    """A database in memory would forget everybody."""
+    with pytest.raises(ConfigError, match=r"memory\.database_url: .*; give sqlite:///path or postgresql://"):
+        load({"memory": {"database_url": url}}, environ={})
+
+
+def test_memory_follows_the_sessions_to_their_server():
+    """One URL moves both; a SQLite file of the host's sessions stays the host's."""
+    server = load({"sessions": {"database_url": "postgresql://h/d"}}, home="/home", environ={}).config
+    file = load({"sessions": {"database_url": "sqlite:////s.db"}}, home="/home", environ={}).config
+    apart = load(
+        {"sessions": {"database_url": "postgresql://h/d"}, "memory": {"database_url": "sqlite:////m.db"}}, environ={}
+    ).config
+
+    assert server.memory_url == server.sessions_url == "postgresql+asyncpg://h/d"
+    assert file.memory_url == "sqlite+aiosqlite:////home/memory.db"
+    assert apart.memory_url == "sqlite+aiosqlite:////m.db"
+
+
+def test_the_same_file_and_home_are_the_same_memory_and_others_are_not(file, tmp_path, monkeypatch):
+    """Parts with the same identity share one engine."""
+    monkeypatch.chdir(tmp_path)
+    absolute, relative = loaded(file, "app: a\n"), load("gaia.yaml", environ={})
+    elsewhere = load(file, environ={}, home=tmp_path / "other")
+    mappings = [load(data, environ={}) for data in ({"app": "a"}, {"app": "a"}, {"app": "b"})]
+
+    assert absolute.identity == relative.identity
+    assert len({absolute.identity, elsewhere.identity, mappings[0].identity, mappings[2].identity}) == 4
+    assert mappings[0].identity == mappings[1].identity
+    assert (absolute.path, mappings[0].path) == (file, None)
+
+
+def test_a_finished_config_is_taken_as_it_is():
+    """Whoever built one in code has decided already."""
+    config = GaiaConfig(app="mine")
+    found = load(config, environ={"GAIA_APP": "other"}, home="/h")
+
+    assert (found.config.app, found.config.home) == ("mine", Path("/h"))
+
+
+def test_a_file_nobody_named_is_looked_for_in_the_environment_then_in_the_home(tmp_path, monkeypatch):
+    """`GAIA_CONFIG`, else `gaia.yaml` in the home, else none."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = tmp_path / "home"
+
+    assert locate({"GAIA_CONFIG": "~/x.yaml", "GAIA_HOME": str(home)}) == tmp_path / "x.yaml"
+    assert locate({"GAIA_HOME": str(home)}) is None
+    home.mkdir()
+    (home / "gaia.yaml").touch()
+    assert locate({"GAIA_HOME": str(home)}) == home / "gaia.yaml"
+    assert locate({}) is None
+
+
+SECRET = "hunter2hunter2"
+
+
+@pytest.mark.acceptance("L04")
+@pytest.mark.parametrize(
+    ("data", "key", "variable"),
+    [
+        ({"memory": {"llm": {"api_key": f"sk-{SECRET}"}}}, "memory.llm.api_key", "OPENAI_API_KEY"),
+        ({"memory": {"llm": {"api_key": SECRET}}}, "memory.llm.api_key", "GEMINI_API_KEY or GOOGLE_API_KEY"),
+        (
+            {"memory": {"llm": {"provider": "gemini", "config": {"api_key": SECRET}}}},
+            "memory.llm.config.api_key",
+            "GEMINI_API_KEY or GOOGLE_API_KEY",
+        ),
+        (
+            {"memory": {"embedder": {"provider": "openai", "apiKey": SECRET}}},
+            "memory.embedder.apiKey",
+            "OPENAI_API_KEY",
+        ),
+        (
+            {"memory": {"embedder": {"provider": "azure_openai", "azure_kwargs": {"api_key": SECRET}}}},
+            "memory.embedder.azure_kwargs.api_key",
+            "EMBEDDING_AZURE_OPENAI_API_KEY",
+        ),
+        (
+            {"memory": {"vector_store": {"provider": "pgvector", "password": SECRET}}},
+            "memory.vector_store.password",
+            "GAIA_MEMORY__VECTOR_STORE__PASSWORD",
+        ),
+        (
+            {"memory": {"vector_store": {"provider": "redis", "redis_url": f"redis://:{SECRET}@h:6379"}}},
+            "memory.vector_store.redis_url",
+            "GAIA_MEMORY__VECTOR_STORE__REDIS_URL",
+        ),
+        ({"memory": {"llm": {"model": f"AIza{SECRET}"}}}, "memory.llm.model", "GEMINI_API_KEY or GOOGLE_API_KEY"),
+        (
+            {"memory": {"llm": {"provider": "x", "headers": [f"sk-{SECRET}"]}}},
+            "memory.llm.headers.0",
+            "GAIA_MEMORY__LLM__HEADERS",
+        ),
+        ({"memory": {"extraction_instructions": f"use sk-{SECRET}"}}, "memory.extraction_instructions", "environment"),
+        ({"openai_api_key": SECRET}, "openai_api_key", "OPENAI_API_KEY"),
+        ({"telegram": {"token": SECRET}}, "telegram.token", "environment variable"),
+        ({"api_keys": {"openai": SECRET}}, "api_keys", "environment variable"),
+        (
+            {"memory": {"database_url": f"postgresql://u:{SECRET}/x@h/d"}},
+            "memory.database_url",
+            "GAIA_MEMORY__DATABASE_URL",
+        ),
+        (
+            {"sessions": {"database_url": f"postgresql://h/d?user=u&password={SECRET}"}},
+            "sessions.database_url",
+            "GAIA_SESSIONS__DATABASE_URL",
+        ),
+    ],
+)
+def test_a_secret_in_the_file_is_refused_with_the_variable_and_never_shown(file, caplog, data, key, variable):
+    """Keys come from the environment only; a message may end up in a log or an issue."""
+    with caplog.at_level(logging.DEBUG), pytest.raises(SecretInConfigError) as caught:
+        loaded(file, yaml.safe_dump(data))
+
+    problem = caught.value.problems[0]
+    assert problem.startswith(f"{key}: must not stand here; remove this entry")
+    assert variable in problem
+    assert SECRET not in str(caught.value) + repr(caught.value) + caplog.text
+    assert caught.value.__cause__ is None
+
+
+def test_a_secret_does_not_hide_the_other_problems(file):
+    """All of them in one go, in the order of the file."""
+    error = refusal(file, f"memory: {{recall_limit: 0, llm: {{api_key: {SECRET}}}, scope: x}}\n")
+
+    assert isinstance(error, SecretInConfigError)
+    assert [line.split(":")[0] for line in error.problems] == [
+        "memory.recall_limit",
+        "memory.llm.api_key",
+        "memory.scope",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"api_key: [{SECRET}\n",
+        f"api_key: *{SECRET}\n",
+        f"api_key: !{SECRET} x\n",
+        f"api_key: 'a\n{SECRET}: b\n",
+        f"{SECRET}: {{\n",
+    ],
+)
+def test_broken_yaml_is_told_without_its_content(file, text):
+    """PyYAML's own message quotes the line, and the line may hold a key."""
+    error = refusal(file, text)
+
+    assert SECRET not in str(error)
+    assert error.__cause__ is None
+    assert error.__context__ is None
+
+
+def test_a_password_from_the_environment_is_used_and_never_shown(file):
+    """That is where it belongs; a refusal of it masks it."""
+    environ = {
+        "GAIA_MEMORY__DATABASE_URL": f"postgresql://u:{SECRET}@h/d",
+        "GAIA_MEMORY__VECTOR_STORE__PASSWORD": SECRET,
+    }
+    config = load(None, environ=environ).config
+    error = refusal(file, "", {"GAIA_MEMORY__DATABASE_URL": f"mysql://u:{SECRET}@h/d"})
+    broken = refusal(file, "", {"GAIA_MEMORY__LLM": f'{{"api_key": "{SECRET}"'})
+
+    assert config.memory_url == f"postgresql+asyncpg://u:{SECRET}@h/d"
+    assert config.memory.vector_store.config == {"password": SECRET}
+    assert SECRET not in repr(config) + str(config) + str(error) + str(broken)
+    assert "mysql://u:***@h/d" in str(error)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"llm": {"provider": "openai", "model": "m", "max_tokens": 100, "top_p": 0.1}},
+        {"llm": {"provider": "vllm", "vllm_base_url": "http://localhost:8000/models/x@001"}},
+        {"vector_store": {"provider": "chroma", "collection_name": "task-risk-assessments", "path": "/x"}},
+        {
+            "vector_store": {
+                "provider": "x",
+                "use_azure_credential": True,
+                "credentials_path": "/x",
+                "partition_key": "u",
+            }
+        },
+        {"extraction_instructions": "Never learn a password: they are secret=always. Tokens too."},
+        {"database_url": "postgresql://u@h:5432/d"},
+    ],
+)
+def test_what_only_resembles_a_secret_is_loaded(data):
+    """`max_tokens` is no token."""
+    assert load({"memory": data}, environ={}).warnings == ()
+
+
+def test_a_ring_of_yaml_aliases_is_refused_or_ignored_but_ends(file):
+    """YAML can point at itself."""
+    assert loaded(file, "x: &x {y: *x}\n").warnings == ("x: unknown key, ignored",)

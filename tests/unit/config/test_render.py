@@ -1,0 +1,108 @@
+"""What is rendered from the schema says the same as the schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from gaia_memory.config import render
+from gaia_memory.config.load import load
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.wording import allowed, dotted, settings, variable
+
+CHECKOUT = Path(__file__).parents[3]
+
+
+@pytest.mark.acceptance("G08")
+def test_the_rendered_yaml_loads_as_the_defaults():
+    """Whoever starts from it starts from the defaults."""
+    data = yaml.safe_load(render.render_yaml())
+    found = load(data, environ={})
+
+    assert found.config == GaiaConfig()
+    assert found.warnings == ()
+
+
+@pytest.mark.acceptance("G08")
+def test_the_rendered_yaml_and_page_document_every_key():
+    """Each key with what it does, its range and its variable."""
+    text, page = render.render_yaml(), render.render_reference()
+    flat = " ".join(line.strip().lstrip("# ") for line in text.splitlines())
+
+    for path, field in settings(GaiaConfig):
+        value = yaml.safe_load(text)
+        for part in path:
+            value = value[part]
+        assert value == render.default_of(field)
+        assert field.description
+        assert field.description in flat
+        assert f"Allowed: {allowed(field)} Variable: {variable(path)} {path[-1]}:" in flat
+        assert f"| `{dotted(path)}` |" in page
+        assert field.description in page
+
+
+def test_every_number_has_its_unit_and_range():
+    """`30` alone says nothing."""
+    for path, field in settings(GaiaConfig):
+        words = allowed(field)
+        numeric = any(kind in str(field.annotation) for kind in ("int", "float"))
+
+        assert not words.startswith("a number of from"), dotted(path)
+        assert not numeric or " of " in words, dotted(path)
+        assert not numeric or "from" in words or "above" in words, dotted(path)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "field", "words"),
+    [
+        (bool, FieldInfo(), "true or false"),
+        (Literal["a", "b", "c"], FieldInfo(), "`a`, `b` or `c`"),
+    ],
+)
+def test_the_range_is_told_in_words(annotation, field, words):
+    """The words come from the type, so they cannot go stale."""
+    field.annotation = annotation
+
+    assert allowed(field) == words
+
+
+def test_the_json_schema_knows_every_key_and_refuses_others():
+    """Editors underline a typo."""
+    schema = render.json_schema()
+
+    def properties(model: type[BaseModel], node: dict) -> None:
+        assert set(node["properties"]) == set(model.model_fields)
+        assert node["additionalProperties"] is False
+
+    properties(GaiaConfig, schema)
+    memory = schema["$defs"]["MemoryConfig"]
+    assert memory["additionalProperties"] is False
+    assert (memory["properties"]["recall_limit"]["minimum"], memory["properties"]["recall_limit"]["maximum"]) == (1, 50)
+    assert schema["$defs"]["ProviderConfig"]["additionalProperties"] is True
+
+
+@pytest.mark.acceptance("G08")
+@pytest.mark.parametrize("name", sorted(render.files()))
+def test_the_rendered_files_in_the_repository_are_fresh(name):
+    """`python -m gaia_memory.config.render` in the checkout refreshes them."""
+    committed = (CHECKOUT / name).read_text(encoding="utf-8")
+
+    assert committed == render.files()[name], f"{name} is stale: run `python -m gaia_memory.config.render`"
+
+
+def test_rendering_writes_into_a_checkout_and_nowhere_else(tmp_path, monkeypatch, capsys):
+    """In another folder it would litter."""
+    monkeypatch.chdir(tmp_path)
+    refused = render.main()
+    (tmp_path / "src/gaia_memory/config").mkdir(parents=True)
+    (tmp_path / "src/gaia_memory/config/schema.py").touch()
+    written = render.main()
+
+    assert (refused, written) == (2, 0)
+    assert (tmp_path / "config/gaia.yaml").read_text(encoding="utf-8") == render.render_yaml()
+    assert "run `python -m gaia_memory.config.render`" in capsys.readouterr().err
