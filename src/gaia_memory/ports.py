@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from gaia_memory.models import (
     Anchor,
@@ -35,7 +35,7 @@ from gaia_memory.models import (
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-    Transaction = AsyncConnection
+Transaction: TypeAlias = "AsyncConnection"
 
 
 class Clock(Protocol):

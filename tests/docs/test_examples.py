@@ -1,0 +1,53 @@
+"""Every Python block of the README and the docs runs as it is printed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
+    """A reader who pastes the blocks in order sees them work, with warnings as errors."""
+    program = tmp_path / "page.py"
+    program.write_text("\n\n".join(BLOCK.findall(page.read_text(encoding="utf-8"))), encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    environment |= {"HOME": str(tmp_path), "GAIA_HOME": str(tmp_path / "home")}
+    warnings = ["-W", "error", "-W", r"ignore:[EXPERIMENTAL]:UserWarning"]
+
+    ran = subprocess.run(
+        [sys.executable, *warnings, str(program)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_readme_and_the_tutorial_are_among_them() -> None:
+    """The search for blocks finds the pages that have some."""
+    assert {"README.md", "first-agent.md"} <= {page.name for page in WITH_CODE}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    """Every relative link names a file that exists."""
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+
+    assert broken == []
