@@ -28,6 +28,7 @@ from gaia_memory.ports import Clock, ProjectsProvider, Transcript
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
+from gaia_memory.sessions.bursts import Bursts
 from gaia_memory.sessions.consolidate import Consolidator, LearnSettings, Outcome
 from gaia_memory.sessions.locks import SessionLocks
 from gaia_memory.sessions.sweep import Progress, Sweeper
@@ -73,6 +74,7 @@ class Engine:
         self.facts, self.ledger, self.outbox = SqlFacts(), SqlLedger(), SqlOutbox()
         self.backend = Backend(config)
         self.locks = SessionLocks()
+        self.bursts = Bursts()
         self.marks = TurnMarks(database, self.ledger, clock)
         self.transcripts: dict[str, Transcript] = {}
         self._sessions: AsyncEngine | None = None
