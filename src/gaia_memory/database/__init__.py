@@ -1,0 +1,1 @@
+"""The memory database: engines and pragmas, transactions, table metadata, migrations."""

@@ -1,0 +1,6 @@
+"""The truth: what is held true about each person, with its keyword index and its outbox."""
+
+from gaia_memory.facts.facts import SqlFacts
+from gaia_memory.facts.outbox import SqlOutbox
+
+__all__ = ["SqlFacts", "SqlOutbox"]

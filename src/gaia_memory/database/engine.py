@@ -1,0 +1,188 @@
+"""One engine a database, and the one way to open a transaction on it."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiosqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from gaia_memory.database import migrate, sqlite
+from gaia_memory.errors import ConfigError, MemoryUnavailable
+
+if TYPE_CHECKING:
+    from gaia_memory.ports import Transaction
+
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+_CHECKPOINT_MILLISECONDS = 250
+_SCRUBBED = ("gaia_facts", "gaia_fact_sources", "gaia_words", "gaia_profiles", "gaia_outbox", "gaia_conversations")
+
+
+def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
+    """Return an engine that connects at its first use, also for ADK's `DatabaseSessionService(db_engine=…)`.
+
+    On SQLite a file that is missing is made for its owner only, and every transaction is a writer's from its
+    first statement unless its execution options say `read_only`.
+
+    Raises:
+        ConfigError: the URL is no database URL, or its driver is not installed.
+    """
+    address = _parse(url)
+    # Values of a statement stay out of error messages: they are what people said.
+    options = {"hide_parameters": True, **options}
+    if address.get_backend_name() != "sqlite":
+        return create_async_engine(address, pool_pre_ping=True, **options)
+    connect = sqlite.connector(address)
+
+    async def connection() -> aiosqlite.Connection:
+        opening = aiosqlite.Connection(connect, 64)
+        # A connection nobody closed must not keep the process alive.
+        opening._thread.daemon = True
+        return await opening
+
+    engine = create_async_engine(address, async_creator=connection, **options)
+    sqlite.begin_explicitly(engine.sync_engine)
+    return engine
+
+
+def _parse(url: str | URL) -> URL:
+    try:
+        address = make_url(url)
+    except ArgumentError as error:
+        raise ConfigError(["a database_url is not of the form driver://…"], source="the database URL") from error
+    address = address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
+    if address.get_driver_name() == "asyncpg" and importlib.util.find_spec("asyncpg") is None:
+        raise ConfigError(["PostgreSQL needs its driver: install gaia-memory[postgres]"], source="the database URL")
+    return address
+
+
+async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
+    """Open the memory database, making it or bringing its tables up to date first.
+
+    Raises:
+        ConfigError: the URL is not usable for a memory that must outlive the process.
+        MemoryUnavailable: the database cannot be reached, or a newer version of this package wrote it.
+    """
+    address = _parse(url)
+    if address.get_backend_name() == "sqlite" and sqlite.file_of(address) is None:
+        raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
+    await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
+    database = SqlDatabase(open_engine(address))
+    try:
+        async with _reported():
+            await migrate.bring_up_to_date(database.engine, lambda: open_engine(address, poolclass=NullPool))
+    except BaseException:
+        await database.close()
+        raise
+    return database
+
+
+class SqlDatabase:
+    """A memory database on SQLite or PostgreSQL. It belongs to the event loop in which it is first used."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._is_sqlite = engine.dialect.name == "sqlite"
+        self._turn_to_write = asyncio.Lock()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
+        if not self._is_sqlite:
+            async with _reported(), self.engine.begin() as connection:
+                yield connection
+            return
+        # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
+        async with self._turn_to_write, _reported(), self.engine.begin() as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Transaction]:
+        """Open a short read transaction that sees one state of the database."""
+        async with _reported(), self.engine.connect() as plain:
+            connection = await plain.execution_options(**self._reader())
+            async with connection.begin():
+                yield connection
+
+    def _reader(self) -> dict[str, Any]:
+        if self._is_sqlite:
+            return {sqlite.READ_ONLY: True}
+        return {sqlite.READ_ONLY: True, "isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+    async def scrub(self) -> bool:
+        """Rewrite what still holds deleted text: index segments, write-ahead log; dead rows of a server.
+
+        Returns False while another reader or process keeps the old pages in use: call again later.
+        """
+        if not self._is_sqlite:
+            async with _reported(), self.engine.connect() as plain:
+                connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
+                await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED)}")
+            return True
+        async with self.transaction() as connection:
+            await connection.exec_driver_sql("INSERT INTO gaia_words (gaia_words) VALUES ('optimize')")
+        async with self._turn_to_write:
+            return await truncate_wal(self.engine)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.engine.dispose()
+
+
+async def truncate_wal(engine: AsyncEngine) -> bool:
+    """Empty the write-ahead log of a SQLite database; False while a reader or writer keeps it in use."""
+    if engine.dialect.name != "sqlite":
+        return True
+    async with _reported(), engine.connect() as plain:
+        connection = await plain.execution_options(**{sqlite.NO_TRANSACTION: True})
+        # The checkpoint keeps writers out while it waits for readers: give up soon and come again.
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_MILLISECONDS}")
+        try:
+            return await _truncate(connection)
+        finally:
+            await connection.exec_driver_sql(f"PRAGMA busy_timeout={sqlite.BUSY_SECONDS * 1000}")
+
+
+async def _truncate(connection: AsyncConnection) -> bool:
+    try:
+        row = (await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
+    except OperationalError as error:
+        if "locked" in str(error.orig):
+            return False
+        raise
+    return bool(row[0] == 0)
+
+
+@asynccontextmanager
+async def _reported() -> AsyncIterator[None]:
+    try:
+        yield
+    except (DBAPIError, PoolTimeoutError, ConnectionError) as error:
+        if not _means_unavailable(error):
+            raise
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        raise MemoryUnavailable(
+            f"the memory database does not answer ({cause})",
+            remedy="check memory.database_url, the disk and whether another process holds the database",
+        ) from error
+
+
+def _means_unavailable(error: Exception) -> bool:
+    if not isinstance(error, DBAPIError):
+        return True
+    # The plain classes are a file that is damaged or no database, and a server that refuses; the other
+    # subclasses are mistakes in a statement.
+    return (
+        isinstance(error, OperationalError | InterfaceError)
+        or error.connection_invalidated
+        or type(error) in (DBAPIError, DatabaseError)
+    )

@@ -1,0 +1,94 @@
+"""How a SQLite file is made and opened: for its owner only, with what deletes for good and survives a crash."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, event
+from sqlalchemy.engine import URL, Engine
+
+BUSY_SECONDS = 15
+READ_ONLY = "read_only"
+"""The execution option of a reader. ADK's session service sets the same one where it only reads."""
+NO_TRANSACTION = "gaia_no_transaction"
+"""The execution option of a statement that SQLite refuses inside a transaction."""
+
+_PRAGMAS = (
+    f"busy_timeout={BUSY_SECONDS * 1000}",
+    "foreign_keys=ON",
+    "secure_delete=ON",
+    "synchronous=FULL",
+)
+_TRIES = 100
+
+
+def file_of(url: URL) -> Path | None:
+    """Return the file a SQLite URL names, None for a database in memory."""
+    name = url.database
+    if not name or name == ":memory:" or name.startswith("file:"):
+        return None
+    return Path(name)
+
+
+def connector(url: URL) -> Callable[[], sqlite3.Connection]:
+    """Return what opens the database. It blocks: call it in the thread that will use the connection."""
+    arguments, options = url.get_dialect()().create_connect_args(url)
+    connect_with: dict[str, Any] = {**options, "isolation_level": None}
+    path = file_of(url)
+
+    def connect() -> sqlite3.Connection:
+        if path is not None:
+            _create(path)
+        connection: sqlite3.Connection = sqlite3.connect(arguments[0], **connect_with)
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+            _use_write_ahead_log(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    return connect
+
+
+def _create(path: Path) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # SQLite gives the write-ahead log and the shared memory file the mode of the database.
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    # Two processes that make the same new file at once: the change of mode does not wait for a lock by itself.
+    for remaining in reversed(range(_TRIES)):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError:
+            if not remaining:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def begin_explicitly(engine: Engine) -> None:
+    """Make every transaction of `engine` a writer's from its first statement, unless it says it only reads.
+
+    A transaction that reads first and asks for the lock at its first write fails, or loses what another
+    process wrote in between.
+    """
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        options = connection.get_execution_options()
+        if options.get(NO_TRANSACTION):
+            return
+        connection.exec_driver_sql("BEGIN" if options.get(READ_ONLY) else "BEGIN IMMEDIATE")

@@ -1,0 +1,35 @@
+"""Text and ids in the form in which every database takes them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from urllib.parse import quote, unquote
+
+BOUND = 256
+"""Characters of an id that stands in an index: server databases limit an index entry."""
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """Return the text with NUL and lone surrogates replaced: PostgreSQL refuses them, UTF-8 has no place for them."""
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def encode_id(identifier: str) -> str:
+    """Return any id as ASCII, one to one: what it holds can neither trouble a database nor mean anything to it."""
+    return quote(identifier, safe="", errors="surrogatepass")
+
+
+def decode_id(encoded: str) -> str:
+    """Return the id that `encode_id` was given."""
+    return unquote(encoded, errors="surrogatepass")
+
+
+def bounded(*identifiers: str) -> str:
+    """Return ids as one key that fits into an index; two lists of ids share a key only when they are equal."""
+    joined = ":".join(encode_id(identifier) for identifier in identifiers)
+    if len(joined) <= BOUND:
+        return joined
+    return "sha256-" + hashlib.sha256(joined.encode()).hexdigest()

@@ -1,0 +1,105 @@
+"""Takes facts away, and remembers, without their text, that they are not wanted back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, literal, select
+
+from gaia_memory.facts import keywords, scopes
+from gaia_memory.facts.normal import tombstone_hash
+from gaia_memory.facts.rows import in_chunks
+from gaia_memory.facts.tables import facts, outbox, profiles, sources, tombstones
+from gaia_memory.models import Scope
+
+if TYPE_CHECKING:
+    from sqlalchemy import Select
+
+    from gaia_memory.ports import Transaction
+
+
+async def delete(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
+    """Delete facts of this scope and say how many there were; their ids go into the outbox."""
+    await scopes.read(tx, scope)
+    owned: dict[int, str] = {}
+    for chunk in in_chunks(sorted(set(fact_ids))):
+        statement = select(facts.c.row, facts.c.id).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
+        owned |= {row.row: row.id for row in await tx.execute(statement)}
+    if not owned:
+        return 0
+    state = await scopes.raise_revision(tx, scope)
+    await keywords.unindex(tx, list(owned))
+    for rows in in_chunks(owned):
+        await tx.execute(delete_from(sources).where(sources.c.fact_row.in_(rows)))
+        await tx.execute(delete_from(facts).where(facts.c.row.in_(rows)))
+    # The last profile may tell what is gone now.
+    await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
+    await scopes.mark_dirty(tx, list(owned.values()), state.revision)
+    return len(owned)
+
+
+async def delete_all(tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:
+    """Delete everything of this scope and set `forgotten_at`; return the rows removed by place."""
+    state = await scopes.raise_revision(tx, scope, forgotten_at=forgotten_at)
+    mine = facts.c.partition == scope.partition
+    vectors = await tx.scalar(select(func.count()).where(mine, facts.c.vector.is_not(None)))
+    await _mark_all_dirty(tx, select(facts.c.id, literal(state.revision, outbox.c.version.type)).where(mine))
+    await keywords.unindex_all(tx, scope.partition)
+    of_scope = select(facts.c.row).where(mine)
+    removed = {
+        "sources": (await tx.execute(delete_from(sources).where(sources.c.fact_row.in_(of_scope)))).rowcount,
+        "facts": (await tx.execute(delete_from(facts).where(mine))).rowcount,
+        "vectors": vectors or 0,
+    }
+    for place, table in (("profiles", profiles), ("tombstones", tombstones)):
+        gone = await tx.execute(delete_from(table).where(table.c.partition == scope.partition))
+        removed[place] = gone.rowcount
+    return removed | {"words": removed["facts"]}
+
+
+async def _mark_all_dirty(tx: Transaction, changed: Select[tuple[str, int]]) -> None:
+    statement = scopes.insert(tx, outbox).from_select(["fact_id", "version"], changed.order_by(facts.c.id))
+    await tx.execute(
+        statement.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_={"version": statement.excluded.version})
+    )
+
+
+async def bury(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+    """Leave a tombstone for each of these facts."""
+    state = await scopes.read(tx, scope)
+    if state is None:
+        return
+    for chunk in in_chunks(sorted(set(fact_ids))):
+        statement = select(facts.c.text).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
+        hashes = {tombstone_hash(text, state.salt) for text in (await tx.execute(statement)).scalars()}
+        rows = [{"partition": scope.partition, "hash": value} for value in sorted(hashes)]
+        if rows:
+            await tx.execute(scopes.insert(tx, tombstones).on_conflict_do_nothing(), rows)
+
+
+async def buried(tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
+    """Say for each text whether its normal form has a tombstone."""
+    state = await scopes.read(tx, scope)
+    if state is None:
+        return [False] * len(texts)
+    hashes = [tombstone_hash(text, state.salt) for text in texts]
+    found: set[str] = set()
+    for chunk in in_chunks(sorted(set(hashes))):
+        statement = select(tombstones.c.hash).where(
+            tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk)
+        )
+        found.update((await tx.execute(statement)).scalars())
+    return [value in found for value in hashes]
+
+
+async def unbury(tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
+    """Lift the tombstones of these texts."""
+    state = await scopes.read(tx, scope)
+    if state is None:
+        return
+    for chunk in in_chunks(sorted({tombstone_hash(text, state.salt) for text in texts})):
+        await tx.execute(
+            delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))
+        )

@@ -1,0 +1,128 @@
+"""The fact store over SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from gaia_memory.facts import delete, keywords, lineage, scopes, tables, write
+from gaia_memory.facts.rows import fact_of, in_chunks, matrix, scope_of
+from gaia_memory.facts.tables import facts, profiles
+from gaia_memory.models import Candidate, Draft, Fact, Profile, Scope, ScopeState, SessionKey
+
+if TYPE_CHECKING:
+    from gaia_memory.ports import Transaction
+
+
+class SqlFacts:
+    """The facts in the tables of the memory database. It holds nothing itself: all state comes with `tx`."""
+
+    async def state(self, tx: Transaction, scope: Scope) -> ScopeState:
+        """Return the scope's revision and `forgotten_at`; in a write transaction they stay so until its end."""
+        row = await scopes.read(tx, scope)
+        return ScopeState() if row is None else ScopeState(revision=row.revision, forgotten_at=row.forgotten_at)
+
+    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
+        """Store drafts and return the fact each became, in order.
+
+        Raises:
+            InvalidInputError: a text is blank, a time naive, or metadata are no flat scalars.
+        """
+        return await write.write(tx, scope, drafts, now=now)
+
+    async def facts(self, tx: Transaction, scope: Scope, *, limit: int | None = None, offset: int = 0) -> list[Fact]:
+        """Return current facts, oldest first."""
+        statement = select(facts).where(facts.c.partition == scope.partition).order_by(facts.c.row)
+        if limit is not None or offset:
+            statement = statement.limit(limit).offset(offset)
+        return [fact_of(row, scope) for row in await tx.execute(statement)]
+
+    async def count(self, tx: Transaction, scope: Scope) -> int:
+        """Count current facts."""
+        counted = select(func.count()).select_from(facts).where(facts.c.partition == scope.partition)
+        return (await tx.execute(counted)).scalar_one()
+
+    async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
+        """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""
+        found: dict[str, Fact] = {}
+        for chunk in in_chunks(fact_ids):
+            statement = select(facts).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
+            found |= {row.id: fact_of(row, scope) for row in await tx.execute(statement)}
+        return found
+
+    async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
+        """Return the conversations these facts were learned from, each with the ids of the events used."""
+        return await lineage.conversations(tx, scope, fact_ids)
+
+    async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
+        """Find facts by words, best first; a query without a usable word finds nothing."""
+        statement = select(tables.scopes.c.number).where(tables.scopes.c.partition == scope.partition)
+        number = (await tx.execute(statement)).scalar_one_or_none()
+        if number is None:
+            return []
+        return await keywords.match(tx, scope.partition, number, query, limit=limit)
+
+    async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
+        """Return ids and a float32 matrix, one row an id, of the vectors that `embedder` made."""
+        statement = (
+            select(facts.c.id, facts.c.vector)
+            .where(facts.c.partition == scope.partition, facts.c.embedder == embedder, facts.c.vector.is_not(None))
+            .order_by(facts.c.row)
+        )
+        rows = (await tx.execute(statement)).all()
+        return [row.id for row in rows], matrix([row.vector for row in rows])
+
+    async def taught_only_by(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
+        """Return ids of the facts whose every source is this conversation."""
+        return await lineage.taught_only_by(tx, scope, session_id)
+
+    async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
+        """Remove this conversation from the sources of facts that have others; return how many rows."""
+        return await lineage.drop_source(tx, scope, session_id)
+
+    async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
+        """Delete facts of this scope and say how many there were; their ids go into the outbox."""
+        return await delete.delete(tx, scope, fact_ids)
+
+    async def delete_all(self, tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:
+        """Delete everything of this scope, set `forgotten_at`, and return the rows removed by place."""
+        return await delete.delete_all(tx, scope, forgotten_at=forgotten_at)
+
+    async def bury(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        """Leave a tombstone for each of these facts, before a delete."""
+        await delete.bury(tx, scope, fact_ids)
+
+    async def buried(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
+        """Say for each text whether its normal form has a tombstone."""
+        return await delete.buried(tx, scope, texts)
+
+    async def unbury(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
+        """Lift the tombstones of these texts."""
+        await delete.unbury(tx, scope, texts)
+
+    async def cached_profile(self, tx: Transaction, scope: Scope) -> Profile | None:
+        """Return the last profile made for this scope."""
+        row = (await tx.execute(select(profiles).where(profiles.c.partition == scope.partition))).one_or_none()
+        if row is None:
+            return None
+        return Profile(bullets=tuple(row.bullets), fingerprint=row.fingerprint, revision=row.revision)
+
+    async def cache_profile(self, tx: Transaction, scope: Scope, profile: Profile) -> bool:
+        """Keep a profile; False, and nothing written, when the scope's revision is no longer the profile's."""
+        state = await scopes.ensure(tx, scope)
+        if state.revision != profile.revision:
+            return False
+        values = {"bullets": list(profile.bullets), "fingerprint": profile.fingerprint, "revision": profile.revision}
+        statement = scopes.insert(tx, profiles).values(partition=scope.partition, **values)
+        await tx.execute(statement.on_conflict_do_update(index_elements=[profiles.c.partition], set_=values))
+        return True
+
+    async def scopes(self, tx: Transaction) -> list[Scope]:
+        """Return every scope that holds a fact."""
+        table = tables.scopes
+        holds_a_fact = select(facts.c.row).where(facts.c.partition == table.c.partition).exists()
+        rows = await tx.execute(select(table.c.app, table.c.user_id).where(holds_a_fact).order_by(table.c.number))
+        return [scope_of(row.app, row.user_id) for row in rows]

@@ -1,0 +1,107 @@
+"""The keyword index: FTS5 on SQLite, a tsvector with a GIN index on PostgreSQL, one ranking for both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import text
+
+from gaia_memory.facts.words import indexed_words, prefix_of, query_words
+from gaia_memory.models import Candidate
+
+if TYPE_CHECKING:
+    from gaia_memory.ports import Transaction
+
+_INSERT = {
+    "sqlite": "INSERT INTO gaia_words (rowid, words) VALUES (:row, :words)",
+    "postgresql": "INSERT INTO gaia_words (fact_row, words) VALUES (:row, to_tsvector('gaia_text', :words))",
+}
+_KEY = {"sqlite": "rowid", "postgresql": "fact_row"}
+_MATCHES = {"sqlite": "gaia_words MATCH {0}", "postgresql": "words @@ to_tsquery('gaia_text', {0})"}
+_LENGTH_WEIGHT = 0.75
+
+
+def count_words(fact_text: str) -> int:
+    """Count what the index holds of a text."""
+    return len(indexed_words(fact_text))
+
+
+async def index(tx: Transaction, number: int, rows: Iterable[tuple[int, str]]) -> None:
+    """Put texts, each with its fact's row, into the index of scope `number`."""
+    prefix = prefix_of(number)
+    entries = [
+        {"row": row, "words": " ".join(prefix + word for word in indexed_words(fact_text))} for row, fact_text in rows
+    ]
+    if entries:
+        await tx.execute(text(_INSERT[tx.dialect.name]), entries)
+
+
+async def unindex(tx: Transaction, rows: Sequence[int]) -> None:
+    """Take facts out of the index."""
+    if rows:
+        statement = text(f"DELETE FROM gaia_words WHERE {_KEY[tx.dialect.name]} = :row")
+        await tx.execute(statement, [{"row": row} for row in rows])
+
+
+async def unindex_all(tx: Transaction, partition: str) -> None:
+    """Take all facts of a scope out of the index."""
+    key = _KEY[tx.dialect.name]
+    statement = f"DELETE FROM gaia_words WHERE {key} IN (SELECT row FROM gaia_facts WHERE partition = :partition)"
+    await tx.execute(text(statement), {"partition": partition})
+
+
+async def match(tx: Transaction, partition: str, number: int, query: str, *, limit: int) -> list[Candidate]:
+    """Return the facts of a scope that hold words of the query, those with the rarest words first."""
+    terms = [_quoted(prefix_of(number) + word, tx.dialect.name) for word in query_words(query)]
+    if not terms or limit < 1:
+        return []
+    total, average = await _size(tx, partition)
+    weights = await _weights(tx, terms, total)
+    if not weights:
+        return []
+    matches, key = _MATCHES[tx.dialect.name], _KEY[tx.dialect.name]
+    found = " UNION ALL ".join(
+        f"SELECT {key} AS row, CAST(:w{place} AS double precision) AS weight"
+        f" FROM gaia_words WHERE {matches.format(f':t{place}')}"
+        for place in range(len(weights))
+    )
+    statement = text(
+        "SELECT f.id, SUM(found.weight)"
+        " / (CAST(:base AS double precision) + f.words * CAST(:a_word AS double precision)) AS score"
+        f" FROM ({found}) AS found JOIN gaia_facts AS f ON f.row = found.row"
+        " WHERE f.partition = :partition GROUP BY f.row, f.id, f.words ORDER BY score DESC, f.row DESC LIMIT :limit"
+    )
+    values: dict[str, Any] = {"partition": partition, "limit": limit}
+    values |= {"base": 1 - _LENGTH_WEIGHT, "a_word": _LENGTH_WEIGHT / average}
+    for place, (term, weight) in enumerate(weights):
+        values |= {f"t{place}": term, f"w{place}": weight}
+    rows = await tx.execute(statement, values)
+    return [Candidate(fact_id=row.id, score=row.score) for row in rows]
+
+
+async def _size(tx: Transaction, partition: str) -> tuple[int, float]:
+    statement = text("SELECT count(*), avg(words) FROM gaia_facts WHERE partition = :partition")
+    total, average = (await tx.execute(statement, {"partition": partition})).one()
+    return total, max(1.0, float(average or 0))
+
+
+async def _weights(tx: Transaction, terms: Sequence[str], total: int) -> list[tuple[str, float]]:
+    """Return the terms that occur, each with how rare it is."""
+    matches = _MATCHES[tx.dialect.name]
+    counts = ", ".join(
+        f"(SELECT count(*) FROM gaia_words WHERE {matches.format(f':t{place}')})" for place in range(len(terms))
+    )
+    values = {f"t{place}": term for place, term in enumerate(terms)}
+    row = (await tx.execute(text(f"SELECT {counts}"), values)).one()
+    return [
+        (term, math.log(1 + (total - count + 0.5) / (count + 0.5)))
+        for term, count in zip(terms, row, strict=True)
+        if count
+    ]
+
+
+def _quoted(word: str, dialect: str) -> str:
+    # A word is letters and digits; quoted it is a plain string to either query language in any case.
+    return f'"{word}"' if dialect == "sqlite" else f"'{word}'"

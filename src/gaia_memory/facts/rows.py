@@ -1,0 +1,125 @@
+"""Rows of the tables as the values that travel, and back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from sqlalchemy import Row
+
+from gaia_memory.database.text import decode_id, encode_id, storable
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.models import Draft, Fact, Metadata, NewFact, Scope, Vector
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WHOLE_NUMBERS = range(-(2**63), 2**63)
+CHUNK = 500
+"""How many values go into one `IN (…)`: databases limit the variables of a statement."""
+
+Item = TypeVar("Item")
+
+
+def in_chunks(items: Iterable[Item], size: int = CHUNK) -> Iterator[list[Item]]:
+    """Cut items into lists short enough for one statement."""
+    rest = iter(items)
+    while chunk := list(islice(rest, size)):
+        yield chunk
+
+
+def seconds(moment: datetime) -> float:
+    """Return an aware time as seconds since the epoch."""
+    return (moment - _EPOCH).total_seconds()
+
+
+def moment(since_epoch: float) -> datetime:
+    """Return seconds since the epoch as an aware time in UTC."""
+    return _EPOCH + timedelta(seconds=since_epoch)
+
+
+def pack(vector: Vector) -> bytes:
+    """Return a vector as it is kept."""
+    return np.asarray(vector, dtype="<f4").tobytes()
+
+
+def unpack(packed: bytes) -> Vector:
+    """Return a vector that was kept."""
+    return tuple(np.frombuffer(packed, dtype="<f4").tolist())
+
+
+def matrix(packed: Sequence[bytes]) -> NDArray[np.float32]:
+    """Return vectors of one length as the rows of a matrix."""
+    if not packed:
+        return np.empty((0, 0), dtype=np.float32)
+    return np.frombuffer(b"".join(packed), dtype="<f4").astype(np.float32, copy=False).reshape(len(packed), -1)
+
+
+def checked(fact: NewFact) -> NewFact:
+    """Return a fact as every database can take it.
+
+    Raises:
+        InvalidInputError: its text is blank, its time is naive, or its metadata are not flat scalars.
+    """
+    clean = storable(fact.text)
+    if not clean.strip():
+        raise InvalidInputError(f"NewFact.text is {fact.text!r}: pass a text that says something")
+    if fact.said_at is not None and fact.said_at.utcoffset() is None:
+        raise InvalidInputError(f"NewFact.said_at is {fact.said_at!r}: pass an aware time")
+    if fact.seq is not None and fact.seq not in _WHOLE_NUMBERS:
+        raise InvalidInputError(f"NewFact.seq is {fact.seq!r}: pass a number of 64 bits")
+    # Metadata come from outside as they like, whatever their type says.
+    given: list[tuple[object, object]] = list(fact.metadata.items())
+    for key, value in given:
+        if not isinstance(key, str) or not isinstance(value, str | int | float | bool):
+            raise InvalidInputError(f"NewFact.metadata[{key!r}] is {value!r}: pass text keys with flat scalars")
+    return NewFact(clean, fact.said_at, fact.session_id, fact.seq, dict(fact.metadata))
+
+
+def new_row(partition: str, draft: Draft, *, normal: str, words: int, version: int, now: float) -> dict[str, Any]:
+    """Return the row of a new fact."""
+    fact = draft.fact
+    return {
+        "id": str(uuid.uuid4()),
+        "partition": partition,
+        "text": fact.text,
+        "normal": normal,
+        "words": words,
+        "said_at": None if fact.said_at is None else seconds(fact.said_at),
+        "session_id": None if fact.session_id is None else encode_id(fact.session_id),
+        "seq": fact.seq,
+        "source": draft.source,
+        "metadata": dict(fact.metadata),
+        "version": version,
+        "created_at": now,
+        "updated_at": now,
+        "vector": None if draft.vector is None else pack(draft.vector),
+        "embedder": None if draft.vector is None else draft.embedder,
+    }
+
+
+def fact_of(row: Row[Any], scope: Scope) -> Fact:
+    """Return the fact of a row."""
+    metadata: Metadata = row.metadata
+    return Fact(
+        id=row.id,
+        scope=scope,
+        text=row.text,
+        source=row.source,
+        created_at=moment(row.created_at),
+        updated_at=moment(row.updated_at),
+        said_at=None if row.said_at is None else moment(row.said_at),
+        session_id=None if row.session_id is None else decode_id(row.session_id),
+        seq=row.seq,
+        metadata=metadata,
+    )
+
+
+def scope_of(app: str | None, user: str) -> Scope:
+    """Return the scope of two encoded halves."""
+    return Scope(None if app is None else decode_id(app), decode_id(user))

@@ -1,0 +1,82 @@
+"""The row of a scope: its revision, what was forgotten, and the lock that its writers share."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import ColumnElement, Connection, Row, case, func, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from gaia_memory.database.sqlite import READ_ONLY
+from gaia_memory.database.text import encode_id
+from gaia_memory.facts.tables import outbox, scopes
+from gaia_memory.models import Scope
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+    from gaia_memory.ports import Transaction
+
+
+def insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that knows ON CONFLICT, in the dialect of the database."""
+    return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+async def read(tx: Transaction, scope: Scope) -> Row[Any] | None:
+    """Return the row of a scope; in a write transaction nobody else changes it until the end."""
+    statement = select(scopes).where(scopes.c.partition == scope.partition)
+    reads_only = (await tx.run_sync(Connection.get_execution_options)).get(READ_ONLY)
+    if tx.dialect.name == "postgresql" and not reads_only:
+        # A row that is not there cannot be locked.
+        return await ensure(tx, scope)
+    return (await tx.execute(statement)).one_or_none()
+
+
+async def ensure(tx: Transaction, scope: Scope) -> Row[Any]:
+    """Return the row of a scope, made if it is missing; nobody else changes it until the transaction ends."""
+    await tx.execute(insert(tx, scopes).values(_fresh(scope)).on_conflict_do_nothing())
+    statement = select(scopes).where(scopes.c.partition == scope.partition).with_for_update()
+    return (await tx.execute(statement)).one()
+
+
+async def raise_revision(tx: Transaction, scope: Scope, *, forgotten_at: float | None = None) -> Row[Any]:
+    """Raise the revision by one and return the row; writers of the same scope wait from here on."""
+    statement = insert(tx, scopes).values(_fresh(scope) | {"revision": 1, "forgotten_at": forgotten_at})
+    later: ColumnElement[Any] = scopes.c.forgotten_at
+    if forgotten_at is not None:
+        given = statement.excluded.forgotten_at
+        later = case((func.coalesce(scopes.c.forgotten_at, given) > given, scopes.c.forgotten_at), else_=given)
+    statement = statement.on_conflict_do_update(
+        index_elements=[scopes.c.partition], set_={"revision": scopes.c.revision + 1, "forgotten_at": later}
+    )
+    row: Row[Any] = (await tx.execute(statement.returning(scopes))).one()
+    return row
+
+
+async def touch(tx: Transaction, partitions: list[str]) -> None:
+    """Raise the revision of scopes that are there."""
+    for partition in sorted(partitions):
+        await tx.execute(update(scopes).where(scopes.c.partition == partition).values(revision=scopes.c.revision + 1))
+
+
+async def mark_dirty(tx: Transaction, fact_ids: list[str], version: int) -> None:
+    """Put facts, changed or gone, into the outbox."""
+    if fact_ids:
+        statement = insert(tx, outbox)
+        statement = statement.on_conflict_do_update(
+            index_elements=[outbox.c.fact_id], set_={"version": statement.excluded.version}
+        )
+        # In one order everywhere: two transactions that lock the same rows then never wait for each other.
+        await tx.execute(statement, [{"fact_id": fact_id, "version": version} for fact_id in sorted(fact_ids)])
+
+
+def _fresh(scope: Scope) -> dict[str, Any]:
+    return {
+        "partition": scope.partition,
+        "app": None if scope.app is None else encode_id(scope.app),
+        "user_id": encode_id(scope.user),
+        "revision": 0,
+        "salt": secrets.token_hex(16),
+    }

@@ -1,0 +1,114 @@
+"""The tables of the facts and of the outbox."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Index, LargeBinary, String, Table, Text, UniqueConstraint
+from sqlalchemy.dialects.postgresql import TSVECTOR
+
+from gaia_memory.database.metadata import Json, Moment, Number, metadata
+
+PARTITION = String(512)
+
+scopes = Table(
+    "gaia_scopes",
+    metadata,
+    Column("number", Number, primary_key=True, autoincrement=True),
+    Column("partition", PARTITION, nullable=False, unique=True),
+    Column("app", Text, comment="percent-encoded"),
+    Column("user_id", Text, nullable=False, comment="percent-encoded"),
+    Column("revision", Number, nullable=False),
+    Column("forgotten_at", Moment),
+    Column("salt", String(32), nullable=False, comment="of the tombstones"),
+    sqlite_autoincrement=True,
+)
+
+facts = Table(
+    "gaia_facts",
+    metadata,
+    Column("row", Number, primary_key=True, autoincrement=True),
+    Column("id", String(36), nullable=False, unique=True),
+    Column("partition", PARTITION, ForeignKey(scopes.c.partition), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("normal", String(64), nullable=False, comment="SHA-256 of the normal form"),
+    Column("words", Number, nullable=False, comment="how many the keyword index holds"),
+    Column("said_at", Moment),
+    Column("session_id", Text, comment="percent-encoded"),
+    Column("seq", Number),
+    Column("source", String(16), nullable=False),
+    Column("metadata", Json, nullable=False),
+    Column("version", Number, nullable=False, comment="revision of the scope at the last change"),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    Column("vector", LargeBinary, comment="float32, little-endian"),
+    Column("embedder", Text),
+    UniqueConstraint("partition", "normal"),
+    sqlite_autoincrement=True,
+)
+Index(None, facts.c.partition, facts.c.row, facts.c.words)
+
+sources = Table(
+    "gaia_fact_sources",
+    metadata,
+    Column("row", Number, primary_key=True, autoincrement=True),
+    Column("fact_row", Number, ForeignKey(facts.c.row, ondelete="CASCADE"), nullable=False),
+    Column("origin", String(64), nullable=False, comment="SHA-256 of all that follows"),
+    Column("kind", String(16), nullable=False),
+    Column("app", Text, comment="percent-encoded"),
+    Column("session_id", Text, comment="percent-encoded"),
+    Column("seq", Number),
+    Column("said_at", Moment),
+    Column("event_ids", Json, nullable=False),
+    UniqueConstraint("fact_row", "origin"),
+)
+
+tombstones = Table(
+    "gaia_tombstones",
+    metadata,
+    Column("partition", PARTITION, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("hash", String(64), primary_key=True),
+)
+
+profiles = Table(
+    "gaia_profiles",
+    metadata,
+    Column("partition", PARTITION, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("bullets", Json, nullable=False),
+    Column("fingerprint", Text, nullable=False),
+    Column("revision", Number, nullable=False),
+)
+
+outbox = Table(
+    "gaia_outbox",
+    metadata,
+    Column("place", Number, primary_key=True, autoincrement=True),
+    Column("fact_id", String(36), nullable=False, unique=True),
+    Column("version", Number, nullable=False),
+)
+
+store = Table(
+    "gaia_store",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=False),
+    Column("store_id", String(64), nullable=False),
+    Column("owner", Text),
+    Column("owned_until", Moment),
+    Column("awaited_until", Moment),
+)
+
+erasures = Table(
+    "gaia_erasures",
+    metadata,
+    Column("id", Number, primary_key=True, autoincrement=True),
+    Column("noted_at", Moment, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+words = Table(
+    "gaia_words",
+    metadata,
+    Column("fact_row", Number, ForeignKey(facts.c.row, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("words", TSVECTOR, nullable=False),
+    info={"only": "postgresql"},
+)
+"""The keyword index on PostgreSQL. On SQLite the same name is an FTS5 table, whose row ids are the facts' rows."""
+Index("ix_gaia_words_words", words.c.words, postgresql_using="gin")

@@ -1,0 +1,112 @@
+"""Throw-away memory databases for tests: a SQLite file, or a database on the PostgreSQL server of the tests."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gaia_memory.database.engine import SqlDatabase, open_database, open_engine
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
+
+# Read before any test: each test runs without GAIA_ variables.
+SERVER = make_url(os.environ.get("GAIA_TEST_POSTGRES_URL", "postgresql+asyncpg://postgres@127.0.0.1:5432/postgres"))
+REQUIRED = os.environ.get("GAIA_REQUIRE_POSTGRES") == "1"
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ITAY = Scope("gaia", "itay")
+NOA = Scope("gaia", "noa")
+both_databases = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+
+
+@asynccontextmanager
+async def memory_url(kind: str, folder: Path) -> AsyncIterator[URL]:
+    """Give the address of a database that is not there yet (SQLite) or empty (PostgreSQL)."""
+    if kind == "sqlite":
+        yield URL.create("sqlite+aiosqlite", database=str(folder / "memory.db"))
+        return
+    name = f"gaia_test_{uuid.uuid4().hex}"
+    server = open_engine(SERVER)
+    try:
+        await _on_server(server, f"CREATE DATABASE {name}")
+        try:
+            yield SERVER.set(database=name)
+        finally:
+            await _on_server(server, f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        await server.dispose()
+
+
+async def _on_server(server: AsyncEngine, statement: str) -> None:
+    try:
+        async with server.connect() as plain:
+            connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.execute(text(statement))
+    except OSError:
+        if REQUIRED:
+            raise
+        pytest.skip(f"no PostgreSQL at {SERVER.host}:{SERVER.port} (GAIA_TEST_POSTGRES_URL)")
+
+
+@asynccontextmanager
+async def memory_database(kind: str, folder: Path) -> AsyncIterator[SqlDatabase]:
+    """Give an open, empty memory database."""
+    async with memory_url(kind, folder) as url:
+        database = await open_database(url, home=folder)
+        try:
+            yield database
+        finally:
+            await database.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlDatabase]:
+    """Give an empty memory database of each kind."""
+    async with memory_database(request.param, tmp_path) as opened:
+        yield opened
+
+
+def draft(
+    fact_text: str,
+    *,
+    source: Source = "add",
+    session: str | None = None,
+    seq: int | None = None,
+    events: Sequence[str] = (),
+    vector: Vector | None = None,
+    embedder: str | None = "offline/test/2",
+    said_at: datetime | None = None,
+    **metadata: str,
+) -> Draft:
+    """Give a draft with what matters to a test."""
+    fact = NewFact(fact_text, said_at=said_at, session_id=session, seq=seq, metadata=metadata)
+    app = None if session is None else "gaia"
+    return Draft(fact=fact, source=source, app=app, event_ids=tuple(events), vector=vector, embedder=embedder)
+
+
+def texts(facts: Sequence[Fact]) -> list[str]:
+    """Give the texts of facts."""
+    return [fact.text for fact in facts]
+
+
+__all__ = [
+    "ITAY",
+    "NOA",
+    "NOW",
+    "MemoryUnavailable",
+    "both_databases",
+    "database",
+    "draft",
+    "memory_database",
+    "memory_url",
+    "texts",
+]
