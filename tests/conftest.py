@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from blockbuster import BlockBuster  # noqa: E402
 
 if TYPE_CHECKING:
     from support.fake_gemini import FakeGemini
+    from support.harness import Sut
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CLEARED = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
@@ -92,3 +93,20 @@ def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
         yield server
+
+
+@pytest.fixture
+async def make(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Sut]]]:
+    """Return a function that opens a system under test, in the test's own folder unless it names another."""
+    from support import harness
+
+    opened: list[Sut] = []
+
+    async def made(yaml_text: str = "", *, home: Path | None = None, **scripts: Any) -> Sut:
+        sut = await harness.make(home or tmp_path / "sut", yaml_text, **scripts)
+        opened.append(sut)
+        return sut
+
+    yield made
+    for sut in reversed(opened):
+        await sut.close()

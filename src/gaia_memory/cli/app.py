@@ -1,0 +1,64 @@
+"""The commands of `gaia` and what they have in common. Nothing heavy is imported before a command runs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from gaia_memory.cli import chat, demo, memory, sweep
+from gaia_memory.cli.terminal import complain, reporting
+from gaia_memory.errors import GaiaMemoryError
+
+
+class Group(TyperGroup):
+    """A group of commands in which an error of this package ends in one clear message and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except GaiaMemoryError as error:
+            if ctx.params.get("debug"):
+                raise
+            complain(str(error))
+            raise typer.Exit(1) from error
+
+
+app = typer.Typer(
+    cls=Group,
+    name="gaia",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"gaia-memory {version('gaia-memory')}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog="Begin with `gaia demo`, then `gaia chat`. Each command has examples: `gaia memory list --help`.",
+)
+def gaia(
+    context: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show log lines and tracebacks.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    """Long-term memory for Google ADK agents."""
+    context.call_on_close(reporting(debug=debug))
+
+
+app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
+app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
+app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
+app.add_typer(memory.app, name="memory")

@@ -1,0 +1,154 @@
+"""`gaia memory`: list, add, search and forget what is remembered about a person."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gaia_memory.cli import forgetting, rendering
+from gaia_memory.cli.opening import AppOption, ConfigOption, JsonOption, UserOption, load_config, quiet_engine, run
+from gaia_memory.cli.terminal import bar, counted, note
+
+if TYPE_CHECKING:
+    from gaia_memory.config.load import LoadedConfig
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import Fact, Hit, Scope
+
+app = typer.Typer(no_args_is_help=True, help="List, add, search and forget what is remembered about a person.")
+
+_LIST_EXAMPLES = """
+Examples:
+
+`gaia memory list --user itay` shows every fact.
+
+`gaia memory list --user itay --json | jq -r '.memories[].text'` prints the texts alone.
+"""
+_ADD_EXAMPLES = """
+Examples:
+
+`gaia memory add --user itay "Allergic to nuts" "Has a sister called Noa"` keeps two facts.
+
+`gaia memory add --user itay --file facts.txt` keeps one fact a line; `-` or nothing reads standard input.
+"""
+_SEARCH_EXAMPLES = """
+Examples:
+
+`gaia memory search --user itay "what can't I eat?"` shows the facts that answer best.
+
+`gaia memory search --user itay --limit 1 --json nuts` prints the best one with its score.
+"""
+
+
+def _scope(engine: Engine, app_name: str | None, user: str) -> Scope:
+    return engine.scope(app_name or engine.config.app, user)
+
+
+@app.command("list", epilog=_LIST_EXAMPLES)
+def list_facts(
+    user: UserOption, app_name: AppOption = None, as_json: JsonOption = False, config: ConfigOption = None
+) -> None:
+    """Show everything that is remembered about a person, oldest first."""
+    facts = run(_list(load_config(config), user, app_name))
+    if as_json:
+        rendering.print_json({"user": user, "memories": [rendering.as_data(fact) for fact in facts]})
+    else:
+        rendering.print_facts(facts, nothing=f"Nothing is remembered about {user}.")
+
+
+async def _list(loaded: LoadedConfig, user: str, app_name: str | None) -> list[Fact]:
+    async with quiet_engine(loaded) as engine:
+        scope = _scope(engine, app_name, user)
+        facts = await engine.memory.facts(scope)
+        if not facts:
+            await name_other_apps(engine, scope)
+        return facts
+
+
+async def name_other_apps(engine: Engine, scope: Scope) -> None:
+    """Say under which other apps something is remembered about the same user id."""
+    others = [known.app for known in await engine.memory.scopes() if known.user == scope.user and known != scope]
+    if others:
+        names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
+        note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
+
+
+@app.command("add", epilog=_ADD_EXAMPLES)
+def add(
+    user: UserOption,
+    texts: Annotated[list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False)] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="Read one fact a line from a file; `-` is standard input.")
+    ] = None,
+    app_name: AppOption = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Keep facts about a person, word for word: all of them or, when one is refused, none."""
+    loaded = load_config(config)
+    wanted = [text.strip() for text in [*(texts or []), *_lines(file, given=bool(texts))]]
+    wanted = [text for text in wanted if text]
+    if not wanted:
+        raise typer.BadParameter("there is no fact to add: pass texts, --file, or lines on standard input")
+    facts, before, after = run(_add(loaded, user, app_name, wanted))
+    if as_json:
+        rendering.print_json({"user": user, "added": after - before, "memories": [rendering.as_data(f) for f in facts]})
+        return
+    known = len(wanted) - (after - before)
+    already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
+    typer.echo(f"{counted(len(wanted), 'fact')} kept{already}; {counted(after, 'fact')} about {user} now.")
+
+
+def _lines(file: Path | None, *, given: bool) -> list[str]:
+    if file is None and (given or sys.stdin.isatty()):
+        return []
+    if file is None or str(file) == "-":
+        return sys.stdin.read().splitlines()
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"cannot read {file}: {error}", param_hint="--file") from error
+
+
+async def _add(loaded: LoadedConfig, user: str, app_name: str | None, texts: list[str]) -> tuple[list[Fact], int, int]:
+    from gaia_memory.models import NewFact
+
+    async with quiet_engine(loaded) as engine:
+        scope = _scope(engine, app_name, user)
+        before = await engine.memory.count(scope)
+        with bar("Keeping facts") as advance:
+            facts = await engine.memory.add(scope, [NewFact(text) for text in texts], progress=advance)
+        return facts, before, await engine.memory.count(scope)
+
+
+@app.command("search", epilog=_SEARCH_EXAMPLES)
+def search(
+    user: UserOption,
+    query: Annotated[list[str], typer.Argument(help="What to look for.", show_default=False)],
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, max=50, help="How many facts at most.")] = None,
+    app_name: AppOption = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Show what is remembered about something, best first."""
+    words = " ".join(query)
+    hits = run(_search(load_config(config), user, app_name, words, limit))
+    if as_json:
+        memories: list[dict[str, Any]] = [{**rendering.as_data(hit.fact), "score": hit.score} for hit in hits]
+        rendering.print_json({"user": user, "query": words, "memories": memories})
+    else:
+        rendering.print_hits(hits, nothing=f"Nothing about that is remembered about {user}.")
+
+
+async def _search(loaded: LoadedConfig, user: str, app_name: str | None, query: str, limit: int | None) -> list[Hit]:
+    async with quiet_engine(loaded) as engine:
+        scope = _scope(engine, app_name, user)
+        hits = await engine.memory.recall(scope, query, limit=limit)
+        if not hits and not await engine.memory.count(scope):
+            await name_other_apps(engine, scope)
+        return hits
+
+
+app.command("forget", epilog=forgetting.EXAMPLES)(forgetting.forget)

@@ -1,0 +1,60 @@
+"""How commands open memory: the configuration, and an engine that does nothing in the background."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from gaia_memory.config.load import LoadedConfig
+    from gaia_memory.engine import Engine
+
+Result = TypeVar("Result")
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", help="The gaia.yaml to use; else GAIA_CONFIG, else the one in GAIA_HOME."),
+]
+UserOption = Annotated[str, typer.Option("--user", "-u", help="Whose memory: the user id.", show_default=False)]
+AppOption = Annotated[str | None, typer.Option("--app", help="The app the memory belongs to; else `app` of gaia.yaml.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def load_config(path: Path | None, *, model: str | None = None) -> LoadedConfig:
+    """Return the configuration a command runs on.
+
+    Raises:
+        ConfigError: it is missing or wrong.
+    """
+    from gaia_memory.config.load import load, locate
+
+    return load(path if path is not None else locate(), model=model)
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a command's asynchronous part to its end."""
+    return asyncio.run(work)
+
+
+@asynccontextmanager
+async def quiet_engine(loaded: LoadedConfig) -> AsyncIterator[Engine]:
+    """Open an engine that neither sweeps nor follows: what is written is followed by the store's owner.
+
+    Raises:
+        MemoryDisabledError: memory is off in the configuration.
+    """
+    from gaia_memory.engine import Engine
+    from gaia_memory.errors import MemoryDisabledError
+
+    if not loaded.config.memory.enabled:
+        raise MemoryDisabledError
+    engine = await Engine.open(loaded)
+    try:
+        yield engine
+    finally:
+        await engine.close()

@@ -1,0 +1,263 @@
+"""The system under test as the acceptance checks see it: from outside, on real parts, with scripted models.
+
+The agent's model is a `ScriptedLlm`, extractor, profiler and embedder are providers of mem0, everything else
+is what a person gets: ADK's Runner, SQLite and Chroma in a folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import yaml
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.models.llm_request import LlmRequest
+from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.genai import types
+
+from gaia_memory import open_memory
+from gaia_memory.models import Scope, SweepReport
+from gaia_memory.testing import FakeClock, ScriptedAnswer, ScriptedLlm
+from support import scripted_mem0
+from support.scripted_mem0 import Mem0Script
+
+if TYPE_CHECKING:
+    from google.adk.agents.base_agent import BaseAgent
+    from google.adk.sessions.session import Session
+
+    from gaia_memory.adk.conversation import Conversation
+    from gaia_memory.ports import ProjectsProvider
+    from gaia_memory.runtime import Gaia
+
+INSTRUCTION = "Help the person you talk to."
+_ALL = 100_000
+
+
+def facts(*texts: str) -> str:
+    """Return the extractor's answer that holds these facts."""
+    return json.dumps({"memory": [{"id": str(at), "text": text} for at, text in enumerate(texts)]})
+
+
+def SYS(request: LlmRequest) -> str:  # noqa: N802 - the contract's name
+    """Return the text of the system instruction."""
+    return _text_of(request.config.system_instruction)
+
+
+def TXT(request: LlmRequest) -> str:  # noqa: N802 - the contract's name
+    """Return all text parts of the contents, one a line."""
+    return "\n".join(texts(request))
+
+
+def ALL(request: LlmRequest) -> str:  # noqa: N802 - the contract's name
+    """Return everything the model was told as text."""
+    return f"{SYS(request)}\n{TXT(request)}"
+
+
+def texts(request: LlmRequest, role: str | None = None) -> list[str]:
+    """Return the text parts of the contents in order, of one role or of all."""
+    return [
+        part.text
+        for content in request.contents
+        if role in (None, content.role)
+        for part in content.parts or []
+        if part.text
+    ]
+
+
+def tools(request: LlmRequest) -> set[str]:
+    """Return the names of the tools offered."""
+    return set(request.tools_dict)
+
+
+def responses(request: LlmRequest) -> list[dict[str, Any]]:
+    """Return what tools answered, in order."""
+    parts = [part for content in request.contents for part in content.parts or []]
+    return [dict(part.function_response.response or {}) for part in parts if part.function_response]
+
+
+def _text_of(instruction: Any) -> str:
+    if instruction is None or isinstance(instruction, str):
+        return instruction or ""
+    if isinstance(instruction, types.Content):
+        return "\n".join(part.text for part in instruction.parts or [] if part.text)
+    if isinstance(instruction, list):
+        return "\n".join(_text_of(each) for each in instruction)
+    return getattr(instruction, "text", None) or ""
+
+
+AgentMaker = Callable[[ScriptedLlm], "BaseAgent"]
+
+
+def plain_agent(model: ScriptedLlm) -> LlmAgent:
+    """Return an agent without tools of its own."""
+    return LlmAgent(name="assistant", model=model, instruction=INSTRUCTION)
+
+
+class Sut:
+    """One installation: a home, its configuration and its scripts. `make` opens one."""
+
+    def __init__(
+        self,
+        home: Path,
+        settings: dict[str, Any],
+        *,
+        main: Sequence[ScriptedAnswer],
+        extractor: Sequence[scripted_mem0.Answer],
+        profiler: Sequence[scripted_mem0.Answer],
+        agent: AgentMaker,
+        projects: ProjectsProvider | None,
+    ) -> None:
+        self.home = home
+        self.clock = FakeClock()
+        self.main = ScriptedLlm(*main, default="ok")
+        self.script = Mem0Script()
+        self.script.answers["extractor"].extend(extractor)
+        self.script.answers["profiler"].extend(profiler)
+        self.agent = agent(self.main)
+        self._name = f"script-{uuid.uuid4().hex}"
+        self._settings = settings
+        self._projects = projects
+        self._stack = AsyncExitStack()
+        self._gaia: Gaia | None = None
+        self._talks: dict[tuple[str, str], Conversation] = {}
+        scripted_mem0.register(self._name, self.script)
+
+    @property
+    def gaia(self) -> Gaia:
+        """The open memory."""
+        if self._gaia is None:
+            raise RuntimeError("the system is closed: reopen() it first")
+        return self._gaia
+
+    @property
+    def REQ(self) -> list[LlmRequest]:  # noqa: N802 - the contract's name
+        """What the agent's model was asked."""
+        return self.main.requests
+
+    @property
+    def EXT(self) -> list[str]:  # noqa: N802 - the contract's name
+        """What the extractor was asked."""
+        return self.script.prompts["extractor"]
+
+    @property
+    def PROF(self) -> list[str]:  # noqa: N802 - the contract's name
+        """What the profiler was asked."""
+        return self.script.prompts["profiler"]
+
+    @property
+    def yaml_path(self) -> Path:
+        """The configuration file."""
+        return self.home / "gaia.yaml"
+
+    def set_yaml(self, text: str) -> None:
+        """Write the configuration; the scripted providers are used unless it names others."""
+        self._settings = yaml.safe_load(text) or {}
+        self._write_yaml()
+
+    def _write_yaml(self) -> None:
+        settings = {"home": str(self.home), **self._settings}
+        settings["memory"] = {**scripted_mem0.configuration(self._name), **(settings.get("memory") or {})}
+        settings["sessions"] = {"coalesce_seconds": 0, **(settings.get("sessions") or {})}
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.yaml_path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+    async def open(self) -> Self:
+        """Open memory as a host does."""
+        await asyncio.to_thread(self._write_yaml)
+        opening = open_memory(self.yaml_path, model=self.main, clock=self.clock, projects=self._projects)
+        self._gaia = await self._stack.enter_async_context(opening)
+        return self
+
+    async def close(self) -> None:
+        """Close memory as a host does; closing what is closed does nothing."""
+        self._gaia = None
+        self._talks.clear()
+        await self._stack.aclose()
+
+    async def reopen(self) -> Self:
+        """Open again what was closed, with the same clock and scripts."""
+        await self.close()
+        return await self.open()
+
+    def talk(self, user: str, channel: str, *, admin: bool = False) -> Conversation:
+        """Return the conversation of a person on a channel."""
+        key = (user, channel)
+        if key not in self._talks:
+            self._talks[key] = self.gaia.conversation(self.agent, user_id=user, channel=channel, admin=admin)
+        return self._talks[key]
+
+    async def chat(
+        self, user: str, channel: str, text: str, *, private: bool = False, admin: bool = False
+    ) -> list[str]:
+        """Send one message and return the replies: one, or none where a later message is answered instead."""
+        reply = await self.talk(user, channel, admin=admin).send(text, private=private)
+        return [] if reply.merged else [reply.text]
+
+    async def run_idle(self, user: str = "", channel: str = "") -> SweepReport:
+        """Let the idle period pass for everybody and sweep once."""
+        minutes = self.gaia.config.sessions.idle_consolidate_minutes
+        self.clock.advance(timedelta(minutes=minutes, seconds=1))
+        return await self.gaia.sweep()
+
+    async def sweep(self, *, force: bool = False) -> SweepReport:
+        """Sweep once without letting time pass."""
+        return await self.gaia.sweep(force=force)
+
+    def scope(self, user: str) -> Scope:
+        """Return the scope of a person."""
+        return self.gaia.scope(user_id=user)
+
+    async def rows(self, user: str) -> list[dict[str, Any]]:
+        """Return all facts of a person, after checking that plain mem0 holds exactly these once settled."""
+        memory = self.gaia.memory
+        if not self.gaia.config.memory.enabled:
+            async with memory.database.reading() as tx:
+                kept = await memory.facts_store.facts(tx, self.scope(user))
+            return [{"id": fact.id, "text": fact.text} for fact in kept]
+        await memory.settled()
+        listed = [
+            {"id": fact.id, "text": fact.text, "source": fact.source, "session_id": fact.session_id, "seq": fact.seq}
+            for fact in await memory.facts(self.scope(user))
+        ]
+        plain = await asyncio.to_thread(self._plain_mem0, user)
+        if sorted((row["id"], row["text"]) for row in listed) != plain:
+            raise AssertionError(f"mem0 holds {plain}, the database {listed}")
+        return listed
+
+    def _plain_mem0(self, user: str) -> list[tuple[str, str]]:
+        answer = self.gaia.mem0.get_all(filters={"user_id": self.scope(user).partition}, top_k=_ALL)
+        return sorted((row["id"], row["memory"]) for row in answer["results"])
+
+    async def texts(self, user: str) -> list[str]:
+        """Return the texts of a person's facts, oldest first."""
+        return [row["text"] for row in await self.rows(user)]
+
+    async def session(self, user: str, channel: str) -> Session | None:
+        """Read a session with a second session service on the same database file."""
+        second = DatabaseSessionService(self.gaia.config.sessions_url)
+        try:
+            return await second.get_session(app_name=self.gaia.config.app, user_id=user, session_id=f"{user}:{channel}")
+        finally:
+            await second.close()
+
+
+async def make(
+    home: Path,
+    yaml_text: str = "",
+    main: Sequence[ScriptedAnswer] = (),
+    extractor: Sequence[scripted_mem0.Answer] = (),
+    profiler: Sequence[scripted_mem0.Answer] = (),
+    *,
+    agent: AgentMaker = plain_agent,
+    projects: ProjectsProvider | None = None,
+) -> Sut:
+    """Return an open system in `home`; close it, or use the fixture `make`, which does."""
+    settings = yaml.safe_load(yaml_text) or {}
+    sut = Sut(home, settings, main=main, extractor=extractor, profiler=profiler, agent=agent, projects=projects)
+    return await sut.open()
