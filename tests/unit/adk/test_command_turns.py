@@ -1,0 +1,67 @@
+"""Slash commands among a session's events."""
+
+from __future__ import annotations
+
+import pytest
+from google.adk.events._rewind_events import _apply_rewinds
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.genai import types
+
+from gaia_memory.adk.command_turns import command_in, without_commands
+from gaia_memory.adk.mapping import COMMAND_STAMP
+
+
+def said(invocation: str, text: str, *, author: str = "user", command: bool = False) -> Event:
+    return Event(
+        author=author,
+        invocation_id=invocation,
+        content=types.Content(role="user", parts=[types.Part(text=text)]),
+        custom_metadata={COMMAND_STAMP: "memory"} if command else None,
+    )
+
+
+def texts(events: list[Event]) -> list[str]:
+    return [event.content.parts[0].text for event in events if event.content]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [types.Part(text="/nope")],
+        [types.Part(text="and/or")],
+        [types.Part(text="/memory"), types.Part.from_bytes(data=b"x", mime_type="image/png")],
+        [types.Part.from_function_response(name="ask", response={"answer": "/memory"})],
+        [],
+    ],
+)
+def test_only_a_known_command_in_a_text_message_is_one(parts: list[types.Part]) -> None:
+    """Unknown commands are the host's, files and answers to calls no commands."""
+    assert command_in(types.Content(role="user", parts=parts)) is None
+
+
+def test_a_command_is_recognised() -> None:
+    """With its argument."""
+    assert command_in(types.Content(parts=[types.Part(text="/forget yes")])) == ("forget", "yes")
+    assert command_in(None) is None
+
+
+@pytest.mark.acceptance("I07")
+def test_commands_and_their_replies_leave_the_replay() -> None:
+    """A reply whose question carries the stamp goes with it."""
+    events = [
+        said("1", "hi"),
+        said("2", "/memory", command=True),
+        said("2", "1. tea", author="model"),
+        said("3", "bye"),
+    ]
+
+    assert texts(without_commands(events)) == ["hi", "bye"]
+
+
+def test_a_rewind_to_a_command_still_takes_back_what_followed() -> None:
+    """Else the cleared talk would come back: ADK ignores a rewind whose target is gone."""
+    rewind = Event(author="user", invocation_id="9", actions=EventActions(rewind_before_invocation_id="1"))
+    events = [said("1", "/help", command=True), said("2", "old"), rewind, said("3", "new")]
+
+    assert texts(_apply_rewinds(without_commands(events))) == ["new"]
