@@ -1,0 +1,249 @@
+"""Conversations read from, and cleared in, ADK's three session services."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from google.adk.events.event import Event
+from google.adk.sessions.base_session_service import BaseSessionService
+from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.genai import types
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from gaia_memory.adk.mapping import live_events
+from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.models import Mark, SessionKey, Talk
+
+KEY = SessionKey("app", "itay", "itay:cli")
+START = 1_700_000_000.0
+
+
+@pytest.fixture(params=["database", "sqlite", "memory"])
+async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BaseSessionService]:
+    if request.param == "memory":
+        yield InMemorySessionService()
+    elif request.param == "sqlite":
+        yield SqliteSessionService(str(tmp_path / "sqlite.db"))
+    else:
+        engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")
+        yield DatabaseSessionService(db_engine=engine)
+        await engine.dispose()
+
+
+@pytest.fixture
+def transcript(service: BaseSessionService) -> SessionTranscript:
+    return SessionTranscript(service, "app", clears_by="rewind")
+
+
+async def load(service: BaseSessionService) -> Session | None:
+    return await service.get_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
+
+
+async def say(service: BaseSessionService, *texts: str, at: float | None = None) -> Session:
+    """Append a user turn and its reply for each text, one event a second from `at` on."""
+    session = await load(service) or await service.create_session(
+        app_name=KEY.app, user_id=KEY.user, session_id=KEY.session
+    )
+    for text in texts:
+        invocation_id = Event.new_id()
+        for author, role, line in [("user", "user", text), ("root", "model", f"re {text}")]:
+            event = Event(
+                invocation_id=invocation_id,
+                author=author,
+                content=types.Content(role=role, parts=[types.Part(text=line)]),
+            )
+            if at is not None:
+                event.timestamp = at
+                at += 1
+            await service.append_event(session, event)
+    return session
+
+
+async def read(transcript: SessionTranscript, after: Mark | None = None, turns_before: int = 0) -> Talk:
+    talk = await transcript.read(KEY, after=after, turns_before=turns_before)
+    assert talk is not None
+    return talk
+
+
+def texts(talk: Talk) -> list[str]:
+    return [turn.messages[0].text for turn in talk.turns]
+
+
+async def visible(service: BaseSessionService) -> list[str]:
+    session = await load(service)
+    return [part.text or "" for event in live_events(session.events) for part in event.content.parts] if session else []
+
+
+async def test_sessions_are_listed_with_the_time_they_were_last_touched(
+    service: BaseSessionService, transcript: SessionTranscript
+):
+    """Every session of the app is listed, those of other apps are not."""
+    session = await say(service, "hi")
+    await service.create_session(app_name="other", user_id="itay", session_id="x")
+
+    assert await transcript.sessions() == {KEY: pytest.approx(session.events[-1].timestamp)}
+
+
+async def test_what_was_said_after_a_mark_is_read_without_the_mark(
+    service: BaseSessionService, transcript: SessionTranscript
+):
+    """A second reading goes on behind the last event of the first, counting on."""
+    await say(service, "one", "two")
+    first = await read(transcript)
+    await say(service, "three")
+    second = await read(transcript, after=first.end, turns_before=len(first.turns))
+
+    assert texts(first) == ["one", "two"]
+    assert texts(second) == ["three"]
+    assert [turn.seq for turn in second.turns] == [3]
+    assert second.end == second.turns[-1].ended
+
+
+async def test_nothing_new_is_no_turns_and_the_same_end(service: BaseSessionService, transcript: SessionTranscript):
+    """Where nothing was said since the mark, the mark stays the end."""
+    await say(service, "one")
+    first = await read(transcript)
+    second = await read(transcript, after=first.end)
+
+    assert (second.turns, second.end) == ((), first.end)
+
+
+async def test_events_at_the_time_of_the_mark_are_read_once(transcript: SessionTranscript, service: BaseSessionService):
+    """Two events of one moment on both sides of a mark are neither lost nor read twice."""
+    session = await say(service)
+    for text in ["a", "b", "c"]:
+        await service.append_event(
+            session,
+            Event(
+                id=text,
+                invocation_id=text,
+                author="user",
+                timestamp=START,
+                content=types.Content(role="user", parts=[types.Part(text=text)]),
+            ),
+        )
+
+    assert texts(await read(transcript, after=Mark(START, "a"))) == ["b", "c"]
+    assert texts(await read(transcript, after=Mark(START, "c"))) == []
+    assert texts(await read(transcript, after=Mark(START, "gone"))) == []
+    assert texts(await read(transcript, after=Mark(START - 1, "gone"))) == ["a", "b", "c"]
+
+
+async def test_an_unknown_session_is_nothing_to_read(transcript: SessionTranscript):
+    """A conversation that does not exist is None, not empty."""
+    assert await transcript.read(KEY, after=None, turns_before=0) is None
+
+
+@pytest.mark.parametrize("how", ["delete", "rewind"])
+async def test_clearing_takes_away_what_was_read(service: BaseSessionService, transcript: SessionTranscript, how: str):
+    """After a clear no event that was read is visible, and later talk is read alone."""
+    await say(service, "one", "two")
+    talk = await read(transcript)
+
+    assert await transcript.clear(talk, how=how) is True
+    assert await visible(service) == []
+
+    await say(service, "three")
+
+    assert await visible(service) == ["three", "re three"]
+    assert texts(await read(transcript, after=talk.end)) == ["three"]
+
+
+@pytest.mark.parametrize("how", ["delete", "rewind"])
+async def test_nothing_is_cleared_when_somebody_spoke_since(
+    service: BaseSessionService, transcript: SessionTranscript, how: str
+):
+    """What was said after the reading keeps everything as it is."""
+    await say(service, "one")
+    talk = await read(transcript)
+    await say(service, "two")
+
+    assert await transcript.clear(talk, how=how) is False
+    assert await visible(service) == ["one", "re one", "two", "re two"]
+
+
+async def test_a_rewind_that_lands_after_somebody_spoke_is_refused_by_the_service(
+    service: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
+):
+    """Between the look and the append, the session that was read is the compare-and-swap."""
+    if isinstance(service, InMemorySessionService):
+        pytest.skip("the in-memory service has no check of its own")
+    await say(service, "one")
+    talk = await read(transcript)
+    before = await load(service)
+    await say(service, "two")
+    get_session = service.get_session
+
+    async def outdated(**_: object) -> Session | None:
+        return before
+
+    monkeypatch.setattr(service, "get_session", outdated)
+    cleared = await transcript.clear(talk, how="rewind")
+    monkeypatch.setattr(service, "get_session", get_session)
+
+    assert cleared is False
+    assert await visible(service) == ["one", "re one", "two", "re two"]
+
+
+async def test_clearing_again_by_rewind_takes_only_the_new_talk_and_writes_nothing_when_there_is_none(
+    service: BaseSessionService, transcript: SessionTranscript
+):
+    """A cleared session is left alone; new talk in it is cleared by a rewind of its own."""
+    await say(service, "one")
+    first = await read(transcript)
+    await transcript.clear(first, how="rewind")
+    nothing = await read(transcript, after=first.end)
+    cleared_again = await transcript.clear(nothing, how="rewind")
+    session = await load(service)
+    assert session is not None
+
+    assert nothing.turns == ()
+    assert cleared_again is True
+    assert len(session.events) == 3
+
+    await say(service, "two", "three")
+    second = await read(transcript, after=nothing.end)
+
+    assert await transcript.clear(second, how="rewind") is True
+    assert await visible(service) == []
+
+
+async def test_a_rewind_stands_behind_events_of_a_host_whose_clock_is_ahead(
+    service: BaseSessionService, transcript: SessionTranscript
+):
+    """An event from the future is taken back too."""
+    await say(service, "one", at=4_000_000_000.0)
+    talk = await read(transcript)
+
+    assert await transcript.clear(talk, how="rewind") is True
+    assert await visible(service) == []
+
+
+async def test_state_survives_a_rewind(service: BaseSessionService, transcript: SessionTranscript):
+    """Only talk is cleared: what the agent keeps in the session's state stays."""
+    await service.create_session(
+        app_name=KEY.app, user_id=KEY.user, session_id=KEY.session, state={"language": "Hebrew"}
+    )
+    await say(service, "one")
+    await transcript.clear(await read(transcript), how="rewind")
+    session = await load(service)
+    assert session is not None
+
+    assert session.state["language"] == "Hebrew"
+
+
+@pytest.mark.parametrize("how", ["delete", "rewind"])
+async def test_a_session_that_is_gone_counts_as_cleared(
+    service: BaseSessionService, transcript: SessionTranscript, how: str
+):
+    """Where the host deleted the session there is nothing left to clear."""
+    await say(service, "one")
+    talk = await read(transcript)
+    await service.delete_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
+
+    assert await transcript.clear(talk, how=how) is True

@@ -1,0 +1,278 @@
+"""The replay window in a plain ADK Runner, without any configuration of ours."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.apps.app import App, EventsCompactionConfig
+from google.adk.runners import Runner
+from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.workflow import Workflow
+from google.genai import types
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from gaia_memory import registry
+from gaia_memory.adk.mapping import COMMAND_STAMP
+from gaia_memory.adk.window_plugin import SessionWindowPlugin
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.testing import ScriptedLlm, call
+from support.adk_host import (
+    APP,
+    SESSION,
+    USER,
+    calls,
+    echo,
+    function_call,
+    function_response,
+    own_texts,
+    say,
+    sent_kinds,
+    sent_texts,
+    stored,
+    unpaired,
+)
+
+INSTRUCTION = "Answer briefly."
+
+
+def noop() -> str:
+    """Do nothing."""
+    return "nothing"
+
+
+def job() -> dict[str, str]:
+    """Start a job that is answered later."""
+    return {"status": "pending"}
+
+
+def agent(model: ScriptedLlm, *tools: Any, **fields: Any) -> LlmAgent:
+    return LlmAgent(name="root", model=model, instruction=INSTRUCTION, tools=list(tools), **fields)
+
+
+@pytest.fixture
+async def sessions(tmp_path: Path) -> AsyncIterator[DatabaseSessionService]:
+    engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")
+    yield DatabaseSessionService(db_engine=engine)
+    await engine.dispose()
+
+
+@pytest.fixture
+async def runner_of() -> AsyncIterator[Callable[..., Runner]]:
+    runners: list[Runner] = []
+
+    def build(root: Any, window_turns: int, service: Any = None, **app: Any) -> Runner:
+        plugin = SessionWindowPlugin(window_turns=window_turns)
+        runners.append(
+            Runner(
+                app=App(name=APP, root_agent=root, plugins=[plugin], **app),
+                session_service=service or InMemorySessionService(),
+                auto_create_session=True,
+            )
+        )
+        return runners[-1]
+
+    yield build
+    for runner in runners:
+        await runner.close()
+
+
+@pytest.mark.acceptance("S03")
+async def test_a_window_of_three_turns_is_what_the_model_gets(
+    runner_of: Callable[..., Runner], sessions: DatabaseSessionService
+):
+    """The request has the last three turns, the database keeps all of them."""
+    model = echo()
+    runner = runner_of(agent(model), 3, sessions)
+    for n in range(11):
+        await say(runner, f"t{n}")
+
+    assert sent_texts(model.requests[-1]) == ["t8", "re t8", "t9", "re t9", "t10"]
+    assert len((await stored(sessions)).events) == 22
+
+
+@pytest.mark.acceptance("S04")
+async def test_a_window_of_one_turn_keeps_the_tool_calls_of_that_turn(runner_of: Callable[..., Runner]):
+    """The running turn is whole: its message, the call, the response, and the instruction."""
+    model = ScriptedLlm("hello", call("noop"), "done")
+    runner = runner_of(agent(model, noop), 1)
+    await say(runner, "hi")
+    events = await say(runner, "use tool")
+
+    assert sent_kinds(model.requests[-1]) == ["use tool", "call", "response"]
+    assert INSTRUCTION in model.requests[-1].config.system_instruction
+    assert events[-1].content.parts[0].text == "done"
+
+
+@pytest.mark.acceptance("S05")
+async def test_tool_results_count_no_turn_and_stay_with_their_calls(runner_of: Callable[..., Runner]):
+    """A turn with three tool calls is one turn, before and after it leaves the window."""
+    three = calls(function_call("noop"), function_call("noop"), function_call("noop"))
+    model = ScriptedLlm("a", call("noop"), three, "b", "c", "d")
+    runner = runner_of(agent(model, noop), 2)
+    for text in ["one", "two", "three", "four"]:
+        await say(runner, text)
+
+    assert unpaired(model.requests) == []
+    assert sent_kinds(model.requests[4]) == ["two", "call", "response", *["call"] * 3, *["response"] * 3, "b", "three"]
+    assert sent_kinds(model.requests[5]) == ["three", "c", "four"]
+
+
+@pytest.mark.acceptance("S06")
+async def test_relayed_words_of_other_agents_use_up_no_window(runner_of: Callable[..., Runner]):
+    """A sub-agent to which every turn is transferred is sent the last three messages of the person."""
+    model = ScriptedLlm()
+    for n in range(1, 7):
+        other = "sub" if n % 2 else "root"
+        model.add(call("transfer_to_agent", agent_name=other), f"{other} answers {n}")
+    sub = LlmAgent(name="sub", model=model, instruction=INSTRUCTION, description="helps")
+    runner = runner_of(agent(model, sub_agents=[sub]), 3)
+    for n in range(1, 7):
+        await say(runner, f"turn {n}")
+
+    by_sub, by_root = model.requests[-2:]
+
+    assert own_texts(by_sub) == ["turn 4", "turn 5", "turn 6"]
+    assert own_texts(by_root) == ["turn 4", "turn 5", "turn 6"]
+    assert "root answers 4" in " ".join(sent_texts(by_sub))
+
+
+@pytest.mark.acceptance("S07")
+@pytest.mark.parametrize("window_turns", [0, -3])
+def test_a_window_below_one_is_refused_when_the_plugin_is_built(window_turns: int):
+    """The message names the key."""
+    with pytest.raises(InvalidInputError, match=r"sessions\.window_turns"):
+        SessionWindowPlugin(window_turns=window_turns)
+
+
+async def test_with_a_window_of_its_own_the_plugin_opens_no_engine(runner_of: Callable[..., Runner]):
+    """Dropped into somebody's Runner it needs no configuration and writes nothing of ours."""
+    runner = runner_of(agent(echo()), 2)
+    for n in range(4):
+        await say(runner, f"t{n}")
+
+    assert registry._registry.entries == {}
+
+
+async def test_a_turn_goes_on_when_the_configuration_is_broken(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """Without a usable window the whole session is replayed."""
+    broken = tmp_path / "gaia.yaml"
+    broken.write_text("sessions: {window_turns: many}\n")
+    model = echo()
+    runner = Runner(
+        app=App(name=APP, root_agent=agent(model), plugins=[SessionWindowPlugin(config=broken)]),
+        session_service=InMemorySessionService(),
+        auto_create_session=True,
+    )
+    for n in range(3):
+        await say(runner, f"t{n}")
+    await runner.close()
+
+    assert sent_texts(model.requests[-1]) == ["t0", "re t0", "t1", "re t1", "t2"]
+    assert "window_turns" in caplog.text
+
+
+async def test_a_long_running_call_is_replayed_until_its_answer_comes(runner_of: Callable[..., Runner]):
+    """An answer that comes turns later finds its call, and both leave the window together."""
+    model = ScriptedLlm(call("job"), "started", default="ok")
+    runner = runner_of(agent(model, LongRunningFunctionTool(job)), 1)
+    events = await say(runner, "start the job")
+    [call_id] = [found.id for event in events for found in event.get_function_calls()]
+    await say(runner, "meanwhile")
+    await say(runner, "and more")
+    waiting = sent_kinds(model.requests[-1])
+    await say(runner, types.Content(role="user", parts=[function_response("job", call_id, status="ready")]))
+    answering = model.requests[-1]
+    await say(runner, "next")
+    await say(runner, "after that")
+
+    assert waiting[:3] == ["start the job", "call", "response"]
+    assert "and more" in waiting
+    assert "meanwhile" not in waiting
+    assert "ready" in str(answering.contents)
+    assert sent_kinds(model.requests[-1]) == ["after that"]
+    assert unpaired(model.requests[2:]) == []
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+async def test_a_nested_run_of_an_agent_tool_is_left_alone(runner_of: Callable[..., Runner]):
+    """A wrapped agent gets its question, and the session around it keeps its window."""
+    helper_model = ScriptedLlm(default="42")
+    helper = LlmAgent(name="helper", model=helper_model, instruction=INSTRUCTION, description="knows")
+    model = ScriptedLlm("a", "b", call("helper", request="the question"), "c")
+    runner = runner_of(agent(model, AgentTool(helper)), 1)
+    for text in ["one", "two", "ask"]:
+        await say(runner, text)
+
+    assert sent_texts(helper_model.requests[-1]) == ["the question"]
+    assert sent_kinds(model.requests[-1]) == ["ask", "call", "response"]
+
+
+async def test_a_workflow_as_root_is_trimmed_too(runner_of: Callable[..., Runner]):
+    """A root that is no agent runs, and its earlier invocations leave the session it sees."""
+    seen: list[list[str]] = []
+
+    def look(ctx: Any, node_input: Any) -> str:
+        seen.append(
+            [part.text for event in ctx.session.events if event.author == "user" for part in event.content.parts]
+        )
+        return "seen"
+
+    workflow = Workflow(name="flow", edges=[("START", look)])
+    runner = runner_of(workflow, 2)
+    for n in range(4):
+        await say(runner, f"t{n}")
+
+    assert seen[-1] == ["t2", "t3"]
+
+
+async def test_rewound_talk_does_not_come_back_with_the_window(
+    runner_of: Callable[..., Runner], sessions: DatabaseSessionService
+):
+    """What a rewind took back is neither replayed nor counted, also when its target is out of the window."""
+    model = echo()
+    runner = runner_of(agent(model), 2, sessions)
+    for n in range(4):
+        await say(runner, f"t{n}")
+    first = (await stored(sessions)).events[2].invocation_id
+    await runner.rewind_async(user_id=USER, session_id=SESSION, rewind_before_invocation_id=first)
+    for n in range(4, 6):
+        await say(runner, f"t{n}")
+
+    assert sent_texts(model.requests[-2]) == ["t0", "re t0", "t4"]
+    assert sent_texts(model.requests[-1]) == ["t4", "re t4", "t5"]
+
+
+async def test_a_command_counts_no_turn(runner_of: Callable[..., Runner]):
+    """A stamped message does not push talk out of the window."""
+    model = echo()
+    runner = runner_of(agent(model), 2)
+    await say(runner, "one")
+    await say(runner, "/memory", run_config=RunConfig(custom_metadata={COMMAND_STAMP: "memory"}))
+    await say(runner, "two")
+
+    assert "one" in sent_texts(model.requests[-1])
+
+
+async def test_a_window_below_the_compaction_interval_is_said_once_with_both_names(
+    runner_of: Callable[..., Runner], caplog: pytest.LogCaptureFixture
+):
+    """The warning names our key and ADK's."""
+    compaction = EventsCompactionConfig(compaction_interval=5, overlap_size=1)
+    runner = runner_of(agent(echo()), 3, events_compaction_config=compaction)
+    with caplog.at_level(logging.WARNING, logger="gaia_memory"):
+        await say(runner, "one")
+        await say(runner, "two")
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("gaia_memory")]
+
+    assert len(said) == 1
+    assert "sessions.window_turns is 3" in said[0]
+    assert "compaction_interval + overlap_size = 6" in said[0]

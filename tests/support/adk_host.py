@@ -1,0 +1,92 @@
+"""ADK Runners and sessions for tests, and what a scripted model was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.runners import Runner
+from google.adk.sessions.base_session_service import BaseSessionService
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from gaia_memory.testing import ScriptedLlm
+
+APP, USER, SESSION = "app", "itay", "itay:cli"
+
+
+def function_call(name: str, call_id: str | None = None, **args: Any) -> types.Part:
+    return types.Part(function_call=types.FunctionCall(id=call_id, name=name, args=args))
+
+
+def function_response(name: str, call_id: str, **result: Any) -> types.Part:
+    return types.Part(function_response=types.FunctionResponse(id=call_id, name=name, response=result))
+
+
+def calls(*parts: types.Part) -> types.Content:
+    return types.Content(role="model", parts=list(parts))
+
+
+async def say(runner: Runner, message: str | types.Content, **run: Any) -> list[Event]:
+    content = types.UserContent(message) if isinstance(message, str) else message
+    turn = runner.run_async(user_id=USER, session_id=SESSION, new_message=content, **run)
+    return [event async for event in turn]
+
+
+def sent_texts(request: LlmRequest) -> list[str]:
+    """Every text the model was sent, other agents' relayed words included, in order."""
+    return [part.text for content in request.contents for part in content.parts or [] if part.text]
+
+
+def own_texts(request: LlmRequest) -> list[str]:
+    """What the person said, as the model was sent it: no relayed words of other agents."""
+    return [
+        part.text
+        for content in request.contents
+        if content.role == "user"
+        for part in content.parts or []
+        if part.text and not any((other.text or "").startswith("For context:") for other in content.parts or [])
+    ]
+
+
+def sent_kinds(request: LlmRequest) -> list[str]:
+    """The sequence of texts, calls and responses the model was sent."""
+    return [
+        "call" if part.function_call else "response" if part.function_response else str(part.text)
+        for content in request.contents
+        for part in content.parts or []
+    ]
+
+
+def unpaired(requests: Sequence[LlmRequest]) -> list[str]:
+    """Names of calls without their response and of responses without their call, in any request."""
+    left: list[str] = []
+    for request in requests:
+        open_calls: list[str] = []
+        for content in request.contents:
+            for part in content.parts or []:
+                if part.function_call:
+                    open_calls.append(str(part.function_call.name))
+                elif part.function_response and part.function_response.name in open_calls:
+                    open_calls.remove(part.function_response.name)
+                elif part.function_response:
+                    left.append(str(part.function_response.name))
+        left += open_calls
+    return left
+
+
+async def stored(service: BaseSessionService) -> Session:
+    session = await service.get_session(app_name=APP, user_id=USER, session_id=SESSION)
+    assert session is not None
+    return session
+
+
+def echo() -> ScriptedLlm:
+    """A model that answers every message with `re` and the message."""
+
+    def answer(request: LlmRequest) -> str:
+        return f"re {request.contents[-1].parts[-1].text}"
+
+    return ScriptedLlm(default=answer)
