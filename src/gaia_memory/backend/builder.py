@@ -192,7 +192,7 @@ class Backend:
         self.load()
         try:
             return make()
-        except Exception as error:  # Boundary: a provider's constructor may raise anything.
+        except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
             raise model_error(error, what=what) from error
 
     def _make_llm(self) -> Any:

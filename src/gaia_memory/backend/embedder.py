@@ -84,7 +84,7 @@ class Mem0Embedder:
             self._model = getattr(getattr(model, "config", None), "model", None)
         try:
             raw = _vectors(model, texts, purpose)
-        except Exception as error:  # Boundary: a provider may raise anything.
+        except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
             raise model_error(error, what=f"the embedder {self.identity}") from error
         if len(raw) != len(texts):
             raise BadAnswerError(f"the embedder {self.identity} gave {len(raw)} vectors for {len(texts)} texts")

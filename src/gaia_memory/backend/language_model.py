@@ -73,5 +73,5 @@ class Mem0LanguageModel:
             if json:
                 return llm.generate_response(messages=messages, response_format={"type": "json_object"})
             return llm.generate_response(messages=messages)
-        except Exception as error:  # Boundary: a provider may raise anything.
+        except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
             raise model_error(error, what=f"the model {self.identity}") from error

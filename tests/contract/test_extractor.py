@@ -1,0 +1,306 @@
+"""Every extractor keeps the port's promises: mem0's prompt over the offline model, a host's own, and Gemini."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory.backend import gemini as gemini_parts
+from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.extractor import as_said, said_on
+from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+from gaia_memory.models import Chunk, Mark, Turn
+from support.backend import Script, chunk, config, enter_providers, said, scripted
+from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, cut, facts, split, thinking
+
+STATEMENT = "I am allergic to nuts."
+NOTHING = "Hello! How are you today?"
+
+
+@dataclass
+class Case:
+    """A backend, a way to script its model's answers, and a way to read what it was asked."""
+
+    backend: Backend
+    script: Callable[..., None] = lambda *answers: None
+    asked: Callable[[], list[str]] = field(default=list)
+
+    async def extract(self, what: Chunk, instructions: str = "durable facts") -> list[str]:
+        return [fact.text for fact in await self.backend.extractor.extract(what, instructions=instructions)]
+
+
+def _of_script(script: Script, backend: Backend) -> Case:
+    asked = lambda: ["\n".join(each["content"] for each in prompt) for prompt in script.prompts]  # noqa: E731
+    return Case(backend, lambda *answers: script.answers.extend(answers), asked)
+
+
+def _of_gemini(server: FakeGemini, backend: Backend) -> Case:
+    asked = lambda: [f"{each.system}\n{each.contents}" for each in server.of("extractor")]  # noqa: E731
+    return Case(backend, lambda *answers: server.add("extractor", *answers), asked)
+
+
+@asynccontextmanager
+async def _closed(case: Case) -> AsyncIterator[Case]:
+    yield case
+    await case.backend.close()
+
+
+@pytest.fixture(params=["offline", "scripted", "gemini"])
+async def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
+    """Return each extractor, with a model that would answer the statement if it must be scripted."""
+    if request.param == "offline":
+        made = Case(Backend(config(tmp_path)))
+    elif request.param == "scripted":
+        made = _of_script(enter_providers(monkeypatch, "case"), scripted(tmp_path, "case"))
+    else:
+        server = request.getfixturevalue("gemini")
+        made = _of_gemini(server, Backend(config(tmp_path)))
+    async with _closed(made):
+        yield made
+
+
+@pytest.fixture
+async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
+    """Return the extractor over a model that the host entered in mem0's factories."""
+    async with _closed(_of_script(enter_providers(monkeypatch, "host"), scripted(tmp_path, "host"))) as made:
+        yield made
+
+
+@pytest.fixture
+async def google(gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
+    """Return the extractor over Gemini, which tries again at once."""
+    monkeypatch.setattr(gemini_parts, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr(gemini_parts, "JITTER", 0.01)
+    async with _closed(_of_gemini(gemini, Backend(config(tmp_path)))) as made:
+        yield made
+
+
+async def test_a_statement_becomes_a_fact_and_small_talk_becomes_an_empty_list(case: Case) -> None:
+    """A fact has text; "nothing to learn" is an empty list and no error."""
+    case.script(facts("User is allergic to nuts."), facts())
+    found = await case.extract(chunk(STATEMENT))
+    nothing = await case.extract(chunk(NOTHING))
+
+    assert found == ["User is allergic to nuts."]
+    assert nothing == []
+
+
+async def test_a_fact_said_twice_comes_once(case: Case) -> None:
+    """One answer holds no fact twice, whatever its case and spaces."""
+    case.script(facts("User is allergic to nuts.", "user is  allergic to nuts."))
+
+    assert await case.extract(chunk(STATEMENT, STATEMENT)) == ["User is allergic to nuts."]
+
+
+@pytest.mark.acceptance("I10")
+async def test_only_a_wellformed_empty_list_means_nothing_to_learn(host: Case) -> None:
+    """`{"memory": []}` is an answer and asked for once."""
+    host.script('{"memory": []}')
+
+    assert await host.extract(chunk(STATEMENT)) == []
+    assert len(host.asked()) == 1
+
+
+BAD = {
+    "prose": "this is not json",
+    "blank": "",
+    "white space": " \n ",
+    "nothing": None,
+    "a tool call": {"content": None, "tool_calls": []},
+    "cut": '{"memory": [{"id": "0", "text": "User li',
+    "a list": '["User likes tea"]',
+    "a list of texts": '{"memory": ["User likes tea"]}',
+    "an object": '{"memory": {"text": "User likes tea"}}',
+    "another key": '{"facts": [{"text": "User likes tea"}]}',
+    "no text": '{"memory": [{"content": "User likes tea"}]}',
+    "a number": '{"memory": [{"text": 7}]}',
+    "a nested text": '{"memory": [{"text": {"en": "tea"}}]}',
+    "a blank text": '{"memory": [{"text": "  "}]}',
+    "one bad among good": '{"memory": [{"text": "User likes tea"}, {"text": null}]}',
+    "half a character": '{"memory": [{"text": "tea \\ud83c"}]}',
+    "two answers": '{"memory": []} {"memory": []}',
+    "only thoughts": "<think>nothing to see</think>",
+}
+
+
+@pytest.mark.acceptance("I09")
+@pytest.mark.parametrize("answer", BAD.values(), ids=BAD)
+async def test_an_answer_of_another_form_is_asked_again_and_then_an_error(host: Case, answer: Any) -> None:
+    """Three bad answers in a row are an error, never "nothing to learn"."""
+    host.script(answer, answer, answer)
+    with pytest.raises(BadAnswerError):
+        await host.extract(chunk(STATEMENT))
+
+    assert len(host.asked()) == 3
+
+
+async def test_a_bad_answer_followed_by_a_good_one_is_no_error(host: Case) -> None:
+    """The second question says what was wrong, without quoting the answer."""
+    host.script("sorry, secret words", facts("User likes tea"))
+
+    assert await host.extract(chunk(STATEMENT)) == ["User likes tea"]
+    assert "could not be used" in host.asked()[1]
+    assert "secret words" not in host.asked()[1]
+    assert "could not be used" not in host.asked()[0]
+
+
+GOOD = {
+    "a code block": f"```json\n{facts('User likes tea')}\n```",
+    "a code block without a name": f"```\n{facts('User likes tea')}\n```",
+    "thoughts first": f"<think>hm {'{'}</think>\n{facts('User likes tea')}",
+    "more keys": '{"memory": [{"id": 3, "text": "User likes tea", "attributed_to": {"x": 1}}], "note": 1}',
+    "a line break in a text": '{"memory": [{"text": "User likes\n tea"}]}',
+}
+
+
+@pytest.mark.parametrize("answer", GOOD.values(), ids=GOOD)
+async def test_wrappings_that_change_nothing_are_accepted(host: Case, answer: str) -> None:
+    """A code block, thoughts before the answer and further keys are no reason to lose it."""
+    host.script(answer)
+
+    assert [" ".join(text.split()) for text in await host.extract(chunk(STATEMENT))] == ["User likes tea"]
+
+
+class StatusError(Exception):
+    """What an SDK raises for an HTTP status, each with the attribute of its own."""
+
+    def __init__(self, message: str = "overloaded", **attributes: Any) -> None:
+        super().__init__(message)
+        vars(self).update(attributes)
+
+
+UNREACHABLE = {
+    "429 as google says it": StatusError(code=429),
+    "503 as openai says it": StatusError(status_code=503),
+    "500 of a response": StatusError(response=StatusError(status_code=500)),
+    "a wrong key": StatusError("API key not valid", code=400),
+    "no permission": StatusError(status_code=403),
+    "no such model": StatusError(code=404),
+    "a time-out": TimeoutError("read timed out"),
+    "no connection": ConnectionRefusedError(111, "Connection refused"),
+    "a package that is missing": ImportError("pip install ollama"),
+    "whatever else": RuntimeError("boom"),
+    "an exit": SystemExit(1),
+}
+
+
+@pytest.mark.acceptance("I08")
+@pytest.mark.parametrize("error", UNREACHABLE.values(), ids=UNREACHABLE)
+async def test_a_model_that_cannot_be_asked_is_unavailable_and_asked_once(host: Case, error: BaseException) -> None:
+    """It is no bad answer, so that the conversation is never parked for it."""
+    host.script(error, facts("User likes tea"))
+    with pytest.raises(ModelUnavailableError):
+        await host.extract(chunk(STATEMENT))
+    answered = await host.extract(chunk(STATEMENT))
+
+    assert answered == ["User likes tea"]
+
+
+async def test_a_request_refused_for_what_it_holds_is_a_bad_answer(host: Case) -> None:
+    """Asking the same again cannot help: status 400 without a word on keys."""
+    host.script(*[StatusError("prompt is too long", code=400)] * 3)
+    with pytest.raises(BadAnswerError, match="too long"):
+        await host.extract(chunk(STATEMENT))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [cut(facts("User likes tea")), Blocked(), "", thinking("", thought="Let me think."), cut("")],
+    ids=["cut", "blocked", "blank", "only thoughts", "tokens spent on thoughts"],
+)
+async def test_gemini_answers_that_are_blocked_cut_or_blank_are_errors(
+    google: Case, gemini: FakeGemini, answer: Any
+) -> None:
+    """None of them is taken for "nothing to learn", a cut one that happens to parse neither."""
+    gemini.default("extractor", answer)
+    with pytest.raises(BadAnswerError):
+        await google.extract(chunk(STATEMENT))
+
+
+async def test_gemini_answers_in_parts_or_after_thoughts_are_read_whole(google: Case) -> None:
+    """All text parts are joined, thoughts left out."""
+    google.script(split(facts("User likes tea"), 3), thinking(facts("User likes nuts")))
+
+    assert await google.extract(chunk(STATEMENT)) == ["User likes tea"]
+    assert await google.extract(chunk(STATEMENT)) == ["User likes nuts"]
+
+
+@pytest.mark.parametrize("failure", [Failure(429), Failure(503)], ids=["429", "503"])
+async def test_gemini_is_tried_again_before_it_counts_as_unavailable(
+    google: Case, gemini: FakeGemini, failure: Any
+) -> None:
+    """One failure is not seen by the caller; failing throughout is `ModelUnavailableError`."""
+    google.script(failure, facts("User likes tea"))
+    first = await google.extract(chunk(STATEMENT))
+    gemini.default("extractor", failure)
+    with pytest.raises(ModelUnavailableError) as raised:
+        await google.extract(chunk(STATEMENT))
+
+    assert first == ["User likes tea"]
+    assert len(gemini.of("extractor")) == 2 + gemini_parts.ATTEMPTS
+    assert "no-real-key" not in str(raised.value)
+
+
+async def test_a_connection_that_gemini_drops_is_unavailable(google: Case) -> None:
+    """It is no bad answer; the next question is answered."""
+    google.script(Drop(), facts("User likes tea"))
+    with pytest.raises(ModelUnavailableError):
+        await google.extract(chunk(STATEMENT))
+
+    assert await google.extract(chunk(STATEMENT)) == ["User likes tea"]
+
+
+@pytest.mark.parametrize("case", ["scripted", "gemini"], indirect=True)
+async def test_the_prompt_is_mem0s_with_our_date_instructions_and_language(case: Case) -> None:
+    """The day it was said, the instructions and the wish for the speaker's language stand in it."""
+    case.script(facts())
+    long_ago = datetime(2020, 1, 2, 12, tzinfo=UTC)
+    await case.extract(chunk("Tomorrow I fly to Rome", said_at=long_ago, before=["the talk before"]), "ONLY-CATS")
+    (asked,) = case.asked()
+
+    assert "## Observation Date\n2020-01-02" in asked
+    assert "## Custom Instructions\nONLY-CATS" in asked
+    assert "SAME LANGUAGE" in asked
+    assert "user: the talk before" in asked
+    assert "Memory Extractor" in asked
+
+
+@pytest.mark.acceptance("L08")
+async def test_messages_come_to_the_model_in_order_with_their_roles(host: Case) -> None:
+    """Each text is word for word, `user` for the person and `assistant` for the agent."""
+    host.script(facts())
+    messages = (
+        said("user", "I'm “vegan”\nreally"),
+        said("assistant", "Noted.", speaker="root_agent"),
+        said("user", "א"),
+    )
+    turn = Turn(seq=1, messages=messages, ended=Mark(1.0, "e"))
+    await host.extract(Chunk(key=chunk("x").key, turns=(turn,)))
+    section = host.asked()[0].split("## New Messages\n")[-1].split("\n\n## Observation Date")[0]
+
+    assert json.loads(section) == [
+        {"role": "user", "content": "I'm “vegan”\nreally"},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "א"},
+    ]
+
+
+def test_a_person_with_a_name_of_their_own_is_named() -> None:
+    """Imported talk of two people stays talk of two people."""
+    assert as_said([said("user", "hi", speaker="Noa")]) == [{"role": "user", "content": "hi", "name": "Noa"}]
+
+
+def test_the_date_is_that_of_the_place_where_it_was_said() -> None:
+    """A zone that was given is kept; UTC is how hosts keep time and becomes this machine's date."""
+    late = datetime(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    in_utc = datetime(2026, 1, 1, 23, 30, tzinfo=UTC)
+
+    assert said_on(late).isoformat() == "2026-01-01"
+    assert said_on(in_utc) == in_utc.astimezone().date()

@@ -1,0 +1,110 @@
+"""Backends over real mem0 objects, with providers of the test's own in mem0's factories."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gaia_memory.backend.builder import Backend
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.models import Chunk, Mark, Message, SessionKey, Turn
+from gaia_memory.testing import bag_of_words
+
+PROVIDER = "scripted"
+DIMENSIONS = 64
+KEY = SessionKey("app", "itay", "s1")
+DAY = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+class Script:
+    """What the scripted providers answer next, and what they were asked."""
+
+    def __init__(self) -> None:
+        self.answers: deque[Any] = deque()
+        self.prompts: list[list[dict[str, str]]] = []
+        self.formats: list[Any] = []
+        self.texts: list[str] = []
+        self.purposes: list[str] = []
+        self.vector: Callable[[str], Any] = lambda text: list(bag_of_words(text, DIMENSIONS))
+        self.delay = 0.0
+
+    @property
+    def last(self) -> str:
+        """The last prompt, all of its messages joined."""
+        return "\n".join(message["content"] for message in self.prompts[-1])
+
+
+_scripts: dict[str, Script] = {}
+
+
+class ScriptedMem0Llm:
+    """A language model as mem0 knows them; its model's name finds its script."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self.script = _scripts[config.model]
+
+    def generate_response(self, messages: list[dict[str, str]], response_format: Any = None) -> Any:
+        self.script.prompts.append(messages)
+        self.script.formats.append(response_format)
+        time.sleep(self.script.delay)
+        answer = self.script.answers.popleft()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+class ScriptedMem0Embedder:
+    """An embedder as mem0 knows them, without `embed_batch`, which not all have."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self.script = _scripts[config.model]
+
+    def embed(self, text: str, memory_action: str | None = None) -> Any:
+        self.script.texts.append(text)
+        self.script.purposes.append(str(memory_action))
+        time.sleep(self.script.delay)
+        vector = self.script.vector(text)
+        if isinstance(vector, BaseException):
+            raise vector
+        return vector
+
+
+def enter_providers(monkeypatch: Any, name: str) -> Script:
+    """Enter the scripted providers in mem0's factories and return their script, found by the model `name`."""
+    from mem0.configs.llms.base import BaseLlmConfig
+    from mem0.utils.factory import EmbedderFactory, LlmFactory
+
+    llm = ("support.backend.ScriptedMem0Llm", BaseLlmConfig)
+    monkeypatch.setitem(LlmFactory.provider_to_class, PROVIDER, llm)
+    monkeypatch.setitem(EmbedderFactory.provider_to_class, PROVIDER, "support.backend.ScriptedMem0Embedder")
+    monkeypatch.setitem(_scripts, name, Script())
+    return _scripts[name]
+
+
+def config(home: Path, **memory: Any) -> GaiaConfig:
+    """Return a configuration with these keys under `memory`."""
+    return GaiaConfig(home=home, memory=memory)
+
+
+def scripted(home: Path, name: str) -> Backend:
+    """Return a backend whose model and embedder follow the script `name`."""
+    provider = {"provider": PROVIDER, "model": name}
+    return Backend(config(home, llm=provider, embedder={**provider, "embedding_dims": DIMENSIONS}))
+
+
+def chunk(*texts: str, said_at: datetime = DAY, before: Iterable[str] = ()) -> Chunk:
+    """Return a chunk in which a person says `texts`."""
+    messages = tuple(said("user", text, said_at) for text in texts)
+    turn = Turn(seq=1, messages=messages, ended=Mark(said_at.timestamp(), "end"))
+    return Chunk(key=KEY, turns=(turn,), before=tuple(said("user", text, said_at) for text in before))
+
+
+def said(role: Any, text: str, at: datetime = DAY, speaker: str = "user") -> Message:
+    """Return a message."""
+    return Message(role=role, text=text, said_at=at, event_id="e", speaker=speaker)
