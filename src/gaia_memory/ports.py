@@ -73,7 +73,10 @@ class FactStore(Protocol):
     """
 
     async def state(self, tx: Transaction, scope: Scope) -> ScopeState:
-        """Return the scope's revision and `forgotten_at`; zeros for a scope nobody wrote to."""
+        """Return the scope's revision and `forgotten_at`; zeros for a scope nobody wrote to.
+
+        In a write transaction both stay as they are until its end.
+        """
         ...
 
     async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
@@ -81,6 +84,9 @@ class FactStore(Protocol):
 
         A draft whose normal form is already there becomes a further source of that fact (whose text stays);
         it fills in the vector when the fact has none.
+
+        Raises:
+            InvalidInputError: a text is blank, a time naive, or metadata are no flat scalars; nothing is written.
         """
         ...
 
@@ -113,7 +119,10 @@ class FactStore(Protocol):
         ...
 
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
-        """Remove this conversation from the sources of facts that have others; return how many rows."""
+        """Remove this conversation from the sources of facts that have others; return how many rows.
+
+        A fact that stood at its place in this conversation moves to that of its oldest other source.
+        """
         ...
 
     async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
@@ -172,7 +181,10 @@ class Outbox(Protocol):
         ...
 
     async def fill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
-        """Give facts their missing vector, each only while its version is unchanged."""
+        """Give facts a vector of `embedder`, each only while its version is unchanged.
+
+        Versions stay; the revision of the scopes rises, because what their vectors are has changed.
+        """
         ...
 
     async def renew(self, tx: Transaction, store_id: str) -> None:
@@ -256,9 +268,8 @@ class Ledger(Protocol):
         *,
         now: float,
         lease_seconds: float,
-        turn_no: int | None = None,
     ) -> LedgerRow | None:
-        """Take the lease in one statement; None when somebody else holds it or a turn is active.
+        """Take the lease in one statement; None while it is running, also as this owner's, or a turn is active.
 
         A lease of a process of this host that is gone is taken over at once.
         """
@@ -268,8 +279,11 @@ class Ledger(Protocol):
         """Prolong an own lease; False when it was lost."""
         ...
 
-    async def release(self, tx: Transaction, key: SessionKey, owner: str) -> None:
-        """Give an own lease back."""
+    async def release(self, tx: Transaction, key: SessionKey, owner: str, *, done: bool = False) -> None:
+        """Give an own lease back.
+
+        With `done` nothing is left to do for the turns it was taken for: what was learned is not to be cleared.
+        """
         ...
 
     async def release_all(self, tx: Transaction, owner: str) -> None:
@@ -281,7 +295,8 @@ class Ledger(Protocol):
     ) -> bool:
         """Move the watermark from `read` to `to` under an own lease, counting `turns` learned, clearing failures.
 
-        False, and nothing written, when the lease or the watermark is not what the caller read.
+        False, and nothing written, when the lease or the watermark is not what the caller read. The conversation
+        stays due until it is cleared or released as done.
         """
         ...
 

@@ -15,7 +15,6 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine
-from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
 
 # Read before any test: each test runs without GAIA_ variables.
@@ -96,17 +95,3 @@ def draft(
 def texts(facts: Sequence[Fact]) -> list[str]:
     """Give the texts of facts."""
     return [fact.text for fact in facts]
-
-
-__all__ = [
-    "ITAY",
-    "NOA",
-    "NOW",
-    "MemoryUnavailable",
-    "both_databases",
-    "database",
-    "draft",
-    "memory_database",
-    "memory_url",
-    "texts",
-]
