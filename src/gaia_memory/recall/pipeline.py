@@ -6,8 +6,6 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Candidate, Fact, Hit, Scope
 from gaia_memory.ports import Clock, Database, FactStore, Retriever
@@ -68,10 +66,9 @@ class Recall:
     async def _ask(self, scope: Scope, query: str) -> tuple[dict[str, list[Candidate]], tuple[str, ...]]:
         answers = await asyncio.gather(*(self._answer(retriever, scope, query) for retriever in self._retrievers))
         found = {name: answer for name, answer in answers if isinstance(answer, list)}
-        failed = {name: type(answer).__name__ for name, answer in answers if not isinstance(answer, list)}
+        failed = {name: answer for name, answer in answers if not isinstance(answer, list)}
         if not found:
-            reasons = ", ".join(f"{name}: {reason}" for name, reason in failed.items()) or "none is configured"
-            raise MemoryUnavailable(f"no way of searching could answer ({reasons})", remedy=_REMEDY)
+            raise _unavailable(failed)
         return found, tuple(sorted(failed))
 
     async def _answer(self, retriever: Retriever, scope: Scope, query: str) -> tuple[str, list[Candidate] | Exception]:
@@ -86,11 +83,21 @@ class Recall:
         """Read the found ids as they stand now, within the scope: a retriever's word is not enough."""
         if not fact_ids:
             return {}
-        try:
-            async with self._database.reading() as tx:
-                return await self._facts.get(tx, scope, fact_ids)
-        except (SQLAlchemyError, OSError) as error:
-            raise MemoryUnavailable(f"the facts cannot be read ({type(error).__name__})", remedy=_REMEDY) from error
+        async with self._database.reading() as tx:
+            return await self._facts.get(tx, scope, fact_ids)
+
+
+def _unavailable(failed: Mapping[str, Exception]) -> MemoryUnavailable:
+    """Return the error that says why nobody could answer, with the remedy of the first who knows one."""
+    known = [error for error in failed.values() if isinstance(error, MemoryUnavailable)]
+    reasons = [
+        f"{name}: {error.reason if isinstance(error, MemoryUnavailable) else type(error).__name__}"
+        for name, error in failed.items()
+    ]
+    remedy = next((error.remedy for error in known if error.remedy), _REMEDY)
+    return MemoryUnavailable(
+        f"no way of searching could answer ({', '.join(reasons) or 'none is configured'})", remedy=remedy
+    )
 
 
 def _known(fused: Sequence[Fused], known: Mapping[str, Fact]) -> list[Ranked]:
