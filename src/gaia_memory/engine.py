@@ -15,13 +15,11 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.follower import StoreFollower
 from gaia_memory.config.load import LoadedConfig
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
-from gaia_memory.facts.outbox import SqlOutbox
-from gaia_memory.facts.store import SqlFacts
+from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.forget.erase import Scrub
 from gaia_memory.learn.prompts import instructions
-from gaia_memory.ledger.owner import this_process
-from gaia_memory.ledger.store import SqlLedger
+from gaia_memory.ledger import SqlLedger, this_process
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, ProjectsProvider, Transcript
