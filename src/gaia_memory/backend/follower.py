@@ -1,0 +1,294 @@
+"""The follower: brings the mem0 store to the state of the database, in whichever process owns the store."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from gaia_memory.backend.erasing import Erasing
+from gaia_memory.backend.keeper import StoreKeeper
+from gaia_memory.backend.ownership import FolderLock, Ownership, StoreLease
+from gaia_memory.backend.places import place
+from gaia_memory.backend.pools import Pool
+from gaia_memory.backend.providers import Provider
+from gaia_memory.backend.settling import Settling, owner_process
+from gaia_memory.backend.store import Builder
+from gaia_memory.backend.vectors import MissingVectors
+from gaia_memory.errors import GaiaMemoryError, StoreNotOwnedError, StoreStalledError
+from gaia_memory.models import DirtyFact, StoreState
+from gaia_memory.ports import Clock, Database, Embedder, Outbox
+
+PACED_BATCH = 5
+REBUILD_BATCH = 50
+AWAITED_BATCH = 500
+PACE = 0.015
+"""Seconds between batches while nobody waits: Chroma holds the interpreter's lock while it writes."""
+
+IDLE = 0.5
+AWAITED_IDLE = 0.05
+CLAIM_EVERY = 1.0
+FIRST_BACK_OFF = 0.25
+LONGEST_BACK_OFF = 30.0
+AWAITED_BACK_OFF = 1.0
+STOP_SECONDS = 2.0
+
+log = logging.getLogger(__name__)
+
+
+class FollowedBackend(Builder, Protocol):
+    """What the follower needs of the backend."""
+
+    embedder: Any
+    store_provider: Provider
+
+
+class StoreFollower:
+    """Owns the mem0 store, or keeps trying to, and follows the outbox while it does.
+
+    Nothing waits for it but `settled` and `stop`. `trouble` says what keeps it from writing, or is None.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        outbox: Outbox,
+        backend: FollowedBackend,
+        clock: Clock,
+        *,
+        home: Path,
+        owner: str,
+        scrub: Callable[[], Awaitable[bool]],
+    ) -> None:
+        """Take what is needed; nothing is opened and no file is touched."""
+        embedder: Embedder = backend.embedder
+        where, lock = place(backend, backend.store_provider, home)
+        self.progress = 0
+        self.owned = False
+        self._database = database
+        self._outbox = outbox
+        self._clock = clock
+        self._erasing = Erasing(database, outbox, scrub)
+        self._pool = Pool("gaia-follower", 1)
+        self._keeper = StoreKeeper(where, self._pool, database, outbox, embedder)
+        self._ownership: Ownership = (
+            FolderLock(lock, self._pool, database, outbox, clock, owner)
+            if where.embedded
+            else StoreLease(database, outbox, clock, owner)
+        )
+        self._vectors = MissingVectors(database, outbox, embedder, self.wake)
+        self._wake = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._waiters = 0
+        self._tried = False
+        self._seen_owner: str | None = None
+        self._failures = 0
+        self._trouble: str | None = None
+
+    @property
+    def mem0(self) -> Any:
+        """The `mem0.Memory` over the store, for reading; valid until the next erasure. Its calls block.
+
+        Raises:
+            StoreNotOwnedError: another process owns the store, or it is not open yet.
+        """
+        store = self._keeper.store
+        if self.owned and store is not None and self._keeper.usable:
+            return store.memory
+        if self.owned or (not self._tried and self._running):
+            raise StoreNotOwnedError("the mem0 store is still being opened", remedy="await memory.settled() first")
+        if not self._running:
+            raise StoreNotOwnedError("the mem0 store is not open", remedy="use it inside `async with open_memory(…)`")
+        pid, host = owner_process(self._seen_owner)
+        raise StoreNotOwnedError(
+            f"the mem0 store is owned by process {pid} on {host}",
+            remedy="read it there, or end that process: this one takes over within seconds",
+        )
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps facts out of the mem0 store, in words for `status`; None when nothing does."""
+        refused = self._keeper.refused
+        return (
+            self._trouble
+            or self._vectors.trouble
+            or self._erasing.trouble
+            or (f"the mem0 store refused {refused} facts; they are found all the same" if refused else None)
+        )
+
+    @property
+    def ready(self) -> bool:
+        """Whether the store is open here, or this process tried in vain to become its owner."""
+        return self._keeper.usable if self.owned else self._tried
+
+    @property
+    def _running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def start(self) -> None:
+        """Begin to follow in the background, on the running loop; a second call does nothing."""
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run(), name="gaia-follower")
+
+    def wake(self) -> None:
+        """Say that there may be something to follow."""
+        self._wake.set()
+
+    async def settled(self, *, stall_seconds: float = 60.0) -> None:
+        """Return when the ids dirty at the call are applied and no erasure is pending, whoever owns the store.
+
+        Where this process can own the store it is open then.
+
+        Raises:
+            StoreStalledError: no progress for `stall_seconds`, or nothing was started that could make any.
+        """
+        if not self._running:
+            raise StoreStalledError(
+                "the mem0 store is not followed in this process: its follower was not started or has stopped",
+                remedy="call it inside `async with open_memory(…)`, with `memory.enabled: true`",
+            )
+        self._waiters += 1
+        self._tried = False
+        self.wake()
+        try:
+            await Settling(self._database, self._outbox, self._clock, self).wait(stall_seconds=stall_seconds)
+        finally:
+            self._waiters -= 1
+
+    async def stop(self) -> None:
+        """Close the store in order and give it back, within seconds; what is not followed yet stays noted."""
+        self._stopping.set()
+        self.wake()
+        self._keeper.place.end()
+        if self._task is not None:
+            _, late = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
+            for task in late:
+                task.cancel()
+        await self._vectors.stop()
+        with contextlib.suppress(TimeoutError):
+            # A store that hangs keeps its lock until the process ends: nobody else may write it meanwhile.
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._let_go()
+        await self._pool.close(grace=STOP_SECONDS / 2)
+
+    def abandon(self) -> None:
+        """Close the store and release its lock where the event loop is gone."""
+        self._keeper.place.end()
+        closing = threading.Thread(target=self._abandon, daemon=True)
+        try:
+            closing.start()
+        except RuntimeError:
+            # The interpreter is ending and starts no threads any more; no loop runs here then.
+            self._abandon()
+        else:
+            closing.join()
+
+    def _abandon(self) -> None:
+        self._keeper.abandon()
+        if self._keeper.store is None:
+            self._ownership.abandon()
+            self.owned = False
+
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                if await self._round():
+                    self._failures = 0
+                    self._trouble = None
+            except Exception as error:
+                # Database, Chroma, mem0 and the disk meet here: whatever it is, it is tried again, ever later.
+                await self._back_off(error)
+
+    async def _round(self) -> bool:
+        """Do one thing that is due, or wait for something to do; False when it proves nothing about the store."""
+        if self.owned and not await self._ownership.keep():
+            await self._lose()
+        if not self.owned and not await self._claim():
+            await self._pause(CLAIM_EVERY)
+            return True
+        async with self._database.reading() as tx:
+            state = await self._outbox.store(tx)
+            erasures = set(await self._outbox.erasures(tx))
+            size = self._batch_size(state)
+            limit = size + len(self._vectors.waiting)
+            rows = [row for row in await self._outbox.dirty(tx, limit=limit) if row not in self._vectors.waiting]
+        if await self._open(state, erasures):
+            self.progress += 1
+            return False
+        await self._follow(state, rows[:size], erasures)
+        return True
+
+    async def _follow(self, state: StoreState, rows: list[DirtyFact], erasures: set[int]) -> None:
+        """Take the open store a batch further and finish erasures; with neither to do, wait a little."""
+        awaited = self._awaited(state)
+        self._vectors.start_due(awaited=awaited)
+        if not rows and not self._keeper.place.embedded:
+            # A store that is not begun anew has followed every delete now.
+            self._erasing.left_store(erasures)
+        if await self._erasing.finish(erasures, followed=not rows):
+            self.progress += 1
+        if rows:
+            self._vectors.offer(await self._keeper.follow(rows))
+            self.progress += 1
+            await asyncio.sleep(0 if awaited else PACE)
+            return
+        self._keeper.rebuilding = False
+        await self._pause(AWAITED_IDLE if awaited else IDLE)
+
+    async def _claim(self) -> bool:
+        self.owned = await self._ownership.gain()
+        if not self.owned:
+            async with self._database.reading() as tx:
+                self._seen_owner = (await self._outbox.store(tx)).owner
+            self._tried = True
+        return self.owned
+
+    async def _open(self, state: StoreState, erasures: set[int]) -> bool:
+        """Open or begin the store when there is none, it is another one or text has to leave it."""
+        erasing = self._keeper.place.embedded and self._erasing.in_store(erasures)
+        if self._keeper.usable and self._keeper.carries(state) and not erasing:
+            return False
+        if not (self._keeper.store is None and not erasing and await self._keeper.reopen(state)):
+            self._erasing.left_store(await self._keeper.renew())
+        return True
+
+    def _batch_size(self, state: StoreState) -> int:
+        if self._awaited(state):
+            return AWAITED_BATCH
+        return REBUILD_BATCH if self._keeper.rebuilding else PACED_BATCH
+
+    def _awaited(self, state: StoreState) -> bool:
+        return self._waiters > 0 or (state.awaited_until or 0.0) > self._clock.now().timestamp()
+
+    async def _lose(self) -> None:
+        """Stop writing: the lease went to somebody else."""
+        await self._keeper.close()
+        self.owned = False
+
+    async def _let_go(self) -> None:
+        await self._keeper.close()
+        if self.owned:
+            await self._ownership.give_back()
+            self.owned = False
+
+    async def _pause(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
+        self._wake.clear()
+
+    async def _back_off(self, error: Exception) -> None:
+        self._failures += 1
+        said = str(error) if isinstance(error, GaiaMemoryError | OSError) else type(error).__name__
+        self._trouble = f"the mem0 store cannot be brought up to date: {said}"
+        log.warning("following failed %d times in a row (%s)", self._failures, type(error).__name__)
+        log.debug("following failed", exc_info=error)
+        seconds = min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LONGEST_BACK_OFF)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(min(seconds, AWAITED_BACK_OFF) if self._waiters else seconds):
+                await self._stopping.wait()

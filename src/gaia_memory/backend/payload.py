@@ -1,0 +1,86 @@
+"""A fact as mem0 itself would have stored it: the payload beside a vector."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from gaia_memory.models import Scalar
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gaia_memory.models import Fact
+
+MEM0_KEYS = frozenset(
+    {
+        "actor_id",
+        "agent_id",
+        "attributed_to",
+        "created_at",
+        "data",
+        "expiration_date",
+        "hash",
+        "id",
+        "role",
+        "run_id",
+        "text_lemmatized",
+        "updated_at",
+        "user_id",
+    }
+)
+"""Names mem0 gives a meaning: one of them in a fact's metadata could hide the fact or move it to somebody else."""
+
+_INTEGER_LIMIT = 2**63
+
+
+def payload(fact: Fact, *, with_words: bool) -> dict[str, Scalar]:
+    """Return mem0's payload for `fact`, of flat scalars that every store takes.
+
+    The owner is the partition of the fact's scope. The fact's own metadata keeps its names, except those mem0
+    or this function uses. `with_words` adds the copy of the text that stores with a keyword search of their
+    own look into.
+    """
+    text = _plain(fact.text)
+    found: dict[str, Scalar] = {
+        key: _storable(value) for key, value in fact.metadata.items() if key and key not in MEM0_KEYS
+    }
+    found |= {
+        "data": text,
+        "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
+        "user_id": fact.scope.partition,
+        "created_at": _iso(fact.created_at),
+        "updated_at": _iso(fact.updated_at),
+        "source": fact.source,
+    }
+    if fact.said_at is not None:
+        found["said_at"] = _iso(fact.said_at)
+    if fact.session_id is not None:
+        found["session_id"] = _plain(fact.session_id)
+    if fact.seq is not None:
+        found["seq"] = fact.seq
+    if with_words:
+        found["text_lemmatized"] = text.lower()
+    return found
+
+
+def _storable(value: Scalar) -> Scalar:
+    """Return a value that survives the store: Chroma drops a whole payload over one number it cannot hold."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if -_INTEGER_LIMIT <= value < _INTEGER_LIMIT else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return _plain(str(value))
+
+
+def _plain(text: str) -> str:
+    """Replace what UTF-8 cannot write."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat()

@@ -1,0 +1,81 @@
+"""`python -m gaia_memory.backend.probe FOLDER`: exit 0 when an embedded Chroma folder can be opened and searched.
+
+It runs as a process of its own because a damaged folder can crash whoever opens it. Its exit code is all it
+says: nothing of what is stored is printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import sys
+import threading
+from pathlib import Path
+
+SOUND = 0
+DAMAGED = 1
+ABANDONED = 4
+PAGE = 1000
+
+
+def probe(folder: Path) -> bool:
+    """Say whether the folder's database is whole and each of its collections can be read and searched.
+
+    Every row is read, because a damaged index page shows only where it is used. A failure of Chroma's is
+    raised as it is.
+    """
+    if not _database_is_whole(folder / "chroma.sqlite3"):
+        return False
+    import chromadb
+    from chromadb.config import Settings
+
+    with chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False)) as client:
+        return all(_is_searchable(collection) for collection in client.list_collections())
+
+
+def _database_is_whole(path: Path) -> bool:
+    """Ask SQLite itself, before Chroma has the file open: the two must never have it open in one process."""
+    if not path.is_file():
+        return False
+    with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as connection:
+        return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
+
+
+def _is_searchable(collection: object) -> bool:
+    count = collection.count()  # type: ignore[attr-defined]
+    read = 0
+    vector = None
+    while read < count:
+        page = collection.get(limit=PAGE, offset=read, include=["metadatas"])  # type: ignore[attr-defined]
+        if not page["ids"] or any(not metadata for metadata in page["metadatas"]):
+            return False
+        read += len(page["ids"])
+    if count:
+        vector = collection.get(limit=1, include=["embeddings"])["embeddings"][0]  # type: ignore[attr-defined]
+        found = collection.query(query_embeddings=[vector], n_results=1, include=[])  # type: ignore[attr-defined]
+        return bool(found["ids"][0])
+    return True
+
+
+def _end_with_parent() -> None:
+    """End when the process that asked is gone: its successor must not find the folder open."""
+    sys.stdin.buffer.read()
+    os._exit(ABANDONED)
+
+
+def main(arguments: list[str]) -> int:
+    """Return the exit code for `arguments`, the folder to probe."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        return SOUND if probe(Path(arguments[0])) else DAMAGED
+    except Exception as error:
+        sys.stderr.write(f"{type(error).__name__}\n")
+        return DAMAGED
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    # Chroma's threads may be in any state: leave without the interpreter's own clean-up.
+    os._exit(code)
