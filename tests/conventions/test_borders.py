@@ -1,0 +1,44 @@
+"""Which room may import what from outside, wherever in the file it does: at the top, in a function, for types only."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.checkout import PACKAGE, imports, python_files, told, within
+
+BORDERS = {
+    "mem0": ("backend/",),
+    "chromadb": ("backend/",),
+    "google.adk": ("adk/", "cli/", "testing.py"),
+    "google.genai": ("adk/", "backend/", "cli/", "testing.py"),
+    "typer": ("cli/",),
+    "rich": ("cli/",),
+    "prompt_toolkit": ("cli/",),
+    "gaia_memory.testing": ("testing.py",),
+    # Its calls block: the driver's own thread, and a process that probes a damaged store, may make them.
+    "sqlite3": ("database/", "backend/probe.py"),
+}
+
+
+@pytest.mark.parametrize("module", BORDERS)
+def test_a_library_stays_behind_its_border(module):
+    """What knows a library by name has to change with it."""
+    allowed = BORDERS[module]
+    crossings = [
+        str(found)
+        for file in python_files(PACKAGE)
+        if not file.relative_to(PACKAGE).as_posix().startswith(allowed)
+        for found in imports(file)
+        if within(found.module, module)
+    ]
+
+    assert not crossings, told(crossings, f"{module} may be imported in {', '.join(allowed)} only:")
+
+
+def test_every_border_is_one_that_is_used():
+    """A border around nothing is a name that changed."""
+    used = {found.module for file in python_files(PACKAGE) for found in imports(file)}
+    unused = [module for module in BORDERS if not any(within(name, module) for name in used)]
+
+    # The fakes are for tests alone.
+    assert unused == ["gaia_memory.testing"]

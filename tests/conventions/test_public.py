@@ -1,0 +1,140 @@
+"""What the package shows, and what it costs to look at it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import gaia_memory
+from gaia_memory import errors
+from support.checkout import PACKAGE, ROOT, SOURCE, name_of, python_files, told, tree_of
+
+PUBLIC = [
+    "ConfigError",
+    "Fact",
+    "GaiaConfig",
+    "GaiaMemoryError",
+    "Hit",
+    "Mem0MemoryService",
+    "MemoryPlugin",
+    "MemoryUnavailable",
+    "NewFact",
+    "Receipt",
+    "Scope",
+    "SessionWindowPlugin",
+    "open_memory",
+]
+
+HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "pydantic", "typer", "rich")
+NOT_FOR_HELP = ("google.adk", "google.genai", "mem0", "chromadb")
+
+
+def python(code: str) -> str:
+    """What a fresh interpreter prints, with the checkout's source first."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_public_names_are_pinned():
+    """A name more is a promise more: decide it here."""
+    assert list(gaia_memory.__all__) == PUBLIC
+
+
+def test_every_public_name_can_be_imported():
+    """They load lazily, so only the use shows a wrong home."""
+    missing = [name for name in PUBLIC if getattr(gaia_memory, name, None) is None]
+
+    assert missing == []
+    assert set(PUBLIC) <= set(dir(gaia_memory))
+
+
+def test_an_unknown_name_is_refused_like_anywhere():
+    """`from gaia_memory import nonsense` says so."""
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = gaia_memory.nonsense
+
+
+@pytest.mark.acceptance("G10")
+def test_importing_the_package_loads_nothing_heavy():
+    """Whoever imports a name for a type pays milliseconds."""
+    loaded = python("import gaia_memory, sys; print(*sorted(sys.modules))").split()
+
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_the_help_of_the_command_line_loads_neither_adk_nor_mem0():
+    """`gaia --help` answers at once."""
+    code = (
+        "import sys; sys.argv = ['gaia', '--help']\n"
+        "from gaia_memory.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert not end.code, end.code\n"
+        "print('LOADED', *sorted(sys.modules))"
+    )
+    shown, loaded = python(code).split("LOADED")
+
+    assert "Usage" in shown
+    assert [name for name in NOT_FOR_HELP if name in loaded.split()] == []
+
+
+def drawn_tree() -> dict[str, str]:
+    """Each class of the tree in the docstring of `errors`, with the class it hangs on."""
+    parents: dict[str, str] = {}
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.match(r"(?P<branch>[│├└─ ]*)(?P<name>[A-Z]\w+)(?:\s{2,}|$)", line):
+            depth = len(found["branch"]) // len("├── ")
+            above[depth:] = [found["name"]]
+            parents[found["name"]] = above[depth - 1] if depth else "Exception"
+    return parents
+
+
+def test_every_error_stands_in_the_drawn_tree_under_its_parent():
+    """The tree is what readers catch by."""
+    defined = {
+        name: kind.__bases__[0].__name__
+        for name, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, BaseException)
+    }
+
+    assert drawn_tree() == defined
+
+
+def test_every_exception_of_the_package_stands_in_errors():
+    """One tree: the rooms raise, and define none. The fakes may: their failures are the test's."""
+    known = {name for name, kind in vars(errors).items() if inspect.isclass(kind)}
+    strays = [
+        f"{name_of(file)}:{node.lineno} {node.name}"
+        for file in python_files(PACKAGE)
+        if file.name not in {"errors.py", "testing.py"}
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.ClassDef)
+        for parent in [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+        if parent in known or parent.endswith(("Error", "Exception"))
+    ]
+
+    assert not strays, told(strays, "exceptions belong into errors.py:")
+
+
+def test_the_wheel_holds_the_package_with_its_type_marker_and_nothing_else(tmp_path: Path):
+    """Type checkers look for py.typed in what is installed."""
+    code = f"from hatchling.build import build_wheel; print(build_wheel({str(tmp_path)!r}))"
+    wheel = tmp_path / python(code).split()[-1]
+    names = zipfile.ZipFile(wheel).namelist()
+    code_files = {f"gaia_memory/{file.relative_to(PACKAGE).as_posix()}" for file in PACKAGE.rglob("*.py")}
+
+    assert "gaia_memory/py.typed" in names
+    assert code_files <= set(names)
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"gaia_memory"}

@@ -1,0 +1,160 @@
+"""Sizes, names and docstrings: what keeps a room readable for somebody who did not write it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from support.checkout import PACKAGE, ROOT, TESTS, Function, functions, name_of, python_files, told, tree_of
+
+MODULE_LINES = 400
+FUNCTION_LINES = 60
+BANNED_NAMES = {"base", "common", "core", "helper", "helpers", "manager", "misc", "util", "utils"}
+TOP_LEVEL = {"LICENSE", "README.md", "config", "docs", "pyproject.toml", "src", "tests"}
+BUILT = {"build", "dist"}
+
+# The places that stand between us and code that may raise anything; each says why in the code, too.
+CATCH_ALL = {
+    "src/gaia_memory/adk/guard.py": "a plugin callback that raises ends the person's turn",
+    "src/gaia_memory/backend/builder.py": "somebody's provider may raise anything, and some exit",
+    "src/gaia_memory/backend/embedder.py": "somebody's provider may raise anything, and some exit",
+    "src/gaia_memory/backend/erasing.py": "a locked file must not keep the other facts from being followed",
+    "src/gaia_memory/backend/follower.py": "the loop that follows tries again, whatever failed",
+    "src/gaia_memory/backend/keeper.py": "a broken store may fail to close in any way",
+    "src/gaia_memory/backend/language_model.py": "somebody's provider may raise anything, and some exit",
+    "src/gaia_memory/backend/places.py": "a damaged folder may fail to open in any way; a new one replaces it",
+    "src/gaia_memory/backend/pools.py": "an error of a worker thread is handed to the one who waits",
+    "src/gaia_memory/backend/probe.py": "whatever a damaged folder raises means damaged",
+    "src/gaia_memory/backend/store.py": "each store of mem0 refuses a fact with errors of its own",
+    "src/gaia_memory/backend/vectors.py": "somebody's provider may raise anything; the vector comes later",
+    "src/gaia_memory/cli/__init__.py": "a person at a terminal is helped by a sentence, not by a traceback",
+    "src/gaia_memory/engine.py": "a database that is away for a moment must not end the beat",
+    "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
+    "src/gaia_memory/recall/pipeline.py": "a retriever costs its share, not the answer",
+    "src/gaia_memory/sessions/sweep.py": "one conversation that breaks must not keep the others waiting",
+}
+
+
+def test_modules_are_short():
+    """Whoever opens a room reads it to the end."""
+    long = [f"{name_of(file)}: {size}" for file in python_files(PACKAGE) if (size := lines(file)) > MODULE_LINES]
+
+    assert not long, told(long, f"more than {MODULE_LINES} lines:")
+
+
+def test_functions_are_short():
+    """One function, one thought."""
+    long = [
+        f"{name_of(file)}:{function.lineno} {function.name}: {size}"
+        for file in python_files(PACKAGE)
+        for function in functions(file)
+        if (size := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES
+    ]
+
+    assert not long, told(long, f"more than {FUNCTION_LINES} lines:")
+
+
+def test_no_module_is_named_for_nothing():
+    """A drawer called `utils` fills up; a name says what is inside."""
+    paths = [*PACKAGE.rglob("*.py"), *(folder for folder in PACKAGE.rglob("*") if folder.is_dir())]
+    banned = sorted(name_of(path) for path in paths if not BANNED_NAMES.isdisjoint(path.stem.strip("_").split("_")))
+
+    assert not banned, told(banned, "name them after the one thing inside:")
+
+
+def test_the_top_level_holds_what_the_layout_names():
+    """Everything else has a room of its own below."""
+    found = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
+
+    strays = sorted(found - TOP_LEVEL - BUILT)
+    assert not strays, told(strays, "not in the layout:")
+
+
+def test_catch_alls_stand_at_borders_only():
+    """Elsewhere an `except Exception` hides a mistake."""
+    found = {name_of(file) for file in python_files(PACKAGE) if catch_alls(file)}
+    strays, stale = sorted(found - set(CATCH_ALL)), sorted(set(CATCH_ALL) - found)
+
+    assert not strays, told(strays, "catch what can happen by name, or give the reason in CATCH_ALL:")
+    assert not stale, told(stale, "CATCH_ALL lists files that catch nothing any more:")
+
+
+def test_every_catch_all_says_why():
+    """In a comment on its line or beside it."""
+    silent = [
+        f"{name_of(file)}:{line}"
+        for file in python_files(PACKAGE)
+        for line in catch_alls(file)
+        if not any("#" in text for text in file.read_text(encoding="utf-8").splitlines()[line - 2 : line + 1])
+    ]
+
+    assert not silent, told(silent, "say in a comment why everything is caught:")
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("try:\n  pass\nexcept Exception:\n  pass", [3]),
+        ("try:\n  pass\nexcept (ValueError, BaseException) as e:\n  pass", [3]),
+        ("try:\n  pass\nexcept:\n  pass", [3]),
+        ("try:\n  pass\nexcept BaseException:\n  undo()\n  raise", []),
+        ("import contextlib\nwith contextlib.suppress(Exception):\n  pass", [2]),
+        ("try:\n  pass\nexcept ValueError:\n  pass", []),
+    ],
+)
+def test_a_catch_all_is_recognised_in_every_form(tmp_path, code, found):
+    """What cleans up and raises again catches nothing."""
+    file = tmp_path / "module.py"
+    file.write_text(code, encoding="utf-8")
+
+    assert catch_alls(file) == found
+
+
+def test_every_test_says_in_a_sentence_what_it_holds():
+    """`pytest --collect-only` and the docstrings read as the specification."""
+    silent = [
+        f"{name_of(file)}:{function.lineno} {function.name}"
+        for file in python_files(TESTS)
+        if file.name.startswith("test_")
+        for function in written_tests(tree_of(file))
+        if not ast.get_docstring(function)
+    ]
+
+    assert not silent, told(silent, "tests without a docstring:")
+
+
+def lines(file: Path) -> int:
+    """How many lines a file has."""
+    return len(file.read_text(encoding="utf-8").splitlines())
+
+
+def written_tests(tree: ast.Module) -> list[Function]:
+    """The test functions of a module and of its classes."""
+    holders = [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]
+    return [
+        node
+        for holder in holders
+        for node in holder.body
+        if isinstance(node, Function) and node.name.startswith("test")
+    ]
+
+
+def catch_alls(file: Path) -> list[int]:
+    """The lines that catch every exception and do not raise it again."""
+    found = []
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.ExceptHandler):
+            again = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
+            if not again and (node.type is None or names_everything(node.type)):
+                found.append(node.lineno)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("suppress"):
+            found += [node.lineno for argument in node.args if names_everything(argument)]
+    return found
+
+
+def names_everything(node: ast.expr) -> bool:
+    """Say whether an `except` clause names Exception or BaseException."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return any(ast.unparse(part) in {"Exception", "BaseException"} for part in parts)

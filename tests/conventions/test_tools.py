@@ -1,0 +1,45 @@
+"""The linter, the type checker and the import contracts have nothing to say."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.checkout import ROOT, SOURCE
+
+
+def run(*arguments: str) -> None:
+    """Run a Python program in the checkout, and fail with its words."""
+    # The checkout's source comes first, also where the package is installed as a copy.
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), "NO_COLOR": "1", "COLUMNS": "120"}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.fail(f"{' '.join(arguments)}\n{done.stdout}{done.stderr}", pytrace=False)
+
+
+def test_ruff_finds_nothing():
+    """The rules stand in pyproject.toml."""
+    run("-m", "ruff", "check", "--no-cache", "--output-format=concise", ".")
+
+
+def test_the_code_is_formatted():
+    """`ruff format` changes nothing."""
+    run("-m", "ruff", "format", "--no-cache", "--check", ".")
+
+
+@pytest.mark.timeout(600)
+def test_the_types_hold():
+    """Strict, over all of src."""
+    run("-m", "mypy", "--no-error-summary", "--no-pretty")
+
+
+def test_imports_point_one_way(tmp_path: Path):
+    """The layers and the borders of the stores stand in pyproject.toml."""
+    command = "import sys; from importlinter.cli import lint_imports_command as lint; lint()"
+    run("-c", command, "--no-logo", "--cache-dir", str(tmp_path))

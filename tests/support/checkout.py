@@ -1,0 +1,84 @@
+"""The checkout as data: its Python files, their syntax trees, functions and imports."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+PACKAGE = SOURCE / "gaia_memory"
+TESTS = ROOT / "tests"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported module, wherever in the file it stands: at the top, in a function, for type checking only."""
+
+    file: str
+    line: int
+    module: str
+
+    def __str__(self) -> str:
+        """Name the place and the module."""
+        return f"{self.file}:{self.line} imports {self.module}"
+
+
+def python_files(folder: Path) -> list[Path]:
+    """Every Python file below `folder`, sorted."""
+    return sorted(file for file in folder.rglob("*.py") if "__pycache__" not in file.parts)
+
+
+def name_of(file: Path) -> str:
+    """The file as messages name it: its path in the checkout."""
+    return file.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree_of(file: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
+
+
+def functions(file: Path) -> Iterator[Function]:
+    """Every function and method of a file, also nested ones."""
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, Function):
+            yield node
+
+
+def imports(file: Path) -> Iterator[Import]:
+    """Every module that a file imports; `from a import b` counts as `a` and as `a.b`."""
+    for node in ast.walk(tree_of(file)):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Call) and _called(node) in {"import_module", "__import__"}:
+            modules = [
+                arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+            ]
+        else:
+            continue
+        for module in modules:
+            yield Import(name_of(file), node.lineno, module)
+
+
+def within(module: str, package: str) -> bool:
+    """Say whether `module` is `package` or lies in it."""
+    return module == package or module.startswith(package + ".")
+
+
+def told(found: Iterable[object], rule: str) -> str:
+    """The message of a failed convention: the rule, and every place that breaks it on a line of its own."""
+    return "\n  ".join([rule, *(str(place) for place in found)])
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
