@@ -12,10 +12,14 @@ from typing import Any
 
 DIMENSIONS = 384
 
+_IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+")
 _WORD_WEIGHT = 1.0
 _GRAM_WEIGHT = 0.35
 _FREQUENT_WEIGHT = 0.15
+_ENDING = re.compile(r"[\u3040-\u309f^$]+")
+"""Parts of Japanese words that hold grammar alone."""
+
 _FREQUENT_WORDS = """
 a an and are as at be but by can could did do does for from had has have how i if in is it its me my of on or
 our s she so t that the their them they this to user users was we were what when where which who will with would
@@ -65,14 +69,14 @@ def _features(text: str) -> dict[str, float]:
             continue
         features[f"w {word}"] += weight * _WORD_WEIGHT
         for gram in _grams(word):
-            features[f"g {gram}"] += weight * _GRAM_WEIGHT
+            features[f"g {gram}"] += weight * (_FREQUENT_WEIGHT if _ENDING.fullmatch(gram) else _GRAM_WEIGHT)
     return features
 
 
 def _grams(word: str) -> Iterator[str]:
-    """Yield the parts of a word; pairs too where a script writes no spaces and words are short."""
+    """Yield the parts of a word: the shorter, the more a single letter says in its script."""
     padded = f"^{word}$"
-    sizes = (3, 4) if word.isascii() else (2, 3)
+    sizes = (3, 4) if word.isascii() else (1, 2) if _IDEOGRAPH.search(word) else (2, 3)
     for size in sizes:
         for start in range(len(padded) - size + 1):
             yield padded[start : start + size]

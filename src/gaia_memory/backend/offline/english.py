@@ -98,10 +98,10 @@ _OTHERS = (
 
 def reads_as_english(sentence: str) -> bool:
     """Say whether a sentence is English, by its frequent words; other languages are not touched."""
-    if sum(letter.isascii() for letter in sentence if letter.isalpha()) * 2 < sum(map(str.isalpha, sentence)):
-        return False
-    words = _WORD.findall(_plain(sentence).lower())
-    return sum(word in _ENGLISH for word in words) > sum(word in _OTHER for word in words)
+    plain = _plain(sentence)
+    words = _WORD.findall(plain.lower())
+    lead = sum(word in _ENGLISH for word in words) - sum(word in _OTHER for word in words)
+    return lead >= 0 if plain.isascii() else lead > 0
 
 
 def told(sentence: str) -> str | None:

@@ -21,13 +21,15 @@ _ASKS = re.compile(
 )
 _ORDERS = re.compile(
     r"(?:(?:please|pls|kindly|ok|okay|now|then|hey|so|and|just)[,\s]+)*"
-    r"(?:please\b|(?:tell|show|give|write|remind|play|set|open|find|search|help|explain|list|translate|summari[sz]e|"
+    r"(?:please\b|(?:remember|don't forget|do not forget) to\b|"
+    r"(?:tell|show|give|write|remind|play|set|open|find|search|help|explain|list|translate|summari[sz]e|"
     r"make|book|send|look|check|read|say|stop|start|forget|let|let's|lets|draft|create|add|remove|delete|order|buy|"
     r"recommend|suggest|compare|calculate|convert|fix|run|try|describe|define|schedule|turn|wait|guess|imagine)\b)",
     re.IGNORECASE,
 )
 _SMALL_TALK = re.compile(
     r"(?:(?:hi|hello|hey|hiya|howdy|yo|thanks|thank you|thx|cheers|bye|goodbye|ok|okay|yes|yeah|yep|no|nope|sure|"
+    r"gaia|everyone|"
     r"great|nice|cool|wow|lol|haha\w*|perfect|awesome|good (?:morning|evening|night|afternoon|day|one|idea)|see you|"
     r"take care|sorry|please|well|right|exactly|of course|never mind|nevermind|got it|sounds good|no worries|"
     r"you're welcome|have a (?:nice|good|great) \w+|hola|buenos d[ií]as|gracias|adi[oó]s|hallo|guten (?:tag|morgen|"

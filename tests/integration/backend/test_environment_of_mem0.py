@@ -1,0 +1,76 @@
+"""What loading mem0 does to a process, seen in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+_PROGRAM = """
+import asyncio, json, logging, os, sys
+from pathlib import Path
+import gaia_memory.backend.builder as builder
+from gaia_memory.config.schema import GaiaConfig
+
+before = sorted(name for name in ("mem0", "chromadb", "google.genai", "google.adk") if name in sys.modules)
+seen = {}
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("mem0", "chromadb"):
+            seen[name] = [os.environ.get(key) for key in ("MEM0_TELEMETRY", "ANONYMIZED_TELEMETRY", "MEM0_DIR")]
+
+sys.meta_path.insert(0, Watch())
+logging.getLogger("urllib3").setLevel(logging.ERROR)
+home = Path(sys.argv[1])
+
+async def main():
+    backend = builder.Backend(GaiaConfig(home=home))
+    memory = await backend.pools.store.run(backend.open_memory, home / "store")
+    await backend.embedder.embed(["x"], purpose="add")
+    from mem0.utils import spacy_models
+    await backend.close()
+    return spacy_models._load_failed_full, spacy_models._load_failed_lemma
+
+guarded = asyncio.run(main())
+import threading
+print(json.dumps({
+    "before": before,
+    "seen": seen,
+    "urllib3": logging.getLogger("urllib3").level,
+    "guarded": guarded,
+    "threads": sorted(thread.name for thread in threading.enumerate() if not thread.daemon),
+    "written": sorted(str(path.relative_to(home.parent)) for path in home.parent.rglob("*") if path.is_file()),
+}))
+"""
+
+
+@pytest.mark.acceptance("L05")
+def test_mem0_is_loaded_without_telemetry_and_the_process_ends_soon(tmp_path: Path) -> None:
+    """The environment is right before the first import; nothing is written outside the home; the end is quick."""
+    home = tmp_path / "user" / "gaia"
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("MEM0_", "ANONYMIZED_"))}
+    environ["HOME"] = str(tmp_path / "user")
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", _PROGRAM, str(home)], env=environ, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    told = json.loads(process.stdout.readline())
+    started = time.monotonic()
+    process.wait(timeout=20)
+    process.stdout.close()
+
+    assert process.returncode == 0
+    assert time.monotonic() - started < 5
+    assert told["before"] == []
+    assert told["seen"]["mem0"] == ["False", "False", str(home / "mem0")]
+    assert told["seen"]["chromadb"] == ["False", "False", str(home / "mem0")]
+    assert told["guarded"] == [True, True]
+    assert told["urllib3"] == 40
+    assert told["threads"] == ["MainThread"]
+    assert {path.split("/")[0] for path in told["written"]} == {"gaia"}

@@ -1,0 +1,61 @@
+"""The offline embedder: vectors by words and parts of words."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from gaia_memory.backend.embedder import OFFLINE_DIMENSIONS
+from gaia_memory.backend.offline.embedder import DIMENSIONS, OfflineEmbedder
+
+EMBEDDER = OfflineEmbedder()
+
+
+def near(one: str, other: str) -> float:
+    """Return the cosine of two texts."""
+    return sum(a * b for a, b in zip(EMBEDDER.embed(one), EMBEDDER.embed(other), strict=True))
+
+
+@pytest.mark.parametrize("text", ["", " ", "!?", "tea", "תה ירוק", "緑茶", "tea " * 1000, "\ud83c"])
+def test_every_text_has_a_vector_of_length_one(text: str) -> None:
+    """Blank and broken ones too."""
+    vector = EMBEDDER.embed(text)
+
+    assert len(vector) == DIMENSIONS == OFFLINE_DIMENSIONS
+    assert math.isclose(math.fsum(value * value for value in vector), 1.0)
+
+
+def test_case_and_form_of_the_letters_do_not_matter() -> None:
+    """Nor does punctuation."""
+    assert near("Café", "CAFE\u0301!") == pytest.approx(1.0)
+    assert near("ＴＥＡ", "tea") == pytest.approx(1.0)  # noqa: RUF001
+
+
+@pytest.mark.parametrize(
+    ("question", "fits", "does_not"),
+    [
+        ("green tea", "User likes green tea", "User lives in Haifa"),
+        ("allergy", "User is allergic to nuts", "User works at Google"),
+        ("Where do I live?", "User lives in Haifa", "User likes green tea"),
+        ("איפה אני גר", "אני גר בחיפה", "אני אוהב תה"),
+        ("北京", "我住在北京", "我喜欢绿茶"),
+        ("東京の家", "私は東京に住んでいます", "緑茶が好きです"),
+    ],
+)
+def test_what_shares_words_or_parts_of_words_is_nearer(question: str, fits: str, does_not: str) -> None:
+    """In scripts with and without spaces."""
+    assert near(question, fits) > near(question, does_not) + 0.05
+
+
+def test_the_same_text_has_the_same_vector_in_every_process() -> None:
+    """Stored vectors stay usable after a restart."""
+    program = (
+        "from gaia_memory.backend.offline.embedder import OfflineEmbedder\n"
+        "print(repr(OfflineEmbedder().embed('User likes green tea')))"
+    )
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=30)
+
+    assert told.stdout.strip() == repr(EMBEDDER.embed("User likes green tea"))

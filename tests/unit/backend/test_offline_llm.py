@@ -1,0 +1,218 @@
+"""The offline model: fixed rules for what is learned and for the profile."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import pytest
+from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
+
+from gaia_memory.backend.offline import dates, sentences
+from gaia_memory.backend.offline.llm import HONEST, OfflineLlm
+
+FRIDAY = date(2026, 11, 20)
+
+
+def learned(*texts: str, role: str = "user", day: str = "2026-11-20") -> list[str]:
+    """Return what the offline model learns from texts, asked as mem0 asks."""
+    messages = [{"role": role, "content": text} for text in texts]
+    prompt = generate_additive_extraction_prompt(
+        new_messages=messages,
+        last_k_messages=[{"role": "user", "content": "I said this before."}],
+        timestamp=day,
+        custom_instructions="I like rules.",
+        use_input_language=True,
+    )
+    answer = OfflineLlm().generate_response(
+        [{"role": "system", "content": ADDITIVE_EXTRACTION_PROMPT}, {"role": "user", "content": prompt}],
+        response_format={"type": "json_object"},
+    )
+    return [item["text"] for item in json.loads(answer)["memory"]]
+
+
+@pytest.mark.parametrize(
+    ("said", "fact"),
+    [
+        ("I'm vegetarian", "User is vegetarian"),
+        ("I’m vegetarian.", "User is vegetarian."),  # noqa: RUF001
+        ("i'm allergic to nuts", "User is allergic to nuts"),
+        ("my sister is called Noa", "User's sister is called Noa"),
+        ("My name is Itay", "User's name is Itay"),
+        ("I moved to Berlin", "User moved to Berlin"),
+        ("I've two cats", "User has two cats"),
+        ("I have a dog named Rex", "User has a dog named Rex"),
+        ("I don't like mushrooms", "User doesn't like mushrooms"),
+        ("I do not eat meat", "User does not eat meat"),
+        ("I can't stand cilantro", "User can't stand cilantro"),
+        ("I haven't been to Japan", "User hasn't been to Japan"),
+        ("I never drink coffee", "User never drinks coffee"),
+        ("I watch old movies", "User watches old movies"),
+        ("I study physics", "User studies physics"),
+        ("I play chess", "User plays chess"),
+        ("I used to live in Rome", "User used to live in Rome"),
+        ("I need quiet in the morning", "User needs quiet in the morning"),
+        ("I'll marry Dana", "User will marry Dana"),
+        ("I'd rather walk", "User would rather walk"),
+        ("We bought a house", "User and others bought a house"),
+        ("We're expecting a baby", "User and others are expecting a baby"),
+        ("Our cat is called Mitzi", "User's cat is called Mitzi"),
+        ("My wife and I live in Haifa", "User's wife and User live in Haifa"),
+        ("I cook and I sing", "User cooks and sings"),
+        ("I love my garden", "User loves their garden"),
+        ("The red car is mine", "The red car is User's"),
+        ("Noa gave me a ring", "Noa gave User a ring"),
+        ("Noa loves sushi", "Noa loves sushi"),
+        ("Call me Zed", "User wants to be called Zed"),
+        ("Please remember that I am left-handed", "User is left-handed"),
+        ("By the way, I work at Google", "User works at Google"),
+    ],
+)
+def test_what_a_person_says_of_themselves_is_told_of_the_user(said: str, fact: str) -> None:
+    """In the third person, so that it can be read without the conversation."""
+    assert learned(said) == [fact]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "What's the weather?",
+        "do you know Rome",
+        "How are you",
+        "Hello!",
+        "Good morning, Gaia",
+        "Thanks so much!",
+        "ok, great",
+        "Tell me a joke",
+        "Please write a poem about my cat",
+        "remember to buy milk",
+        "Can you help me with my code",
+        "I need help with my code",
+        "I want you to stop",
+        "I have a question about Rome",
+        "I was wondering about Rome",
+        "I think so",
+        "I don't know",
+        "It's raining",
+        "That is nice of you",
+        "/memory",
+        "https://example.org/my/page",
+        "```\nI = my(code)\n```",
+        "¿Dónde vives?",
+        "איפה אתה גר?",
+        "你好！",  # noqa: RUF001
+        "Danke schön",
+        "pizza",
+        "",
+    ],
+)
+def test_questions_orders_and_small_talk_teach_nothing(said: str) -> None:
+    """In any language that has a question mark."""
+    assert learned(said) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Soy vegetariano y vivo en Madrid.",
+        "Ich bin Vegetarier und wohne in Berlin.",
+        "Je suis allergique aux noix.",
+        "אני גר בחיפה.",
+        "Я живу в Москве.",
+        "أعيش في القاهرة.",
+        "我住在北京。",
+        "私は東京に住んでいます。",
+        "저는 서울에 살아요.",
+    ],
+)
+def test_statements_in_other_languages_are_kept_word_for_word(said: str) -> None:
+    """Nothing is translated and nothing is guessed."""
+    assert learned(said) == [said]
+
+
+def test_each_sentence_is_a_fact_and_each_fact_comes_once() -> None:
+    """Over all messages, small talk left out."""
+    assert learned("Hi! I live in Haifa. I like tea; I like tea\nWhere is Dr. Levi?", "I live in Haifa.") == [
+        "User lives in Haifa.",
+        "User likes tea",
+    ]
+
+
+def test_only_the_persons_new_messages_teach() -> None:
+    """Neither what the agent said, nor earlier talk, nor the instructions."""
+    assert learned("I am your assistant and I like you.", role="assistant") == []
+
+
+def test_mem0s_own_form_of_the_messages_is_read_too() -> None:
+    """`Memory.add` of a host writes lines that begin with a role."""
+    prompt = generate_additive_extraction_prompt(new_messages="user: I live in Rome\nassistant: I am here\n")
+    answer = json.loads(OfflineLlm().generate_response([{"role": "user", "content": prompt}]))
+
+    assert answer == {"memory": [{"id": "0", "text": "User lives in Rome", "attributed_to": "user"}]}
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("tomorrow I fly to Rome", "Tomorrow (2026-11-21) User flies to Rome"),
+        ("I ate sushi yesterday", "User ate sushi yesterday (2026-11-19)"),
+        ("The day after tomorrow I move", "The day after tomorrow (2026-11-22) User moves"),
+        ("I started work today", "User started work today (2026-11-20)"),
+        ("In two weeks I start a job", "In two weeks (2026-12-04) User starts a job"),
+        ("I got married 3 years ago", "User got married 3 years ago (2023)"),
+        ("We met a month ago", "User and others met a month ago (2026-10)"),
+        ("I go to Paris next week", "User goes to Paris next week (the week of 2026-11-23)"),
+        ("I retired last year", "User retired last year (2025)"),
+        ("I see Noa next Monday", "User sees Noa next Monday (2026-11-23)"),
+        ("I saw Noa last Friday", "User saw Noa last Friday (2026-11-13)"),
+        ("I was born on 1990-05-02", "User was born on 1990-05-02"),
+    ],
+)
+def test_relative_days_get_their_date_from_the_day_it_was_said(said: str, told: str) -> None:
+    """The day of the conversation, not the day of learning."""
+    assert learned(said) == [told]
+
+
+def test_months_cross_the_turn_of_the_year() -> None:
+    """Both ways."""
+    assert dates.anchored("in 2 months", FRIDAY) == "in 2 months (2027-01)"
+    assert dates.anchored("11 months ago", FRIDAY) == "11 months ago (2025-12)"
+
+
+def test_abbreviations_end_no_sentence() -> None:
+    """A doctor stays one word with the name."""
+    assert list(sentences.split("My doctor is Dr. Levi. He is nice.")) == ["My doctor is Dr. Levi.", "He is nice."]
+
+
+def profile(*facts: str, limit: str = "at most 3") -> str:
+    """Ask the offline model for a profile."""
+    listed = "\n".join(f"- {fact}" for fact in facts)
+    return OfflineLlm().generate_response(
+        [
+            {"role": "system", "content": f"Answer with {limit} bullets."},
+            {"role": "user", "content": f"Distil.\n<FACTS>\n{listed}\n</FACTS>"},
+        ]
+    )
+
+
+def test_a_profile_is_the_facts_ranked_and_as_many_as_asked_for() -> None:
+    """Name and health first, then the newest; each once."""
+    told = profile(
+        "User saw a film", "User's name is Itay", "User likes tea", "user's name is  Itay", "User is allergic to nuts"
+    )
+
+    assert told.splitlines() == ["- User is allergic to nuts", "- user's name is  Itay", "- User likes tea"]
+
+
+def test_a_profile_without_a_limit_or_facts_stays_bounded_and_empty() -> None:
+    """Twenty lines where no number is named; nothing from nothing."""
+    assert len(profile(*[f"User likes dish {n}" for n in range(50)], limit="few").splitlines()) == 20
+    assert profile() == ""
+
+
+def test_anything_else_gets_an_honest_answer() -> None:
+    """It says that it is no model, and what to do."""
+    answer = OfflineLlm().generate_response([{"role": "user", "content": "What is love?"}])
+
+    assert answer == HONEST
+    assert "offline" in answer

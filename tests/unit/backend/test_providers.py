@@ -1,0 +1,126 @@
+"""Which providers a configuration means."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents import LlmAgent
+
+from gaia_memory.backend import providers
+from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.failures import without_secrets
+from support.backend import config
+
+HOME = Path("/nowhere")
+KEY = {"GEMINI_API_KEY": "no-real-key"}
+
+
+def built(environ: dict[str, str], *, stored: str | None = None, model: str = "auto", **memory: Any) -> Backend:
+    """Return a backend in an environment; nothing is opened."""
+    settings = config(HOME, **memory).model_copy(update={"model": model})
+    return Backend(settings, environ=environ, stored_embedder=stored)
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"),
+    [
+        ({}, "offline"),
+        ({"GEMINI_API_KEY": ""}, "offline"),
+        ({"GOOGLE_API_KEY": "  "}, "offline"),
+        ({"OPENAI_API_KEY": "x"}, "offline"),
+        ({"GEMINI_API_KEY": "x"}, "gemini"),
+        ({"GOOGLE_API_KEY": "x"}, "gemini"),
+        ({"GOOGLE_API_KEY": "", "GEMINI_API_KEY": "x"}, "gemini"),
+    ],
+)
+def test_auto_is_gemini_where_its_key_is_set_and_not_empty_else_offline(environ: dict[str, str], name: str) -> None:
+    """Both the model and the embedder go by the same rule."""
+    backend = built(environ)
+
+    assert (backend.llm_provider.name, backend.embedder_provider.name) == (name, name)
+
+
+def test_one_line_says_what_is_used_and_why() -> None:
+    """With and without a key, and where nothing is automatic."""
+    with_key = built(KEY).describe()
+    without = built({}).describe()
+    chosen = built(KEY, llm={"provider": "offline"}, embedder={"provider": "offline"}).describe()
+
+    assert with_key == (
+        "model gemini (gemini-3.5-flash), embedder gemini (models/gemini-embedding-2) (auto: GEMINI_API_KEY is set)"
+    )
+    assert without == "model offline, embedder offline (auto: neither GEMINI_API_KEY nor GOOGLE_API_KEY is set)"
+    assert chosen == "model offline, embedder offline"
+    assert "no-real-key" not in with_key
+
+
+@pytest.mark.acceptance("L02")
+@pytest.mark.parametrize(
+    ("app_model", "used"),
+    [
+        ("auto", "gemini-3.5-flash"),
+        ("gemini-2.5-pro", "gemini-2.5-pro"),
+        ("openai/gpt-5", "gemini-3.5-flash"),
+        ("offline", "gemini-3.5-flash"),
+    ],
+)
+def test_gemini_learns_with_the_apps_model(app_model: str, used: str) -> None:
+    """Where the app's model is none of Gemini's, with ADK's default."""
+    backend = built(KEY, model=app_model)
+
+    assert backend.llm_provider.config == {"model": used}
+    assert backend.embedder_provider.config == {"model": "models/gemini-embedding-2"}
+
+
+def test_the_default_model_is_adks() -> None:
+    """When ADK moves on, so do we."""
+    assert LlmAgent.DEFAULT_MODEL == providers.DEFAULT_APP_MODEL
+
+
+@pytest.mark.acceptance("L03")
+def test_a_provider_that_is_named_gets_what_was_written() -> None:
+    """The model's configuration exactly, the embedder's with OpenAI's small model where none was named."""
+    backend = built(KEY, llm={"provider": "openai", "model": "m"}, embedder={"provider": "openai"})
+
+    assert backend.llm_provider == providers.Provider("openai", {"model": "m"})
+    assert backend.embedder_provider == providers.Provider("openai", {"model": "text-embedding-3-small"})
+    assert backend.embedder.identity == "openai/text-embedding-3-small/?"
+
+
+@pytest.mark.parametrize(
+    ("stored", "environ", "identity"),
+    [
+        ("offline/hashed-ngrams-1/384", KEY, "offline/hashed-ngrams-1/384"),
+        ("gemini/models/gemini-embedding-2/768", {}, "gemini/models/gemini-embedding-2/768"),
+        ("gemini/models/gemini-embedding-001/1536", KEY, "gemini/models/gemini-embedding-001/1536"),
+        ("openai/text-embedding-3-small/1536", {}, "offline/hashed-ngrams-1/384"),
+        (None, KEY, "gemini/models/gemini-embedding-2/768"),
+    ],
+)
+def test_stored_vectors_decide_what_auto_means_before_the_environment(
+    stored: str | None, environ: dict[str, str], identity: str
+) -> None:
+    """A key that comes or goes leaves the facts their vectors; only `auto` is decided so."""
+    assert built(environ, stored=stored).embedder.identity == identity
+    assert built(environ, stored=stored, embedder={"provider": "offline"}).embedder.identity.startswith("offline/")
+
+
+def test_nothing_is_imported_or_made_by_building(tmp_path: Path) -> None:
+    """Constructors do no work: no folder, no thread."""
+    home = tmp_path / "home"
+    Backend(config(home), environ={}).describe()
+
+    assert not home.exists()
+
+
+def test_secrets_of_the_environment_are_struck_out_of_messages() -> None:
+    """An SDK that quotes the key does not make us log it."""
+    said = without_secrets(
+        "401: bad key sk-12345678", {"OPENAI_API_KEY": "sk-12345678", "HOME": "/root", "X_TOKEN": "a"}
+    )
+
+    assert said == "401: bad key [OPENAI_API_KEY]"
+    assert without_secrets("plain", os.environ) == "plain"
