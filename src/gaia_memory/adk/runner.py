@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from google.adk.agents.run_config import RunConfig
 from google.adk.runners import Runner
 
+from gaia_memory.adk.command_turns import command_in
 from gaia_memory.adk.guard import Contained
 from gaia_memory.adk.window_plugin import AnchoredLoad
 from gaia_memory.models import Anchor, SessionKey
@@ -52,7 +53,7 @@ class GaiaRunner(Runner):
     ) -> AsyncGenerator[Event, None]:
         """Run a turn as ADK's Runner does."""
         key = SessionKey(self.app_name, user_id, session_id)
-        anchor = await self._hold(key)
+        anchor = await self._anchor(key, is_turn=command_in(new_message) is None)
         config = run_config or RunConfig()
         if self._may_bound(config, new_message, invocation_id):
             config = config.model_copy(update={"get_session_config": self._load_from(key, anchor)})
@@ -104,9 +105,14 @@ class GaiaRunner(Runner):
             remember=remember,
         )
 
-    async def _hold(self, key: SessionKey) -> Anchor | None:
+    async def _anchor(self, key: SessionKey, *, is_turn: bool) -> Anchor | None:
+        """Return where the window begins; a turn keeps the session from being cleared, and waits for a clear."""
+        marks = self._engine.marks
         with Contained("asking the ledger where the replay window begins"):
-            return (await self._engine.marks.hold(key)).anchor
+            if is_turn and self._engine.config.memory.enabled:
+                return (await marks.hold(key)).anchor
+            row = await marks.row(key)
+            return row.anchor if row else None
         return None
 
     async def _remember(self, key: SessionKey, anchor: Anchor) -> None:
