@@ -71,8 +71,9 @@ def texts(request: LlmRequest, role: str | None = None) -> list[str]:
 
 
 def tools(request: LlmRequest) -> set[str]:
-    """Return the names of the tools offered."""
-    return set(request.tools_dict)
+    """Return the names of the tools the model is shown."""
+    shown = [getattr(tool, "function_declarations", None) or [] for tool in request.config.tools or []]
+    return {declaration.name for group in shown for declaration in group}
 
 
 def responses(request: LlmRequest) -> list[dict[str, Any]]:
@@ -161,7 +162,7 @@ class Sut:
         self._write_yaml()
 
     def _write_yaml(self) -> None:
-        settings = {"home": str(self.home), **self._settings}
+        settings = dict(self._settings)
         settings["memory"] = {**scripted_mem0.configuration(self._name), **(settings.get("memory") or {})}
         settings["sessions"] = {"coalesce_seconds": 0, **(settings.get("sessions") or {})}
         self.home.mkdir(parents=True, exist_ok=True)
@@ -170,7 +171,9 @@ class Sut:
     async def open(self) -> Self:
         """Open memory as a host does."""
         await asyncio.to_thread(self._write_yaml)
-        opening = open_memory(self.yaml_path, model=self.main, clock=self.clock, projects=self._projects)
+        opening = open_memory(
+            self.yaml_path, home=self.home, model=self.main, clock=self.clock, projects=self._projects
+        )
         self._gaia = await self._stack.enter_async_context(opening)
         return self
 
