@@ -1,0 +1,235 @@
+"""Forgetting and keeping people apart, as a person sees it."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from gaia_memory import NewFact
+from support.harness import ALL, Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+HOSTILE = [
+    "*",
+    "a b",
+    " itay",
+    "itay",
+    "Itay",
+    "../x",
+    "a:b",
+    "a%3Ab",
+    "café",
+    "cafe\u0301",
+    "7",
+    "' OR 1=1 --",
+    "x" * 3000,
+]
+
+
+def files_holding(home: Path, word: str, *, but: str = "sessions.db") -> list[str]:
+    """Names of the files under the home that hold a word in any encoding it may be written in."""
+    spellings = [word.encode("utf-8"), word.encode("utf-16-le"), word.lower().encode("utf-8")]
+    return [
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if path.is_file()
+        and not path.name.startswith(but)
+        and any(spelling in path.read_bytes() for spelling in spellings)
+    ]
+
+
+async def test_C09_C10_C13_forget_asks_says_how_many_and_takes_only_ones_own(make: Make) -> None:
+    """45 rows: all 45 are named, all 45 go, the neighbour's stay, a second time there is nothing."""
+    sut = await make()
+    memory = sut.gaia.memory
+    await memory.add(sut.scope("u"), [NewFact(f"fact number {n}") for n in range(45)])
+    await memory.add(sut.scope("neighbour"), [NewFact("mine")])
+    await sut.chat("u", "cli", "hello")
+
+    [listing] = await sut.chat("u", "cli", "/memory")
+    [asks] = await sut.chat("u", "cli", "/forget")
+
+    assert "45" in listing
+    assert "45" in asks
+    assert len(await sut.rows("u")) == 45
+
+    [done] = await sut.chat("u", "cli", "/forget yes")
+    [again] = await sut.chat("u", "cli", "/forget yes")
+
+    assert "45" in done
+    assert "nothing to forget" in again.lower()
+    assert await sut.rows("u") == []
+    assert await sut.texts("neighbour") == ["mine"]
+    session = await sut.session("u", "cli")
+    assert session is not None
+    assert len(session.events) == 2
+
+
+async def test_C11_no_file_of_the_memory_holds_a_forgotten_word(make: Make) -> None:
+    """Learned, distilled, searched and forgotten: afterwards grep finds nothing outside the session database."""
+    sut = await make(extractor=[facts("User's boat is called Quixotry")], profiler=["- Boat: Quixotry"])
+    await sut.chat("u", "cli", "my boat is called Quixotry")
+    await sut.run_idle("u", "cli")
+    await sut.chat("u", "telegram", "hi")
+    await sut.gaia.memory.remember(sut.scope("u"), "Quixotry needs paint")
+    await sut.gaia.memory.add(sut.scope("n"), [NewFact(f"neighbour fact {n}") for n in range(30)])
+    await sut.rows("u")
+
+    assert "Quixotry" in ALL(sut.REQ[-1])
+    assert {"memory.db"} <= {name.split("-")[0] for name in files_holding(sut.home, "Quixotry")}
+
+    await sut.chat("u", "telegram", "/forget yes")
+    await sut.gaia.memory.settled()
+
+    assert files_holding(sut.home, "Quixotry") == []
+    assert len(await sut.rows("n")) == 30
+
+    await sut.close()
+
+    assert files_holding(sut.home, "Quixotry", but="nothing is left out") == []
+
+
+async def test_C12_what_was_said_before_a_forget_is_never_learned(make: Make) -> None:
+    """The live talk stays visible, and its words reach no extractor and no row."""
+    sut = await make(extractor=[facts("User likes rain")])
+    await sut.chat("u", "cli", "my PIN word is ZEBRA")
+    await sut.chat("u", "cli", "/forget yes")
+    await sut.chat("u", "cli", "I like rain")
+    await sut.run_idle("u", "cli")
+
+    assert len(sut.EXT) == 1
+    assert "ZEBRA" not in sut.EXT[0]
+    assert await sut.texts("u") == ["User likes rain"]
+
+
+@pytest.mark.parametrize("what", ["everything", "one fact"])
+async def test_what_is_forgotten_while_its_talk_is_extracted_does_not_come_back(make: Make, what: str) -> None:
+    """A forget that lands between the question to the extractor and its answer wins."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(10)
+        return facts("User's boat is called Quixotry", "User likes rain")
+
+    sut = await make(extractor=[slow, facts("User's boat is called Quixotry", "User likes rain")])
+    known = await sut.gaia.memory.remember(sut.scope("u"), "User's boat is called quixotry")
+    await sut.chat("u", "cli", "my boat is called Quixotry and I like rain")
+    idle = asyncio.create_task(sut.run_idle("u", "cli"))
+    await asyncio.to_thread(asked.wait, 10)
+    if what == "everything":
+        await sut.gaia.memory.forget(sut.scope("u"))
+    else:
+        await sut.gaia.memory.forget(sut.scope("u"), fact_id=known.id)
+    go_on.set()
+    await idle
+    await sut.run_idle("u", "cli")
+
+    assert await sut.texts("u") == ([] if what == "everything" else ["User likes rain"])
+
+
+async def test_forgetting_one_conversation_takes_what_only_it_taught(make: Make) -> None:
+    """A fact that another conversation also taught stays."""
+    sut = await make(extractor=[facts("only cli", "both"), facts("both", "only telegram")])
+    await sut.chat("u", "cli", "one")
+    await sut.run_idle()
+    await sut.chat("u", "telegram", "two")
+    await sut.run_idle()
+
+    receipt = await sut.gaia.memory.forget(sut.scope("u"), session_id="u:cli")
+
+    assert receipt.count == 1
+    assert sorted(await sut.texts("u")) == ["both", "only telegram"]
+
+
+async def test_C03_a_foreign_id_is_no_id(make: Make) -> None:
+    """B can neither see nor forget A's row by its id."""
+    sut = await make()
+    mine = await sut.gaia.memory.remember(sut.scope("a"), "secret of a")
+    receipt = await sut.gaia.memory.forget(sut.scope("b"), fact_id=mine.id)
+    await sut.gaia.memory_service.delete_memory(app_name=sut.gaia.config.app, user_id="b", memory_id=mine.id)
+
+    assert receipt.count == 0
+    assert await sut.texts("a") == ["secret of a"]
+
+
+@pytest.mark.acceptance("L12", "C03", "Q04")
+async def test_hostile_ids_each_keep_their_own_memory(make: Make) -> None:
+    """Facts, recall, status, profile, sessions and forgetting of each id are its own."""
+    sut = await make(profiler=[lambda prompt: prompt.split("<FACTS>")[1].split("</FACTS>")[0]] * 40)
+    memory = sut.gaia.memory
+    for number, user in enumerate(HOSTILE):
+        await memory.remember(sut.scope(user), f"the mark is mark{number}")
+        await sut.chat(user, "cli", f"I am {number}")
+    for number, user in enumerate(HOSTILE):
+        hits = await memory.recall(sut.scope(user), "which mark is it? mark0 mark1 mark2")
+
+        assert await sut.texts(user) == [f"the mark is mark{number}"]
+        assert [hit.fact.text for hit in hits] == [f"the mark is mark{number}"]
+        assert (await memory.status(sut.scope(user))).facts == 1
+        assert (await memory.profile(sut.scope(user))).bullets == (f"the mark is mark{number}",)
+
+    assert (await memory.forget(sut.scope("*"))).count == 1
+    for user in HOSTILE[1:]:
+        assert len(await sut.rows(user)) == 1
+
+
+async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares_channels(make: Make) -> None:
+    """A's talk on the command line is known on telegram, and nowhere to B."""
+
+    def learned(prompt: str) -> str:
+        return facts("User is alpha" if "alpha" in prompt.split("## New Messages")[-1] else "User is beta")
+
+    sut = await make(extractor=[learned] * 2, profiler=[lambda prompt: "- " + prompt.split("- User is ")[1][:5]] * 2)
+    for turn in range(20):
+        user, word = ("a", "alpha") if turn % 2 else ("b", "beta")
+        await sut.chat(user, "cli", f"I am {word}")
+    await sut.run_idle()
+
+    assert await sut.texts("a") == ["User is alpha"]
+    assert await sut.texts("b") == ["User is beta"]
+    assert len(sut.EXT) == 2
+
+    await sut.chat("a", "telegram", "who am I?")
+
+    assert "alpha" in ALL(sut.REQ[-1])
+    assert "beta" not in ALL(sut.REQ[-1])
+    assert all("beta" not in ALL(request) or "alpha" not in ALL(request) for request in sut.REQ)
+
+
+async def test_S12_reset_learns_then_clears(make: Make) -> None:
+    """The rows stay, the next request has no old turn."""
+    sut = await make(extractor=[facts("F")])
+    await sut.chat("u", "cli", "old words")
+    await sut.chat("u", "cli", "more old words")
+    await sut.chat("u", "cli", "/reset")
+
+    assert len(sut.EXT) == 1
+    assert await sut.session("u", "cli") is None
+    assert await sut.texts("u") == ["F"]
+
+    await sut.chat("u", "cli", "new words")
+
+    assert "old words" not in ALL(sut.REQ[-1])
+
+
+async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Make) -> None:
+    """Nothing is cleared that was not learned."""
+    sut = await make(extractor=[RuntimeError("down")] * 5)
+    await sut.chat("u", "cli", "one")
+    await sut.chat("u", "cli", "two")
+    [reply] = await sut.chat("u", "cli", "/reset")
+
+    assert "not" in reply.lower()
+    session = await sut.session("u", "cli")
+    assert session is not None
+    assert len(session.events) == 4
+
+    sut.script.answers["extractor"].clear()
+    sut.script.answers["extractor"].append(facts("F"))
+    await sut.run_idle("u", "cli")
+
+    assert await sut.texts("u") == ["F"]
