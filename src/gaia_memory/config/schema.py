@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gaia_memory.config.providers import Amount, Count, ProviderConfig, Section, VectorStoreConfig
+from gaia_memory.config.providers import Amount, Count, ProviderConfig, Section, Share, VectorStoreConfig
 from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
@@ -53,7 +53,7 @@ class MemoryConfig(Section):
         description="What to learn from a conversation, in your words, in place of our own text.",
         json_schema_extra={"allowed": "text; empty for our own"},
     )
-    score_threshold: Annotated[Amount, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+    score_threshold: Share | None = Field(
         default=None,
         description="Recall leaves out facts that score below it.",
         json_schema_extra={"unit": "points of relevance"},

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any
 
-import annotated_types as bounds
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.fields import FieldInfo
 
 from gaia_memory.config.providers import ProviderConfig, Section
@@ -48,43 +46,26 @@ def allowed(field: FieldInfo) -> str:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     if "allowed" in extra:
         return str(extra["allowed"])
-    kinds, metadata = _parts(field.annotation, list(field.metadata))
-    words = _kind(kinds[0], str(extra.get("unit", "")), metadata)
-    return f"{words}; null for none" if NoneType in kinds else words
+    bounded: Any = Annotated[field.annotation, Field(), *field.metadata]
+    schema = TypeAdapter(bounded).json_schema()
+    kinds = schema.get("anyOf", [schema])
+    words = " or ".join(_kind(kind, str(extra.get("unit", ""))) for kind in kinds if kind.get("type") != "null")
+    return f"{words}; null for none" if {"type": "null"} in kinds else words
 
 
-def _parts(annotation: Any, metadata: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The kinds of a union, `NoneType` last, and what bounds them."""
-    if get_origin(annotation) is Annotated:
-        kind, *more = get_args(annotation)
-        return _parts(kind, [*metadata, *more])
-    if get_origin(annotation) not in {Union, UnionType}:
-        return [annotation], [part for item in metadata for part in _flat(item)]
-    kinds: list[Any] = []
-    for member in get_args(annotation):
-        inner, metadata = _parts(member, metadata)
-        kinds += inner
-    return sorted(kinds, key=lambda kind: kind is NoneType), metadata
-
-
-def _flat(item: Any) -> list[Any]:
-    return list(item.metadata) if isinstance(item, FieldInfo) else [item]
-
-
-def _kind(kind: Any, unit: str, metadata: list[Any]) -> str:
-    if kind is bool:
+def _kind(schema: dict[str, Any], unit: str) -> str:
+    if schema["type"] == "boolean":
         return "true or false"
-    if get_origin(kind) is Literal:
-        *head, last = [f"`{choice}`" for choice in get_args(kind)]
+    if "enum" in schema:
+        *head, last = [f"`{choice}`" for choice in schema["enum"]]
         return f"{', '.join(head)} or {last}"
-    number = "a whole number" if kind is int else "a number"
-    return f"{number} of {unit}{_range(metadata)}"
+    number = "a whole number" if schema["type"] == "integer" else "a number"
+    return f"{number} of {unit} {_range(schema)}"
 
 
-def _range(metadata: list[Any]) -> str:
-    low = next((part.ge for part in metadata if isinstance(part, bounds.Ge)), None)
-    high = next((part.le for part in metadata if isinstance(part, bounds.Le)), None)
-    above = next((part.gt for part in metadata if isinstance(part, bounds.Gt)), None)
-    if above is not None:
-        return f" above {above}"
-    return f" from {low} to {high}" if high is not None else f" from {low} up"
+def _range(schema: dict[str, Any]) -> str:
+    if "exclusiveMinimum" in schema:
+        return f"above {schema['exclusiveMinimum']:g}"
+    if "maximum" in schema:
+        return f"from {schema['minimum']:g} to {schema['maximum']:g}"
+    return f"from {schema['minimum']:g} up"

@@ -83,6 +83,10 @@ def test_the_json_schema_knows_every_key_and_refuses_others():
     memory = schema["$defs"]["MemoryConfig"]
     assert memory["additionalProperties"] is False
     assert (memory["properties"]["recall_limit"]["minimum"], memory["properties"]["recall_limit"]["maximum"]) == (1, 50)
+    assert memory["properties"]["score_threshold"]["anyOf"] == [
+        {"type": "number", "minimum": 0, "maximum": 1},
+        {"type": "null"},
+    ]
     assert schema["$defs"]["ProviderConfig"]["additionalProperties"] is True
 
 
