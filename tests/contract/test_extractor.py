@@ -15,10 +15,11 @@ import pytest
 from gaia_memory.backend import gemini as gemini_parts
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.extractor import as_said, said_on
+from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Chunk, Mark, Turn
-from support.backend import Script, chunk, config, enter_providers, said, scripted
-from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, cut, facts, split, thinking
+from support.backend import Script, chunk, config, enter_providers, said, script_of, scripted
+from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, cut, facts, split, thinking
 
 STATEMENT = "I am allergic to nuts."
 NOTHING = "Hello! How are you today?"
@@ -246,6 +247,29 @@ async def test_gemini_is_tried_again_before_it_counts_as_unavailable(
     assert first == ["User likes tea"]
     assert len(gemini.of("extractor")) == 2 + gemini_parts.ATTEMPTS
     assert "no-real-key" not in str(raised.value)
+
+
+async def test_a_gemini_that_hangs_is_given_up(
+    google: Case, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each try has a time-out of its own, and there are several."""
+    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", 0.1)
+    gemini.default("extractor", Hang())
+    with pytest.raises(ModelUnavailableError):
+        await google.extract(chunk(STATEMENT))
+
+    assert len(gemini.of("extractor")) == gemini_parts.ATTEMPTS
+
+
+async def test_a_model_that_hangs_without_a_timeout_of_its_own_is_given_up_by_us(host: Case) -> None:
+    """The deadline holds for every provider."""
+    backend = host.backend
+    await backend.pools.model.run(backend.llm)
+    script_of("host").delay = 0.5
+    host.script(facts())
+    hasty = Mem0LanguageModel(backend.llm, backend.llm_provider, backend.pools.model, deadline=0.05)
+    with pytest.raises(ModelUnavailableError, match=r"within 0\.05 s"):
+        await hasty.complete("hi", system="hi")
 
 
 async def test_a_connection_that_gemini_drops_is_unavailable(google: Case) -> None:

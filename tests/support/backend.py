@@ -87,6 +87,11 @@ def enter_providers(monkeypatch: Any, name: str) -> Script:
     return _scripts[name]
 
 
+def script_of(name: str) -> Script:
+    """Return the script that the scripted providers of this model follow."""
+    return _scripts[name]
+
+
 def config(home: Path, **memory: Any) -> GaiaConfig:
     """Return a configuration with these keys under `memory`."""
     return GaiaConfig(home=home, memory=memory)

@@ -72,9 +72,11 @@ class Backend:
         if providers.AUTO not in (memory.llm.provider, memory.embedder.provider):
             return line
         present = [name for name in providers.KEY_VARIABLES if self._environ.get(name, "").strip()]
-        if present:
-            return f"{line} (auto: {present[0]} is set)"
-        return f"{line} (auto: neither {' nor '.join(reversed(providers.KEY_VARIABLES))} is set)"
+        neither = f"neither {' nor '.join(reversed(providers.KEY_VARIABLES))} is set"
+        why = f"{present[0]} is set" if present else neither
+        by_environment = providers.embedder(self._config, self._environ)
+        kept = "" if by_environment == embedder else "; the embedder is that of the stored vectors"
+        return f"{line} (auto: {why}{kept})"
 
     async def check(self) -> None:
         """Import mem0 and return if it knows every provider and key of the configuration.

@@ -43,7 +43,7 @@ def client(*, key: str | None, seconds: float, **place: Any) -> Client:
     return genai.Client(api_key=key or api_key(os.environ), http_options=options)
 
 
-def gemini_llm(config: Mapping[str, Any], *, seconds: float = LLM_SECONDS) -> Any:
+def gemini_llm(config: Mapping[str, Any]) -> Any:
     """Return mem0's Gemini model over our client.
 
     mem0 takes the first text part of an answer and nothing else: a thought, half an answer, or a blank for a
@@ -58,7 +58,7 @@ def gemini_llm(config: Mapping[str, Any], *, seconds: float = LLM_SECONDS) -> An
     llm.client.close()
     llm.client = client(
         key=settings.api_key,
-        seconds=seconds,
+        seconds=LLM_SECONDS,
         vertexai=settings.vertexai,
         project=settings.project,
         location=settings.location,
@@ -103,13 +103,13 @@ class GeminiEmbedder:
     of them, and leaves vectors of fewer than 3,072 dimensions as they come, which is not of length 1.
     """
 
-    def __init__(self, config: Any, *, seconds: float = EMBEDDER_SECONDS) -> None:
+    def __init__(self, config: Any) -> None:
         """Take mem0's `BaseEmbedderConfig`."""
         self.config = config
         self.config.model = config.model or DEFAULT_GEMINI_EMBEDDER
         wanted = config.embedding_dims or config.output_dimensionality or DEFAULT_DIMENSIONS
         self.config.embedding_dims = int(wanted)
-        self.client = client(key=config.api_key, seconds=seconds)
+        self.client = client(key=config.api_key, seconds=EMBEDDER_SECONDS)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """Return the vector of `text`."""

@@ -32,7 +32,6 @@ def keep_openai(llm: Any, config: Mapping[str, Any]) -> None:
             VARIABLE,
         )
         return
-    from openai import OpenAI
-
+    make = type(llm.client)
     llm.client.close()
-    llm.client = OpenAI(api_key=key, base_url=base_url or _OPENAI)
+    llm.client = make(api_key=key, base_url=base_url or _OPENAI)

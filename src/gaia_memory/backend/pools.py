@@ -39,7 +39,7 @@ class _Job:
             return
         try:
             outcome, error = self.call(), None
-        except BaseException as raised:
+        except BaseException as raised:  # Whatever it is, it belongs to the one who waits, not to the thread.
             outcome, error = None, raised
         try:
             self.loop.call_soon_threadsafe(self._settle, outcome, error)

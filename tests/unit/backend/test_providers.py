@@ -48,7 +48,9 @@ def test_one_line_says_what_is_used_and_why() -> None:
     with_key = built(KEY).describe()
     without = built({}).describe()
     chosen = built(KEY, llm={"provider": "offline"}, embedder={"provider": "offline"}).describe()
+    kept = built(KEY, stored="offline/hashed-ngrams-1/384").describe()
 
+    assert "embedder offline (auto: GEMINI_API_KEY is set; the embedder is that of the stored vectors)" in kept
     assert with_key == (
         "model gemini (gemini-3.5-flash), embedder gemini (models/gemini-embedding-2) (auto: GEMINI_API_KEY is set)"
     )
