@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
@@ -14,7 +14,7 @@ from google.genai import types
 from gaia_memory.adk.mapping import turns_of
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.errors import InvalidInputError, LeaseLostError, MemoryUnavailable, ModelError
-from gaia_memory.models import Fact, NewFact, Receipt, Scalar, SessionKey
+from gaia_memory.models import Fact, LedgerRow, Metadata, NewFact, Receipt, SessionKey
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -60,6 +60,7 @@ class Mem0MemoryService(BaseMemoryService):
             return
         key = SessionKey(session.app_name, session.user_id, session.id)
         if engine.learns and key.app in engine.transcripts:
+            await _entered(engine, key)
             await engine.consolidate(key, clear=False)
             return
         try:
@@ -150,10 +151,19 @@ class Mem0MemoryService(BaseMemoryService):
 
 
 async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event]) -> None:
-    row = await engine.marks.row(key)
-    turns = turns_of(events, turns_before=row.learned_turns if row else 0)
+    row = await _entered(engine, key)
+    turns = turns_of(events, turns_before=row.learned_turns)
     if turns:
         await engine.learn(key, turns)
+
+
+async def _entered(engine: Engine, key: SessionKey) -> LedgerRow:
+    """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
+    async with engine.database.transaction() as tx:
+        row = await engine.ledger.row(tx, key)
+        if row is None:
+            row = await engine.ledger.hold(tx, key, now=engine.clock.now().timestamp(), active_seconds=0.0)
+    return row
 
 
 def _require_entries(memories: object) -> Sequence[MemoryEntry]:
@@ -174,22 +184,9 @@ def _new_fact(entry: MemoryEntry, shared: Mapping[str, object]) -> NewFact:
     text = "\n".join(part.text for part in parts if part.text).strip()
     if not text:
         raise InvalidInputError("a MemoryEntry has no text: put what to remember into content.parts")
-    metadata = _flat({**shared, **entry.custom_metadata})
-    if entry.author:
-        metadata.setdefault("author", entry.author)
-    return NewFact(text, said_at=_said_at(entry.timestamp), metadata=metadata)
-
-
-def _flat(metadata: Mapping[str, object]) -> dict[str, Scalar]:
-    flat: dict[str, Scalar] = {}
-    for key, value in metadata.items():
-        if isinstance(value, str | int | float | bool):
-            flat[key] = value
-        elif value is not None:
-            raise InvalidInputError(
-                f"custom_metadata[{key!r}] is a {type(value).__name__}: pass text, a number or a boolean"
-            )
-    return flat
+    given = {"author": entry.author, **shared, **entry.custom_metadata}
+    metadata = {name: value for name, value in given.items() if value is not None}
+    return NewFact(text, said_at=_said_at(entry.timestamp), metadata=cast("Metadata", metadata))
 
 
 def _said_at(timestamp: str | None) -> datetime | None:

@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from gaia_memory import registry
 from gaia_memory.adk.mapping import COMMAND_STAMP
+from gaia_memory.adk.service import Mem0MemoryService
 from gaia_memory.adk.window_plugin import SessionWindowPlugin
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.testing import ScriptedLlm, call
@@ -276,3 +277,22 @@ async def test_a_window_below_the_compaction_interval_is_said_once_with_both_nam
     assert len(said) == 1
     assert "sessions.window_turns is 3" in said[0]
     assert "compaction_interval + overlap_size = 6" in said[0]
+
+
+async def test_without_a_window_of_its_own_the_plugin_takes_the_memory_services(tmp_path: Path):
+    """`sessions.window_turns` of the Runner's memory service counts, and the engine is given back on close."""
+    settings = {"app": APP, "home": str(tmp_path / "gaia"), "sessions": {"window_turns": 2}}
+    model = echo()
+    runner = Runner(
+        app=App(name=APP, root_agent=agent(model), plugins=[SessionWindowPlugin()]),
+        session_service=InMemorySessionService(),
+        memory_service=Mem0MemoryService(config=settings),
+        auto_create_session=True,
+    )
+    for n in range(4):
+        await say(runner, f"t{n}")
+    opened = len(registry._registry.entries)
+    await runner.close()
+
+    assert sent_texts(model.requests[-1]) == ["t2", "re t2", "t3"]
+    assert (opened, registry._registry.entries) == (1, {})

@@ -1,0 +1,495 @@
+"""The contract of ADK's BaseMemoryService, case by case as ADK tests its own services."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.events.event import Event
+from google.adk.memory.base_memory_service import BaseMemoryService
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from gaia_memory.adk.mapping import COMMAND_STAMP
+from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.config.load import load
+from gaia_memory.engine import Engine
+from gaia_memory.errors import (
+    InvalidInputError,
+    LeaseLostError,
+    MemoryDisabledError,
+    MemoryUnavailable,
+    ModelUnavailableError,
+)
+from gaia_memory.models import SessionKey
+from gaia_memory.testing import ScriptedExtractor
+from support.memory_service import borrowed_from
+
+APP, USER, OTHER = "app", "itay", "dana"
+"""Every test here is about these people of one app."""
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
+    opened = await Engine.open(await asyncio.to_thread(load, {"app": APP}, home=tmp_path / "gaia"))
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+def extractor(engine: Engine) -> ScriptedExtractor:
+    """Every chunk teaches what its user messages say, word for word."""
+    scripted = ScriptedExtractor()
+    ask = scripted.extract
+
+    async def extract(chunk: Any, *, instructions: str) -> Any:
+        scripted.add([message.text for message in chunk.messages if message.role == "user"])
+        return await ask(chunk, instructions=instructions)
+
+    scripted.extract = extract  # type: ignore[method-assign]
+    engine.consolidator._extractor = scripted
+    return scripted
+
+
+@pytest.fixture
+def service(engine: Engine, extractor: ScriptedExtractor, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
+    return borrowed_from(engine, monkeypatch)
+
+
+def event(text: str, *, author: str = "user", event_id: str | None = None, **fields: Any) -> Event:
+    role = "user" if author == "user" else "model"
+    content = types.Content(role=role, parts=[types.Part(text=text)] if text else [])
+    return Event(id=event_id or Event.new_id(), invocation_id="i", author=author, content=content, **fields)
+
+
+def session(*events: Event, session_id: str = "s1", user: str = USER, app: str = APP) -> Session:
+    return Session(app_name=app, user_id=user, id=session_id, events=list(events))
+
+
+def entry(*texts: str, **fields: Any) -> MemoryEntry:
+    return MemoryEntry(content=types.Content(parts=[types.Part(text=text) for text in texts]), **fields)
+
+
+async def found(service: Mem0MemoryService, query: str, *, user: str = USER, app: str = APP) -> list[str]:
+    response = await service.search_memory(app_name=app, user_id=user, query=query)
+    return [_text(memory) for memory in response.memories]
+
+
+async def listed(service: Mem0MemoryService, *, user: str = USER, app: str = APP) -> list[str]:
+    return [_text(memory) for memory in await service.list_memories(app_name=app, user_id=user)]
+
+
+def _text(memory: MemoryEntry) -> str:
+    return "".join(part.text or "" for part in memory.content.parts or [])
+
+
+async def add(service: Mem0MemoryService, *texts: str, user: str = USER, app: str = APP, **fields: Any) -> None:
+    await service.add_memory(app_name=app, user_id=user, memories=[entry(text) for text in texts], **fields)
+
+
+@pytest.mark.acceptance("L01")
+def test_it_is_a_memory_service_that_is_made_without_a_loop_and_without_a_file(tmp_path: Path):
+    """ADK's registry makes it from a URI, long before a loop runs, with arguments of its own."""
+    missing = tmp_path / "nowhere"
+    service = Mem0MemoryService("mem0://?config=gaia.yaml", agents_dir=str(missing), something_new=1)
+
+    assert isinstance(service, BaseMemoryService)
+    assert not missing.exists()
+
+
+async def test_add_session_learns_talk_and_filters_empty_events(
+    service: Mem0MemoryService, extractor: ScriptedExtractor
+):
+    """Events without text reach no model."""
+    await service.add_session_to_memory(session(event("I have a dog"), event("", author="root"), event("  ")))
+
+    assert [[message.text for message in chunk.messages] for chunk in extractor.chunks] == [["I have a dog"]]
+    assert await listed(service) == ["I have a dog"]
+
+
+async def test_add_session_with_no_events_learns_nothing(service: Mem0MemoryService, extractor: ScriptedExtractor):
+    """An empty session asks no model."""
+    await service.add_session_to_memory(session())
+
+    assert extractor.chunks == []
+    assert await listed(service) == []
+
+
+async def test_add_session_again_learns_only_what_is_new(service: Mem0MemoryService, extractor: ScriptedExtractor):
+    """A session may be handed over many times during its life; no event is asked for twice."""
+    first, second = event("I have a dog"), event("I have a cat", timestamp=2_000_000_000.0)
+    await service.add_session_to_memory(session(first))
+    await service.add_session_to_memory(session(first))
+    await service.add_session_to_memory(session(first, second))
+
+    assert await listed(service) == ["I have a dog", "I have a cat"]
+    assert [len(chunk.turns) for chunk in extractor.chunks] == [1, 1]
+
+
+async def test_add_session_deletes_nothing_when_it_is_trimmed(service: Mem0MemoryService):
+    """A session that a window plugin trimmed teaches no less than before."""
+    first, second = event("I have a dog"), event("I have a cat", timestamp=2_000_000_000.0)
+    await service.add_session_to_memory(session(first, second))
+    await service.add_session_to_memory(session(second))
+
+    assert await listed(service) == ["I have a dog", "I have a cat"]
+
+
+async def test_add_session_reads_the_whole_session_where_it_can(
+    service: Mem0MemoryService, engine: Engine, extractor: ScriptedExtractor
+):
+    """Where this process has the app's transcript, a trimmed session is learned whole, and not cleared."""
+    sessions = InMemorySessionService()
+    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clears_by="rewind"))
+    kept = await sessions.create_session(app_name=APP, user_id=USER, session_id="s1")
+    for text in ["I have a dog", "I have a cat"]:
+        await sessions.append_event(kept, event(text))
+    for _ in range(2):
+        await service.add_session_to_memory(session(kept.events[-1]))
+    now = await sessions.get_session(app_name=APP, user_id=USER, session_id="s1")
+
+    assert await listed(service) == ["I have a dog", "I have a cat"]
+    assert len(extractor.chunks) == 1
+    assert now is not None
+    assert len(now.events) == 2
+
+
+async def test_add_session_leaves_commands_out(service: Mem0MemoryService):
+    """What was said to memory itself is no talk."""
+    await service.add_session_to_memory(
+        session(event("/remember x", custom_metadata={COMMAND_STAMP: "remember"}), event("I have a dog"))
+    )
+
+    assert await listed(service) == ["I have a dog"]
+
+
+async def test_add_events_learns_explicit_events(service: Mem0MemoryService):
+    """Some events of a session are learned as they are given."""
+    await service.add_events_to_memory(
+        app_name=APP, user_id=USER, session_id="s1", events=[event("I have a dog"), event("Nice!", author="root")]
+    )
+
+    assert await listed(service) == ["I have a dog"]
+
+
+async def test_add_events_without_a_session_id_uses_a_default_bucket(
+    service: Mem0MemoryService, extractor: ScriptedExtractor
+):
+    """Without a session the events are noted in one place, so that they are learned once there too."""
+    events = [event("I have a dog")]
+    for _ in range(2):
+        await service.add_events_to_memory(app_name=APP, user_id=USER, events=events)
+
+    assert await listed(service) == ["I have a dog"]
+    assert len(extractor.chunks) == 1
+
+
+async def test_add_events_appends_without_replacing(service: Mem0MemoryService):
+    """Later events add to what earlier ones taught."""
+    for text in ["I have a dog", "I have a cat"]:
+        await service.add_events_to_memory(app_name=APP, user_id=USER, session_id="s1", events=[event(text)])
+
+    assert await listed(service) == ["I have a dog", "I have a cat"]
+
+
+async def test_add_events_deduplicates_event_ids(service: Mem0MemoryService, extractor: ScriptedExtractor):
+    """An event that was learned is left out of the next delta."""
+    known = event("I have a dog", event_id="e1")
+    await service.add_events_to_memory(app_name=APP, user_id=USER, session_id="s1", events=[known])
+    await service.add_events_to_memory(
+        app_name=APP, user_id=USER, session_id="s1", events=[known, event("I have a cat")]
+    )
+
+    assert [turn.event_ids for turn in extractor.chunks[-1].turns] != [("e1",)]
+    assert len(extractor.chunks[-1].turns) == 1
+
+
+async def test_events_of_the_same_id_in_two_sessions_are_two_events(service: Mem0MemoryService):
+    """An event's id counts within its session."""
+    for session_id, text in [("s1", "I have a dog"), ("s2", "I have a cat")]:
+        await service.add_events_to_memory(
+            app_name=APP, user_id=USER, session_id=session_id, events=[event(text, event_id="e1")]
+        )
+
+    assert await listed(service) == ["I have a dog", "I have a cat"]
+
+
+async def test_search_simple_case_and_multiple(service: Mem0MemoryService):
+    """A query finds the facts that share its words, whatever their case."""
+    await add(service, "I have a DOG named Rex", "I work at a bakery", "My dog is brown")
+
+    assert set((await found(service, "dog"))[:2]) == {"I have a DOG named Rex", "My dog is brown"}
+    assert (await found(service, "BAKERY"))[0] == "I work at a bakery"
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\n"])
+async def test_search_with_a_blank_query_finds_nothing(service: Mem0MemoryService, query: str):
+    """No question, no answer."""
+    await add(service, "I have a dog")
+
+    assert await found(service, query) == []
+
+
+async def test_search_in_an_empty_memory_finds_nothing(service: Mem0MemoryService):
+    """Nobody's memory answers nothing."""
+    assert await found(service, "dog") == []
+
+
+async def test_search_is_scoped_by_user_and_app(service: Mem0MemoryService):
+    """A person's facts are found by that person in that app alone."""
+    await add(service, "I have a dog")
+
+    assert await found(service, "dog", user=OTHER) == []
+    assert await found(service, "dog", app="other") == []
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [(("a/b", "c"), ("a", "b/c")), (("a:b", "c"), ("a", "b:c")), (("a", "*"), ("a", "c")), (("a", "c "), ("a", "c"))],
+)
+async def test_scopes_do_not_collide_on_special_characters(
+    service: Mem0MemoryService, one: tuple[str, str], two: tuple[str, str]
+):
+    """Ids that would meet when joined raw stay apart."""
+    await add(service, "I have a dog", app=one[0], user=one[1])
+    await add(service, "I have a cat", app=two[0], user=two[1])
+
+    assert await listed(service, app=one[0], user=one[1]) == ["I have a dog"]
+    assert await listed(service, app=two[0], user=two[1]) == ["I have a cat"]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("東京に住んでいます", "東京"),
+        ("我住在北京", "北京"),
+        ("저는 서울에 살아요", "서울에"),
+        ("Я живу в Москве", "москве"),
+        ("אני גר בתל אביב", "אביב"),
+        ("J'habite à Besanc\u0327on", "Besan\u00e7on"),
+    ],
+    ids=["japanese", "chinese", "korean", "cyrillic", "hebrew", "nfd"],
+)
+async def test_search_finds_words_of_other_scripts(service: Mem0MemoryService, text: str, query: str):
+    """Text of any script is found by its words, however they are composed."""
+    await add(service, text, "I like cheese")
+
+    assert (await found(service, query))[0] == text
+
+
+async def test_search_ranks_the_better_answer_first(service: Mem0MemoryService):
+    """The fact that shares more of the question comes first."""
+    await add(service, "I like hiking", "I like hiking in the Alps in summer", "I like tea")
+
+    assert (await found(service, "hiking in the Alps"))[0] == "I like hiking in the Alps in summer"
+
+
+async def test_search_returns_at_most_the_configured_number(service: Mem0MemoryService, engine: Engine):
+    """However many facts match, `memory.recall_limit` are returned."""
+    await add(service, *(f"Dog number {n} is called Rex{n}" for n in range(20)))
+
+    assert len(await found(service, "dog")) == engine.config.memory.recall_limit
+
+
+async def test_search_returns_entries_with_all_fields(service: Mem0MemoryService):
+    """An entry has an id, its text, an author, an ISO time and its own metadata."""
+    await service.add_memory(
+        app_name=APP,
+        user_id=USER,
+        memories=[
+            entry("I have a dog", author="vet", timestamp="2024-05-01T10:00:00+02:00", custom_metadata={"ward": 3})
+        ],
+    )
+    [memory] = (await service.search_memory(app_name=APP, user_id=USER, query="dog")).memories
+
+    assert memory.id
+    assert _text(memory) == "I have a dog"
+    assert memory.author == "vet"
+    assert memory.custom_metadata["ward"] == 3
+    assert datetime.fromisoformat(memory.timestamp or "") == datetime(2024, 5, 1, 8, tzinfo=UTC)
+
+
+async def test_concurrent_writers_lose_nothing(service: Mem0MemoryService):
+    """Writes at the same moment are all kept."""
+    await asyncio.gather(*(add(service, f"I like fruit number {n}") for n in range(20)))
+
+    assert sorted(await listed(service)) == sorted(f"I like fruit number {n}" for n in range(20))
+
+
+async def test_add_memory_joins_parts_and_lets_an_entry_override_the_calls_metadata(service: Mem0MemoryService):
+    """Several parts are one fact; both metadata are kept, the entry's own first."""
+    await service.add_memory(
+        app_name=APP,
+        user_id=USER,
+        memories=[entry("I have a dog", "and a cat", custom_metadata={"origin": "chart"})],
+        custom_metadata={"origin": "import", "batch": 7, "note": None},
+    )
+    [memory] = await service.list_memories(app_name=APP, user_id=USER)
+
+    assert _text(memory) == "I have a dog\nand a cat"
+    assert memory.custom_metadata == {"origin": "chart", "batch": 7}
+
+
+@pytest.mark.parametrize("memories", ["a fact", b"bytes", 7, {entry("x").id}, ["a fact"], [entry("x"), None]])
+async def test_add_memory_refuses_other_types(service: Mem0MemoryService, memories: Any):
+    """Only a sequence of MemoryEntry is accepted, and nothing of a bad one is kept."""
+    with pytest.raises(TypeError):
+        await service.add_memory(app_name=APP, user_id=USER, memories=memories)
+
+    assert await listed(service) == []
+
+
+IMAGE = types.Part(inline_data=types.Blob(data=b"png", mime_type="image/png"))
+FILE = types.Part(file_data=types.FileData(file_uri="gs://bucket/file"))
+
+
+@pytest.mark.parametrize(
+    "memories",
+    [
+        [],
+        [entry("")],
+        [entry("  \n")],
+        [entry("fine"), MemoryEntry(content=types.Content(parts=[types.Part(text="a picture"), IMAGE]))],
+        [MemoryEntry(content=types.Content(parts=[FILE]))],
+        [MemoryEntry(content=types.Content())],
+        [entry("fine", custom_metadata={"nested": {"a": 1}})],
+        [entry("fine", custom_metadata={"source": "ours"})],
+        [entry("fine", timestamp="yesterday")],
+    ],
+    ids=["none", "empty", "blank", "image", "file", "no parts", "nested metadata", "name of ours", "bad time"],
+)
+async def test_add_memory_refuses_what_is_no_fact(service: Mem0MemoryService, memories: Sequence[MemoryEntry]):
+    """An entry that memory cannot keep whole is an error, and nothing of the call is kept."""
+    with pytest.raises(ValueError, match=r"\w"):
+        await service.add_memory(app_name=APP, user_id=USER, memories=memories)
+
+    assert await listed(service) == []
+
+
+async def test_delete_removes_one_fact_for_good(service: Mem0MemoryService):
+    """A deleted fact is not found, and the same talk does not teach it again."""
+    talk = session(event("I have a dog"), event("I have a cat", timestamp=2_000_000_000.0))
+    await service.add_session_to_memory(talk)
+    [dog, _] = await service.list_memories(app_name=APP, user_id=USER)
+    await service.delete_memory(app_name=APP, user_id=USER, memory_id=dog.id)
+    await service.add_session_to_memory(talk)
+    await service.add_events_to_memory(
+        app_name=APP, user_id=USER, session_id="s2", events=[event("I have a dog", timestamp=2_000_000_001.0)]
+    )
+
+    assert await listed(service) == ["I have a cat"]
+    assert "I have a dog" not in await found(service, "dog")
+
+
+@pytest.mark.parametrize("memory_id", [None, "", "unknown"])
+async def test_delete_of_no_or_an_unknown_id_changes_nothing(service: Mem0MemoryService, memory_id: str | None):
+    """There is nothing to delete and nothing to complain about."""
+    await add(service, "I have a dog")
+    await service.delete_memory(app_name=APP, user_id=USER, memory_id=memory_id)
+
+    assert await listed(service) == ["I have a dog"]
+
+
+async def test_delete_of_another_users_id_changes_nothing(service: Mem0MemoryService):
+    """An id works for its owner alone."""
+    await add(service, "I have a dog")
+    [dog] = await service.list_memories(app_name=APP, user_id=USER)
+    await service.delete_memory(app_name=APP, user_id=OTHER, memory_id=dog.id)
+
+    assert await listed(service) == ["I have a dog"]
+
+
+async def test_everything_of_a_user_or_of_a_session_can_be_deleted(service: Mem0MemoryService):
+    """Beyond ADK's contract, and of one person only."""
+    await service.add_session_to_memory(session(event("I have a dog")))
+    await add(service, "I have a cat")
+    await add(service, "I have a fish", user=OTHER)
+    by_session = await service.delete_session_memories(app_name=APP, user_id=USER, session_id="s1")
+    after_session = await listed(service)
+    by_user = await service.delete_user_memories(app_name=APP, user_id=USER)
+
+    assert (by_session.count, by_user.count) == (1, 1)
+    assert after_session == ["I have a cat"]
+    assert await listed(service) == []
+    assert await listed(service, user=OTHER) == ["I have a fish"]
+
+
+async def test_a_search_that_cannot_be_answered_is_empty_and_logged_without_the_question(
+    service: Mem0MemoryService, engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    """Memory that is away costs the answer, not the turn."""
+
+    async def unavailable(*_: object, **__: object) -> None:
+        raise MemoryUnavailable("no retriever could answer")
+
+    monkeypatch.setattr(type(engine.memory), "recall", unavailable)
+    with caplog.at_level(logging.WARNING, logger="gaia_memory"):
+        answer = await found(service, "where is my diary")
+
+    assert answer == []
+    assert "no retriever could answer" in caplog.text
+    assert "diary" not in caplog.text
+
+
+async def test_a_session_whose_model_fails_is_kept_for_later_and_events_say_so(
+    service: Mem0MemoryService, extractor: ScriptedExtractor, engine: Engine
+):
+    """A session can be handed over again, so its failure passes; a delta may not come again, so it raises."""
+    failing = ScriptedExtractor(default=ModelUnavailableError("down"))
+    engine.consolidator._extractor = failing
+    talk = session(event("I have a dog"))
+    await service.add_session_to_memory(talk)
+    with pytest.raises(ModelUnavailableError):
+        await service.add_events_to_memory(app_name=APP, user_id=USER, session_id="s1", events=talk.events)
+    engine.consolidator._extractor = extractor
+    await service.add_session_to_memory(talk)
+
+    assert await listed(service) == ["I have a dog"]
+
+
+async def test_talk_that_is_being_learned_elsewhere_is_not_learned_twice(service: Mem0MemoryService, engine: Engine):
+    """During a turn of another runner the session waits; a delta says that it has to be given again."""
+    await engine.marks.begin(SessionKey(APP, USER, "s1"))
+    talk = session(event("I have a dog"))
+    await service.add_session_to_memory(talk)
+    with pytest.raises(LeaseLostError):
+        await service.add_events_to_memory(app_name=APP, user_id=USER, session_id="s1", events=talk.events)
+
+    assert await listed(service) == []
+
+
+async def test_a_memory_that_is_off_reads_empty_keeps_nothing_and_still_deletes(
+    service: Mem0MemoryService, engine: Engine, extractor: ScriptedExtractor
+):
+    """With `memory.enabled: false` only an explicit write is an error."""
+    await add(service, "I have a dog")
+    [dog] = await service.list_memories(app_name=APP, user_id=USER)
+    config = engine.config
+    off = config.model_copy(update={"memory": config.memory.model_copy(update={"enabled": False})})
+    engine.config = off
+    object.__setattr__(engine.memory, "config", off)
+    await service.add_session_to_memory(session(event("I have a cat")))
+    await service.add_events_to_memory(app_name=APP, user_id=USER, events=[event("I have a cat")])
+    with pytest.raises(MemoryDisabledError):
+        await add(service, "I have a cat")
+    while_off = (await found(service, "dog"), await listed(service))
+    await service.delete_memory(app_name=APP, user_id=USER, memory_id=dog.id)
+    engine.config = config
+    object.__setattr__(engine.memory, "config", config)
+
+    assert while_off == ([], [])
+    assert extractor.chunks == []
+    assert await listed(service) == []
+
+
+def test_errors_about_input_are_value_errors():
+    """Callers that know ADK's own services catch what they always caught."""
+    assert issubclass(InvalidInputError, ValueError)

@@ -1,0 +1,20 @@
+"""A memory service over an engine that a test opened, with nothing running in the background."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.adk.parts import EngineSource
+from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.engine import Engine
+
+
+def borrowed_from(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
+    """Return a service that uses `engine` instead of opening one by its configuration."""
+
+    async def given(_: EngineSource) -> Engine:
+        return engine
+
+    service = Mem0MemoryService(config=engine.loaded)
+    monkeypatch.setattr(type(service.source), "engine", given)
+    return service
