@@ -151,11 +151,13 @@ class NewFact:
             InvalidInputError: the text is blank or no text, `said_at` has no time zone, or the metadata is
                 not flat or uses a reserved name.
         """
-        if not isinstance(self.text, str) or not self.text.strip():
-            raise InvalidInputError(f"NewFact.text is {self.text!r}: pass a sentence")
+        text: object = self.text
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInputError(f"NewFact.text is {text!r}: pass a sentence")
         if self.said_at is not None and self.said_at.tzinfo is None:
             raise InvalidInputError(f"NewFact.said_at is {self.said_at!r}: pass a time with a time zone")
-        for name, value in self.metadata.items():
+        pairs: list[tuple[object, object]] = list(self.metadata.items())
+        for name, value in pairs:
             if name in RESERVED_METADATA:
                 raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
             if not isinstance(name, str) or not isinstance(value, str | int | float | bool):

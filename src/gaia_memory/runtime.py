@@ -9,32 +9,14 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from google.adk.apps.app import App
-from google.adk.sessions.database_session_service import DatabaseSessionService
-
-from gaia_memory.adk.conversation import Conversation
-from gaia_memory.adk.memory_plugin import MemoryPlugin
-from gaia_memory.adk.model import build_model
-from gaia_memory.adk.parts import EngineSource
-from gaia_memory.adk.runner import GaiaRunner
-from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.adk.tools import memory_tools
-from gaia_memory.adk.transcript import SessionTranscript
-from gaia_memory.adk.window_plugin import SessionWindowPlugin
+from gaia_memory.adk.gaia import Gaia
 from gaia_memory.config.load import load, locate
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.engine import Engine
-from gaia_memory.memory import Memory
-from gaia_memory.models import Scope, SessionKey, SweepReport
 from gaia_memory.ports import Clock, ProjectsProvider
 from gaia_memory.registry import acquire, release
-from gaia_memory.sessions.sweep import Progress
 
 if TYPE_CHECKING:
-    from google.adk.agents.base_agent import BaseAgent
-    from google.adk.models.base_llm import BaseLlm
-    from google.adk.plugins.base_plugin import BasePlugin
-    from google.adk.tools.base_tool import BaseTool
+    from gaia_memory.adk.model import BaseLlm
 
 
 class LookUp(Enum):
@@ -46,104 +28,6 @@ class LookUp(Enum):
 LOOK_UP = LookUp.LOOK_UP
 
 ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LookUp | None
-
-
-class Gaia:
-    """Memory at work for one configuration: what `open_memory` gives."""
-
-    def __init__(self, engine: Engine, source: EngineSource, model: BaseLlm | None) -> None:
-        """Take an open engine; `model` overrides the configured one."""
-        self._engine = engine
-        self._source = source
-        self._given_model = model
-        self._runners: dict[int, GaiaRunner] = {}
-        self.session_service = DatabaseSessionService(db_engine=engine.sessions_engine())
-        self.memory_service = Mem0MemoryService(config=engine.loaded)
-        engine.attach_transcript(
-            engine.config.app, SessionTranscript(self.session_service, engine.config.app, clears_by="delete")
-        )
-
-    @property
-    def config(self) -> GaiaConfig:
-        """The configuration in force."""
-        return self._engine.config
-
-    @property
-    def memory(self) -> Memory:
-        """The memory of every person."""
-        return self._engine.memory
-
-    @property
-    def model(self) -> BaseLlm:
-        """The model for `LlmAgent(model=…)`: the one given, the configured one, or the offline model."""
-        return self._given_model or build_model(self.config.model)
-
-    @property
-    def plugins(self) -> list[BasePlugin]:
-        """New plugins for an App: the replay window and the memory."""
-        window = SessionWindowPlugin(config=self._engine.loaded)
-        return [window, MemoryPlugin(config=self._engine.loaded)]
-
-    @property
-    def tools(self) -> list[BaseTool]:
-        """The tools `remember` and `load_memory`, for agents that want to list them themselves."""
-        return memory_tools(self._source)
-
-    @property
-    def mem0(self) -> Any:
-        """The `mem0.Memory` over the follower's store, for reading; its `user_id` is `scope.partition`.
-
-        Valid until the next erasure; its calls block.
-
-        Raises:
-            StoreNotOwnedError: another process owns the store, or it is still being opened.
-        """
-        return self._engine.follower.mem0
-
-    def app(self, root_agent: BaseAgent) -> App:
-        """Return an ADK App with the plugins."""
-        return App(name=self.config.app, root_agent=root_agent, plugins=self.plugins)
-
-    def runner(self, root_agent: BaseAgent) -> GaiaRunner:
-        """Return a Runner over `app(root_agent)` with the session and memory services; one for each agent."""
-        runner = self._runners.get(id(root_agent))
-        if runner is None:
-            runner = self._runners[id(root_agent)] = GaiaRunner(
-                app=self.app(root_agent),
-                session_service=self.session_service,
-                memory_service=self.memory_service,
-                engine=self._engine,
-            )
-        return runner
-
-    def conversation(
-        self, root_agent: BaseAgent, *, user_id: str, channel: str, admin: bool = False
-    ) -> Conversation:
-        """Return the conversation of a person on a channel; its session id is `user:channel`."""
-        user = str(user_id)
-        key = SessionKey(self.config.app, user, f"{user}:{channel}")
-        return Conversation(self.runner(root_agent), self._engine, key, admin=admin)
-
-    def scope(self, user_id: str) -> Scope:
-        """Return the scope of a person in the configured app."""
-        return self._engine.scope(self.config.app, str(user_id))
-
-    def describe(self) -> str:
-        """Return one line that says which model and memory are used."""
-        return f"model {self.model.model}, memory {self._engine.backend.describe()}"
-
-    async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
-        """Learn every conversation that went quiet.
-
-        `force` ignores idleness, back-off and parking, never an active turn.
-        """
-        return await self._engine.sweep(force=force, progress=progress)
-
-    async def close_runners(self) -> None:
-        """Close the Runners made here, and their plugins with them."""
-        for runner in self._runners.values():
-            await runner.close()
-        self._runners.clear()
 
 
 @asynccontextmanager
@@ -171,7 +55,6 @@ async def open_memory(
     async with AsyncExitStack() as stack:
         engine = await acquire(loaded, clock=clock, projects=projects)
         stack.push_async_callback(release, engine)
-        parts = EngineSource(loaded)
-        gaia = Gaia(engine, parts, llm)
+        gaia = Gaia(engine, llm)
         stack.push_async_callback(gaia.close_runners)
         yield gaia

@@ -18,7 +18,7 @@ from gaia_memory.testing import FakeClock
 from support.fake_gemini import Blocked, Failure, call, cut, facts, split, thinking
 
 if TYPE_CHECKING:
-    from gaia_memory.runtime import Gaia
+    from gaia_memory.adk.gaia import Gaia
     from support.fake_gemini import FakeGemini
 
 pytestmark = [

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from gaia_memory.adk.conversation import Conversation
     from gaia_memory.ports import ProjectsProvider
-    from gaia_memory.runtime import Gaia
+    from gaia_memory.adk.gaia import Gaia
 
 INSTRUCTION = "Help the person you talk to."
 _ALL = 100_000

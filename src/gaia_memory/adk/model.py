@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from google.adk.models.base_llm import BaseLlm
+    from google.adk.models.base_llm import BaseLlm as BaseLlm
 
 GEMINI_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 TIMEOUT_MILLISECONDS = 60_000

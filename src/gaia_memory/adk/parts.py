@@ -27,14 +27,14 @@ class EngineSource:
     def __init__(
         self, config: ConfigSource | None = None, *, uri: str | None = None, agents_dir: str | None = None
     ) -> None:
-        self._config = config if config is not None else _config_of(uri, agents_dir)
-        self._loaded: LoadedConfig | None = config if isinstance(config, LoadedConfig) else None
+        self._loaded = config if isinstance(config, LoadedConfig) else None
+        self._config = _config_of(uri, agents_dir) if config is None or isinstance(config, LoadedConfig) else config
         self._held: Engine | None = None
 
     @property
     def is_explicit(self) -> bool:
         """True when the configuration was named, so that another part's does not stand in for it."""
-        return self._config is not None
+        return self._config is not None or self._loaded is not None
 
     def follow(self, other: EngineSource) -> None:
         """Use the engine of another part, unless this one's configuration was named."""
@@ -49,7 +49,7 @@ class EngineSource:
         """
         if self._loaded is None:
             source = self._config
-            self._loaded = await asyncio.to_thread(lambda: load(source if source is not None else locate()))
+            self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
         return self._loaded
 
     async def engine(self) -> Engine:

@@ -17,10 +17,11 @@ import yaml
 from google.adk.agents.llm_agent import LlmAgent
 from pydantic import PrivateAttr
 
+from gaia_memory.adk.gaia import Gaia
 from gaia_memory.adk.offline_model import OfflineModel
 from gaia_memory.config.load import load
 from gaia_memory.models import SessionKey
-from gaia_memory.runtime import Gaia, open_memory
+from gaia_memory.runtime import open_memory
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

@@ -45,10 +45,9 @@ def sweep(
 
 
 async def _sweep(loaded: LoadedConfig, *, force: bool) -> SweepReport:
-    from gaia_memory.adk.parts import EngineSource
-    from gaia_memory.runtime import Gaia
+    from gaia_memory.adk.gaia import Gaia
 
     async with quiet_engine(loaded) as engine:
-        gaia = Gaia(engine, EngineSource(loaded), None)
+        gaia = Gaia(engine, None)
         with bar("Learning") as advance:
             return await gaia.sweep(force=force, progress=advance)
