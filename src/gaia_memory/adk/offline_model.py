@@ -58,16 +58,21 @@ class OfflineModel(BaseLlm):
         """Yield the answer; with `stream` its words first, as partial responses."""
         answer = _answer(llm_request)
         if isinstance(answer, types.Part):
-            yield LlmResponse(content=types.Content(role="model", parts=[answer]))
+            yield _response(answer, partial=False)
             return
         if stream:
             for piece in _PIECE.findall(answer):
-                yield _said(piece, partial=True)
-        yield _said(answer, partial=False)
+                yield _response(types.Part(text=piece), partial=True)
+        yield _response(types.Part(text=answer), partial=False)
 
 
-def _said(text: str, *, partial: bool) -> LlmResponse:
-    return LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]), partial=partial)
+def _response(part: types.Part, *, partial: bool) -> LlmResponse:
+    # ADK warns at every answer that names no tokens.
+    usage = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=0, candidates_token_count=0, total_token_count=0
+    )
+    content = types.Content(role="model", parts=[part])
+    return LlmResponse(content=content, partial=partial, usage_metadata=None if partial else usage)
 
 
 def _answer(request: LlmRequest) -> str | types.Part:

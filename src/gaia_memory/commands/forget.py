@@ -28,7 +28,7 @@ async def _forget_everything(call: Call) -> str:
     lines = [f"I forgot {_facts(receipt.count)} about you. What was said so far will not be learned either."]
     if receipt.pending:
         lines.append("The files that held them are being rewritten in the background.")
-    return "\n".join([*lines, *receipt.notes])
+    return "\n".join([*lines, *(f"Note: {note}." for note in receipt.notes)])
 
 
 def _facts(count: int) -> str:

@@ -1,0 +1,172 @@
+"""Slash commands typed into somebody's own Runner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from google.adk.agents.run_config import RunConfig
+from google.adk.events.event import Event
+
+from gaia_memory.adk.mapping import COMMAND_STAMP
+from gaia_memory.adk.memory_plugin import UNAVAILABLE
+from gaia_memory.errors import ModelUnavailableError
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from support.turns import KEY, SCOPE, agent_of, all_of, break_memory, hosted, learn_with, text_of, words_of
+
+
+def stamps(events: list[Event]) -> list[object]:
+    """Return each event's command stamp."""
+    return [(event.custom_metadata or {}).get(COMMAND_STAMP) for event in events]
+
+
+async def test_a_command_is_answered_without_the_model_and_stamped(tmp_path: Path) -> None:
+    """Both of its events; the caller's RunConfig stays as it was."""
+    run_config = RunConfig(custom_metadata={"mine": 1})
+    async with hosted(tmp_path, agent_of(ScriptedLlm())) as host:
+        events = await host.say("/remember I like teal", run_config=run_config)
+        facts = await (await host.engine()).memory.facts(SCOPE)
+        session = await host.session()
+
+    assert "teal" in text_of(events)
+    assert [fact.text for fact in facts] == ["I like teal"]
+    assert session is not None
+    assert stamps(session.events) == ["remember", "remember"]
+    assert run_config.custom_metadata == {"mine": 1}
+
+
+@pytest.mark.acceptance("I07")
+async def test_commands_are_in_no_later_request_and_are_never_learned(tmp_path: Path) -> None:
+    """Neither what was typed nor what was answered."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor(default=[])
+    async with hosted(tmp_path, agent_of(model)) as host:
+        learn_with(await host.engine(), extractor)
+        await host.say("first")
+        await host.say("/remember I like teal")
+        await host.say("/memory")
+        await host.say("second")
+        await (await host.engine()).sweep(force=True)
+
+    learned = [said.text for chunk in extractor.chunks for said in chunk.messages]
+    assert words_of(model.requests[1]) == "first\none\nsecond"
+    assert learned == ["first", "one", "second", "two"]
+
+
+@pytest.mark.acceptance("I06")
+async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None:
+    """They are no turns and leave no mark."""
+    extractor = ScriptedExtractor()
+    async with hosted(tmp_path, agent_of(ScriptedLlm())) as host:
+        learn_with(await host.engine(), extractor)
+        await host.say("/help")
+        await host.say("/memory")
+        row = await host.row()
+        await (await host.engine()).sweep(force=True)
+
+    assert extractor.chunks == []
+    assert row is None or row.turn_no == 0
+
+
+@pytest.mark.acceptance("C14", "C15")
+@pytest.mark.parametrize("text", ["/nope", "and/or", "tea or /memory?"])
+async def test_what_is_no_command_of_ours_reaches_the_model(tmp_path: Path, text: str) -> None:
+    """An unknown command may be the host's own."""
+    model = ScriptedLlm("ok")
+    async with hosted(tmp_path, agent_of(model)) as host:
+        events = await host.say(text)
+
+    assert words_of(model.requests[0]) == text
+    assert text_of(events) == "ok"
+
+
+@pytest.mark.acceptance("S12")
+async def test_reset_learns_once_and_then_clears(tmp_path: Path) -> None:
+    """The next request has nothing of before, the facts stay."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor(["moved to Berlin"])
+    async with hosted(tmp_path, agent_of(model)) as host:
+        learn_with(await host.engine(), extractor)
+        await host.say("I moved to Berlin")
+        reply = text_of(await host.say("/reset"))
+        await host.say("hello again")
+        facts = await (await host.engine()).memory.facts(SCOPE)
+
+    assert "fresh start" in reply.lower()
+    assert len(extractor.chunks) == 1
+    assert words_of(model.requests[1]) == "hello again"
+    assert [fact.text for fact in facts] == ["moved to Berlin"]
+
+
+@pytest.mark.acceptance("S13")
+async def test_a_reset_that_cannot_learn_says_so_and_keeps_the_talk(tmp_path: Path) -> None:
+    """It is learned later."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor(ModelUnavailableError("503"), ["moved to Berlin"])
+    async with hosted(tmp_path, agent_of(model)) as host:
+        learn_with(await host.engine(), extractor)
+        await host.say("I moved to Berlin")
+        reply = text_of(await host.say("/reset"))
+        await host.say("hello again")
+        await (await host.engine()).sweep(force=True)
+        facts = await (await host.engine()).memory.facts(SCOPE)
+
+    assert "not saved" in reply
+    assert "I moved to Berlin" in all_of(model.requests[1])
+    assert [fact.text for fact in facts] == ["moved to Berlin"]
+
+
+@pytest.mark.acceptance("I04")
+async def test_reset_without_learning_still_clears(tmp_path: Path) -> None:
+    """`memory.auto_ingest: false` asks no model."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor()
+    async with hosted(tmp_path, agent_of(model), config={"memory": {"auto_ingest": False}}) as host:
+        learn_with(await host.engine(), extractor)
+        await host.say("I moved to Berlin")
+        await host.say("/reset")
+        await host.say("hello again")
+
+    assert words_of(model.requests[1]) == "hello again"
+
+
+@pytest.mark.acceptance("C06")
+async def test_commands_say_that_memory_is_off(tmp_path: Path) -> None:
+    """The model is not asked."""
+    async with hosted(tmp_path, agent_of(ScriptedLlm()), config={"memory": {"enabled": False}}) as host:
+        replies = [text_of(await host.say(text)) for text in ("/remember x", "/memory", "/forget", "/reset")]
+
+    assert all("off" in reply for reply in replies)
+
+
+async def test_a_command_that_fails_is_answered_and_kept_from_the_model(tmp_path: Path) -> None:
+    """`/forget yes` must not become talk when the database is away."""
+    async with hosted(tmp_path, agent_of(ScriptedLlm())) as host:
+        break_memory(await host.engine())
+        events = await host.say("/memory")
+
+    assert text_of(events) == UNAVAILABLE
+
+
+async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_through(tmp_path: Path) -> None:
+    """The configuration names a database that is not there."""
+    model = ScriptedLlm("ok")
+    config = {"memory": {"database_url": f"sqlite:///{tmp_path}"}}
+    async with hosted(tmp_path, agent_of(model), config=config) as host:
+        command = text_of(await host.say("/memory"))
+        turn = text_of(await host.say("hi"))
+
+    assert command == UNAVAILABLE
+    assert turn == "ok"
+
+
+async def test_a_command_after_a_clear_elsewhere_is_answered(tmp_path: Path) -> None:
+    """The session it was loaded with is brought up to date."""
+    model = ScriptedLlm("one")
+    async with hosted(tmp_path, agent_of(model)) as host:
+        learn_with(await host.engine(), ScriptedExtractor(default=[]))
+        await host.say("I moved to Berlin")
+        await (await host.engine()).consolidate(KEY)
+        events = await host.say("/memory")
+
+    assert "don't remember" in text_of(events)

@@ -1,0 +1,292 @@
+"""The plugin's turns: marked in the ledger, harmless in every host."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.apps.app import App
+from google.adk.models.llm_request import LlmRequest
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.workflow import Workflow
+from google.genai import types
+
+from gaia_memory.adk import memory_plugin
+from gaia_memory.adk.memory_plugin import MemoryPlugin
+from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
+from support.turns import (
+    APP,
+    KEY,
+    SCOPE,
+    SESSION,
+    USER,
+    BrokenDatabase,
+    agent_of,
+    all_of,
+    hosted,
+    learn_with,
+    message,
+    text_of,
+    tools_of,
+    words_of,
+)
+
+
+async def test_a_turn_is_marked_while_it_runs_and_quiet_after_it(tmp_path: Path) -> None:
+    """Each counts once."""
+    during: list[Any] = []
+
+    async def look(_: LlmRequest) -> str:
+        during.append(await host.row())
+        return "ok"
+
+    async with hosted(tmp_path, agent_of(ScriptedLlm(look, look))) as host:
+        await host.say("hi")
+        await host.say("hi")
+        after = await host.row()
+
+    assert [row.turn_no for row in during] == [1, 2]
+    assert all(row.active_until for row in during)
+    assert after is not None
+    assert (after.turn_no, after.active_until) == (2, None)
+
+
+async def test_a_failed_turn_is_quiet_after_it(tmp_path: Path) -> None:
+    """And the next one works."""
+    async with hosted(tmp_path, agent_of(ScriptedLlm(RuntimeError("429"), "ok"))) as host:
+        with pytest.raises(RuntimeError):
+            await host.say("hi")
+        failed = await host.row()
+        events = await host.say("hi")
+
+    assert failed is not None
+    assert failed.active_until is None
+    assert text_of(events) == "ok"
+
+
+async def test_a_cancelled_turn_is_harmless(tmp_path: Path) -> None:
+    """ADK calls no hook at its end: the mark expires by itself, and the next turn works."""
+    arrived = asyncio.Event()
+
+    async def hang(_: LlmRequest) -> str:
+        arrived.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async with hosted(tmp_path, agent_of(ScriptedLlm(hang, "ok"))) as host:
+        turn = asyncio.create_task(host.say("hi"))
+        await arrived.wait()
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        events = await host.say("hi")
+        row = await host.row()
+
+    assert text_of(events) == "ok"
+    assert row is not None
+    assert (row.turn_no, row.active_until) == (2, None)
+
+
+async def test_an_answer_to_a_call_is_no_turn(tmp_path: Path) -> None:
+    """A long-running call is answered by the host; the person said nothing."""
+
+    def approve() -> None:
+        """Ask for approval."""
+
+    model = ScriptedLlm(call("approve"), "waiting", "approved")
+    async with hosted(tmp_path, agent_of(model, tools=[LongRunningFunctionTool(approve)])) as host:
+        events = await host.say("please")
+        [asked] = [found for event in events for found in event.get_function_calls()]
+        response = types.FunctionResponse(id=asked.id, name="approve", response={"ok": True})
+        await host.say(types.Content(role="user", parts=[types.Part(function_response=response)]))
+        row = await host.row()
+
+    assert row is not None
+    assert (row.turn_no, row.active_until) == (1, None)
+
+
+async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else it would count as not active after a while."""
+    monkeypatch.setattr(memory_plugin, "RENEW_SECONDS", 0.0)
+    renewed: list[Any] = []
+
+    def tool() -> str:
+        """Work."""
+        return "done"
+
+    async with hosted(tmp_path, agent_of(ScriptedLlm(call("tool"), "ok"), tools=[tool])) as host:
+        marks = (await host.engine()).marks
+        renew = marks.renew
+
+        async def counting(key: Any) -> None:
+            renewed.append(key)
+            await renew(key)
+
+        monkeypatch.setattr(marks, "renew", counting)
+        await host.say("hi")
+
+    assert renewed == [KEY, KEY, KEY]
+
+
+async def test_a_workflow_without_an_agent_at_its_root_is_marked_and_served(tmp_path: Path) -> None:
+    """`ic.agent` is None there, and each leaf is its own root."""
+    leaf = ScriptedLlm("ok", "ok")
+    agent = agent_of(leaf, "leaf")
+    flow: Any = Workflow(name="flow", edges=[("START", agent)])
+    async with hosted(tmp_path, flow) as host:
+        await (await host.engine()).memory.remember(SCOPE, "likes tea")
+        events = await host.say("hi")
+        command = await host.say("/memory")
+        row = await host.row()
+
+    assert "ok" in text_of(events)
+    assert "likes tea" in text_of(command)
+    assert "likes tea" in all_of(leaf.requests[0])
+    assert tools_of(leaf.requests[0]) == ["remember", "load_memory"]
+    assert row is not None
+    assert row.turn_no == 1
+
+
+async def test_a_second_plugin_does_nothing_and_says_so_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Two would count every turn twice."""
+    model = ScriptedLlm("ok", "ok")
+    config = {"home": str(tmp_path / "gaia")}
+    plugins: list[Any] = [MemoryPlugin(config=config), MemoryPlugin("again", config=config)]
+    async with hosted(tmp_path, agent_of(model), plugins=plugins) as host:
+        await host.say("hi")
+        await host.say("hi")
+        row = await host.row()
+
+    assert row is not None
+    assert row.turn_no == 2
+    assert tools_of(model.requests[0]) == ["remember", "load_memory"]
+    assert [record.getMessage() for record in caplog.records if "does nothing" in record.getMessage()] == [
+        "the plugin 'again' does nothing: 'gaia_memory' is in this Runner already"
+    ]
+
+
+async def test_a_ledger_that_is_away_costs_one_log_entry_and_no_turn(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The turn is answered; the next one is marked again."""
+    async with hosted(tmp_path, agent_of(ScriptedLlm("ok", "ok"))) as host:
+        engine = await host.engine()
+        database, engine.marks._database = engine.marks._database, BrokenDatabase()  # type: ignore[assignment]
+        events = await host.say("hi")
+        errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
+        engine.marks._database = database
+        await host.say("hi")
+        row = await host.row()
+
+    assert text_of(events) == "ok"
+    assert len(errors) == 1
+    assert row is not None
+    assert row.turn_no == 1
+
+
+async def test_where_memory_must_not_fail_the_turn_fails_with_it(tmp_path: Path) -> None:
+    """`memory.on_unavailable: fail`."""
+    config = {"memory": {"on_unavailable": "fail"}}
+    async with hosted(tmp_path, agent_of(ScriptedLlm("ok")), config=config) as host:
+        engine = await host.engine()
+        await host.source.loaded()
+        engine.marks._database = BrokenDatabase()  # type: ignore[assignment]
+        with pytest.raises(RuntimeError, match="gaia_memory"):
+            await host.say("hi")
+
+
+async def test_with_memory_off_nothing_is_marked(tmp_path: Path) -> None:
+    """The plugin is inert."""
+    async with hosted(tmp_path, agent_of(ScriptedLlm("ok")), config={"memory": {"enabled": False}}) as host:
+        events = await host.say("hi")
+        row = await host.row()
+
+    assert text_of(events) == "ok"
+    assert row is None
+
+
+async def test_the_hosts_sessions_become_the_apps_transcript(tmp_path: Path) -> None:
+    """A sweep learns what was said in a Runner that knows nothing of us."""
+    extractor = ScriptedExtractor(["moved to Berlin"])
+    async with hosted(tmp_path, agent_of(ScriptedLlm("ok", "ok"))) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        await host.say("I moved to Berlin")
+        report = await engine.sweep(force=True)
+        await host.say("hi")
+        facts = await engine.memory.facts(SCOPE)
+        session = await host.session()
+
+    assert report.consolidated == 1
+    assert [fact.text for fact in facts] == ["moved to Berlin"]
+    assert session is not None
+
+
+async def test_a_plugin_without_a_configuration_uses_the_memory_services(tmp_path: Path) -> None:
+    """One configuration for the whole Runner."""
+    config = {"home": str(tmp_path / "elsewhere")}
+    service = Mem0MemoryService(config=config)
+    sessions = InMemorySessionService()
+    app = App(name=APP, root_agent=agent_of(ScriptedLlm()), plugins=[MemoryPlugin()])
+    async with Runner(app=app, session_service=sessions, memory_service=service, auto_create_session=True) as runner:
+        async for _ in runner.run_async(user_id=USER, session_id=SESSION, new_message=message("/remember I like teal")):
+            pass
+        engine = await service.source.engine()
+        facts = await engine.memory.facts(SCOPE)
+
+    assert [fact.text for fact in facts] == ["I like teal"]
+
+
+@pytest.mark.parametrize("kind", ["database", "sqlite"])
+async def test_a_clear_between_load_and_turn_does_not_reach_the_user(tmp_path: Path, kind: str) -> None:
+    """The loaded session is older than the clear: it is reloaded in place, marker included."""
+    model = ScriptedLlm("one", "two", "three")
+    async with hosted(tmp_path, agent_of(model)) as host:
+        engine = await host.engine()
+        learn_with(engine, ScriptedExtractor(default=[]))
+        if kind == "sqlite":
+            host.runner.session_service = SqliteSessionService(str(tmp_path / "sqlite.db"))
+        await host.say("I moved to Berlin")
+        load = host.runner.session_service.get_session
+        interrupted = False
+
+        async def load_and_clear(**arguments: Any) -> Session | None:
+            nonlocal interrupted
+            session = await load(**arguments)
+            if not interrupted:
+                interrupted = True
+                await engine.consolidate(KEY)
+            return session
+
+        host.runner.session_service.get_session = load_and_clear  # type: ignore[method-assign]
+        events = await host.say("hello again")
+        await host.say("and again")
+
+    assert text_of(events) == "two"
+    assert words_of(model.requests[1]) == "hello again"
+    assert words_of(model.requests[2]) == "hello again\ntwo\nand again"
+
+
+def test_adk_still_keeps_the_marker_that_a_reload_copies() -> None:
+    """It is private: a release of ADK that renames it must be noticed here."""
+    session = Session(id="s", app_name="a", user_id="u")
+
+    assert session._storage_update_marker is None
+
+
+async def test_closing_is_quick_and_opening_again_works(tmp_path: Path) -> None:
+    """A plugin that was closed opens its engine at the next hook."""
+    async with hosted(tmp_path, agent_of(ScriptedLlm("ok", "ok"))) as host:
+        await host.say("hi")
+        await asyncio.wait_for(host.plugin.close(), 5)
+        events = await host.say("hi")
+
+    assert text_of(events) == "ok"

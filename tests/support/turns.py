@@ -1,0 +1,174 @@
+"""Turns on a real ADK Runner: the requests a model got, read as text, and parts that fail."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.apps.app import App
+from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
+from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.adk.sessions.session import Session
+from google.genai import types
+
+from gaia_memory.adk.memory_plugin import MemoryPlugin
+from gaia_memory.adk.parts import EngineSource
+from gaia_memory.engine import Engine
+from gaia_memory.models import LedgerRow, Scope, SessionKey
+from gaia_memory.ports import Extractor, LanguageModel
+from gaia_memory.profile.distil import Distiller
+from gaia_memory.recall.pipeline import Recall
+from gaia_memory.recall.retrieve import KeywordRetriever
+
+APP, USER, SESSION = "host", "itay", "s1"
+KEY = SessionKey(APP, USER, SESSION)
+SCOPE = Scope(APP, USER)
+SPOKEN = "the PIN word is ZEBRA"
+
+
+def words_of(request: LlmRequest) -> str:
+    """Return all text of a request's contents."""
+    parts = [part for content in request.contents for part in content.parts or []]
+    return "\n".join(part.text for part in parts if part.text)
+
+
+def system_of(request: LlmRequest) -> str:
+    """Return the system instruction."""
+    return str(request.config.system_instruction or "")
+
+
+def all_of(request: LlmRequest) -> str:
+    """Return everything the model read."""
+    return f"{system_of(request)}\n{words_of(request)}"
+
+
+def tools_of(request: LlmRequest) -> list[str]:
+    """Return the names of the tools the model was shown."""
+    declared = [declaration for tool in request.config.tools or [] for declaration in tool.function_declarations or []]
+    return [declaration.name or "" for declaration in declared]
+
+
+def responses_of(request: LlmRequest) -> list[dict[str, Any]]:
+    """Return what tools answered, oldest first."""
+    parts = [part for content in request.contents for part in content.parts or []]
+    return [part.function_response.response or {} for part in parts if part.function_response]
+
+
+def message(text: str) -> types.Content:
+    """Return a user's message."""
+    return types.Content(role="user", parts=[types.Part(text=text)])
+
+
+class Host:
+    """Somebody's own Runner over a session database of its own, with a MemoryPlugin dropped in."""
+
+    def __init__(
+        self,
+        home: Path,
+        agent: BaseAgent,
+        *,
+        config: Mapping[str, Any] | None = None,
+        plugins: list[BasePlugin] | None = None,
+    ) -> None:
+        """Wire it as the README says; `plugins` stand in for the MemoryPlugin."""
+        self.config = {"home": str(home / "gaia"), **(config or {})}
+        self.source = EngineSource(self.config)
+        self.plugin = MemoryPlugin(config=self.config)
+        self.sessions = DatabaseSessionService(f"sqlite+aiosqlite:///{home / 'host.db'}")
+        self.runner = Runner(
+            app=App(name=APP, root_agent=agent, plugins=plugins or [self.plugin]),
+            session_service=self.sessions,
+            auto_create_session=True,
+        )
+
+    async def engine(self) -> Engine:
+        """Return the engine the plugin uses."""
+        return await self.source.hold()
+
+    async def row(self) -> LedgerRow | None:
+        """Return the ledger's row of the session."""
+        return await (await self.engine()).marks.row(KEY)
+
+    async def say(
+        self,
+        text: str | types.Content,
+        *,
+        user: str = USER,
+        session: str = SESSION,
+        run_config: RunConfig | None = None,
+    ) -> list[Event]:
+        """Run one turn and return its events."""
+        new = message(text) if isinstance(text, str) else text
+        turn = self.runner.run_async(user_id=user, session_id=session, new_message=new, run_config=run_config)
+        return [event async for event in turn]
+
+    async def session(self, session: str = SESSION) -> Session | None:
+        """Return the session as it is stored."""
+        return await self.sessions.get_session(app_name=APP, user_id=USER, session_id=session)
+
+    async def close(self) -> None:
+        """Close everything."""
+        await self.runner.close()
+        await self.source.release()
+        await self.sessions.close()
+
+
+@asynccontextmanager
+async def hosted(home: Path, agent: BaseAgent, **arguments: Any) -> AsyncIterator[Host]:
+    """Open a host and close it."""
+    host = Host(home, agent, **arguments)
+    try:
+        yield host
+    finally:
+        await host.close()
+
+
+def agent_of(model: Any, name: str = "root", **arguments: Any) -> LlmAgent:
+    """Return an agent with a model."""
+    return LlmAgent(name=name, model=model, **arguments)
+
+
+def text_of(events: list[Event]) -> str:
+    """Return all text of events."""
+    parts = [part for event in events if event.content for part in event.content.parts or []]
+    return "\n".join(part.text for part in parts if part.text)
+
+
+def profile_with(engine: Engine, model: LanguageModel) -> None:
+    """Let this model write the profiles."""
+    limit = engine.config.memory.preload_limit
+    engine.memory = replace(engine.memory, distiller=Distiller(engine.database, engine.facts, model, None, limit=limit))
+
+
+def learn_with(engine: Engine, extractor: Extractor) -> None:
+    """Let this extractor learn."""
+    engine.consolidator._extractor = extractor
+
+
+class BrokenDatabase:
+    """A database that is away; the error quotes what it was asked to write, as SQLAlchemy's do."""
+
+    def transaction(self) -> Any:
+        """Raise."""
+        raise OSError(f"database is away: INSERT INTO facts VALUES ({SPOKEN!r})")
+
+    reading = transaction
+
+
+def break_memory(engine: Engine) -> None:
+    """Take the memory database away from the memory, not from the ledger."""
+    database: Any = BrokenDatabase()
+    memory = engine.memory
+    limit = engine.config.memory.preload_limit
+    distiller = Distiller(database, engine.facts, engine.backend.language_model, None, limit=limit)
+    recaller = Recall(database, engine.facts, [KeywordRetriever(database, engine.facts)], engine.clock)
+    engine.memory = replace(memory, database=database, distiller=distiller, recaller=recaller)
