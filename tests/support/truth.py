@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -10,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import delete, text, update
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine
+from gaia_memory.database.metadata import metadata
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
 
 # Read before any test: each test runs without GAIA_ variables.
@@ -22,9 +23,10 @@ SERVER = make_url(os.environ.get("GAIA_TEST_POSTGRES_URL", "postgresql+asyncpg:/
 REQUIRED = os.environ.get("GAIA_REQUIRE_POSTGRES") == "1"
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+_SHARED: dict[str, URL] = {}
 ITAY = Scope("gaia", "itay")
 NOA = Scope("gaia", "noa")
-both_databases = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+both_kinds = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 
 
 @asynccontextmanager
@@ -34,18 +36,15 @@ async def memory_url(kind: str, folder: Path) -> AsyncIterator[URL]:
         yield URL.create("sqlite+aiosqlite", database=str(folder / "memory.db"))
         return
     name = f"gaia_test_{uuid.uuid4().hex}"
-    server = open_engine(SERVER)
+    await _on_server(f"CREATE DATABASE {name}")
     try:
-        await _on_server(server, f"CREATE DATABASE {name}")
-        try:
-            yield SERVER.set(database=name)
-        finally:
-            await _on_server(server, f"DROP DATABASE {name} WITH (FORCE)")
+        yield SERVER.set(database=name)
     finally:
-        await server.dispose()
+        await _on_server(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
-async def _on_server(server: AsyncEngine, statement: str) -> None:
+async def _on_server(statement: str) -> None:
+    server = open_engine(SERVER)
     try:
         async with server.connect() as plain:
             connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
@@ -54,6 +53,8 @@ async def _on_server(server: AsyncEngine, statement: str) -> None:
         if REQUIRED:
             raise
         pytest.skip(f"no PostgreSQL at {SERVER.host}:{SERVER.port} (GAIA_TEST_POSTGRES_URL)")
+    finally:
+        await server.dispose()
 
 
 @asynccontextmanager
@@ -70,8 +71,35 @@ async def memory_database(kind: str, folder: Path) -> AsyncIterator[SqlDatabase]
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlDatabase]:
     """Give an empty memory database of each kind."""
-    async with memory_database(request.param, tmp_path) as opened:
+    if request.param == "sqlite":
+        async with memory_database("sqlite", tmp_path) as opened:
+            yield opened
+        return
+    opened = await open_database(await _shared(request.config), home=tmp_path)
+    try:
+        await _empty(opened)
         yield opened
+    finally:
+        await opened.close()
+
+
+async def _shared(config: pytest.Config) -> URL:
+    """Give the one PostgreSQL database of this process: making one takes a quarter of a second."""
+    if "address" not in _SHARED:
+        name = f"gaia_test_{uuid.uuid4().hex}"
+        await _on_server(f"CREATE DATABASE {name}")
+        config.add_cleanup(lambda: asyncio.run(_on_server(f"DROP DATABASE {name} WITH (FORCE)")))
+        _SHARED["address"] = SERVER.set(database=name)
+    return _SHARED["address"]
+
+
+async def _empty(opened: SqlDatabase) -> None:
+    async with opened.transaction() as tx:
+        for table in reversed(metadata.sorted_tables):
+            if table.name == "gaia_store":
+                await tx.execute(update(table).values(owner=None, owned_until=None, awaited_until=None))
+            else:
+                await tx.execute(delete(table))
 
 
 def draft(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -40,7 +39,13 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
     # Values of a statement stay out of error messages: they are what people said.
     options = {"hide_parameters": True, **options}
     if address.get_backend_name() != "sqlite":
-        return create_async_engine(address, pool_pre_ping=True, **options)
+        try:
+            return create_async_engine(address, pool_pre_ping=True, **options)
+        except ModuleNotFoundError as error:
+            problem = (
+                f"{address.drivername} needs its driver, {error.name}: PostgreSQL's comes with gaia-memory[postgres]"
+            )
+            raise ConfigError([problem], source="the database URL") from error
     connect = sqlite.connector(address)
 
     async def connection() -> aiosqlite.Connection:
@@ -59,10 +64,7 @@ def _parse(url: str | URL) -> URL:
         address = make_url(url)
     except ArgumentError as error:
         raise ConfigError(["a database_url is not of the form driver://…"], source="the database URL") from error
-    address = address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
-    if address.get_driver_name() == "asyncpg" and importlib.util.find_spec("asyncpg") is None:
-        raise ConfigError(["PostgreSQL needs its driver: install gaia-memory[postgres]"], source="the database URL")
-    return address
+    return address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
 
 
 async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:

@@ -30,8 +30,8 @@ async def delete(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> in
     if not owned:
         return 0
     state = await scopes.raise_revision(tx, scope)
-    await keywords.unindex(tx, list(owned))
     for rows in in_chunks(owned):
+        await keywords.unindex(tx, rows)
         await tx.execute(delete_from(sources).where(sources.c.fact_row.in_(rows)))
         await tx.execute(delete_from(facts).where(facts.c.row.in_(rows)))
     # The last profile may tell what is gone now.

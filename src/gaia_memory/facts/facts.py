@@ -29,7 +29,7 @@ class SqlFacts:
         """Store drafts and return the fact each became, in order.
 
         Raises:
-            InvalidInputError: a text is blank, a time naive, or metadata are no flat scalars.
+            InvalidInputError: the place of a fact in its conversation is no number of 64 bits.
         """
         return await write.write(tx, scope, drafts, now=now)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import text
+from sqlalchemy import bindparam, text
 
 from gaia_memory.facts.words import indexed_words, prefix_of, query_words
 from gaia_memory.models import Candidate
@@ -40,9 +40,8 @@ async def index(tx: Transaction, number: int, rows: Iterable[tuple[int, str]]) -
 
 async def unindex(tx: Transaction, rows: Sequence[int]) -> None:
     """Take facts out of the index."""
-    if rows:
-        statement = text(f"DELETE FROM gaia_words WHERE {_KEY[tx.dialect.name]} = :row")
-        await tx.execute(statement, [{"row": row} for row in rows])
+    statement = text(f"DELETE FROM gaia_words WHERE {_KEY[tx.dialect.name]} IN :rows")
+    await tx.execute(statement.bindparams(bindparam("rows", expanding=True)), {"rows": list(rows)})
 
 
 async def unindex_all(tx: Transaction, partition: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -64,21 +65,11 @@ def checked(fact: NewFact) -> NewFact:
     """Return a fact as every database can take it.
 
     Raises:
-        InvalidInputError: its text is blank, its time is naive, or its metadata are not flat scalars.
+        InvalidInputError: its place in the conversation is no number of 64 bits.
     """
-    clean = storable(fact.text)
-    if not clean.strip():
-        raise InvalidInputError(f"NewFact.text is {fact.text!r}: pass a text that says something")
-    if fact.said_at is not None and fact.said_at.utcoffset() is None:
-        raise InvalidInputError(f"NewFact.said_at is {fact.said_at!r}: pass an aware time")
     if fact.seq is not None and fact.seq not in _WHOLE_NUMBERS:
         raise InvalidInputError(f"NewFact.seq is {fact.seq!r}: pass a number of 64 bits")
-    # Metadata come from outside as they like, whatever their type says.
-    given: list[tuple[object, object]] = list(fact.metadata.items())
-    for key, value in given:
-        if not isinstance(key, str) or not isinstance(value, str | int | float | bool):
-            raise InvalidInputError(f"NewFact.metadata[{key!r}] is {value!r}: pass text keys with flat scalars")
-    return NewFact(clean, fact.said_at, fact.session_id, fact.seq, dict(fact.metadata))
+    return replace(fact, text=storable(fact.text))
 
 
 def new_row(partition: str, draft: Draft, *, normal: str, words: int, version: int, now: float) -> dict[str, Any]:

@@ -1,0 +1,362 @@
+"""What the fact store promises, on each database."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.models import Profile, Scope, ScopeState, SessionKey
+from support.truth import ITAY, NOA, NOW, database, draft, texts
+
+__all__ = ["database"]
+
+facts = SqlFacts()
+HOSTILE = ["*", "a b", " pad ", "../x", "a:b", "%", "it\x00ay", "\ud800", "' OR 1=1 --", "\u05d0" * 3000, "A", "a"]
+
+
+async def write(database, scope, *drafts):
+    """Write drafts in a transaction of their own."""
+    async with database.transaction() as tx:
+        return await facts.write(tx, scope, drafts, now=NOW)
+
+
+async def listed(database, scope):
+    """Give the texts of a scope."""
+    async with database.reading() as tx:
+        return texts(await facts.facts(tx, scope))
+
+
+async def test_a_written_fact_is_read_as_it_was_given(database):
+    """Every field survives, and times keep their moment."""
+    said = datetime(2025, 12, 31, 23, 59, 59, 123456, tzinfo=timezone(timedelta(hours=2)))
+    given = draft("Sister is called Noa", session="s1", seq=4, said_at=said, speaker="Itay")
+
+    (written,) = await write(database, ITAY, given)
+
+    async with database.reading() as tx:
+        (read,) = await facts.facts(tx, ITAY)
+    assert read == written
+    assert (read.text, read.session_id, read.seq, read.source) == ("Sister is called Noa", "s1", 4, "add")
+    assert read.said_at == said
+    assert read.metadata == {"speaker": "Itay"}
+    assert read.created_at == read.updated_at == NOW
+    assert read.scope == ITAY
+
+
+@pytest.mark.parametrize("said", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)])
+async def test_any_time_can_be_the_time_something_was_said(database, said):
+    """Before the epoch and far after it."""
+    (written,) = await write(database, ITAY, draft("x", said_at=said))
+
+    assert written.said_at == said
+
+
+async def test_facts_are_listed_oldest_first_in_pages(database):
+    """In the order they were written, also within one batch."""
+    await write(database, ITAY, *(draft(f"fact {number}") for number in range(5)))
+    await write(database, ITAY, draft("fact 5"))
+
+    async with database.reading() as tx:
+        page = await facts.facts(tx, ITAY, limit=2, offset=3)
+        assert await facts.count(tx, ITAY) == 6
+    assert texts(page) == ["fact 3", "fact 4"]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "User likes tea",
+        "user LIKES tea.",
+        "  User \t likes\n tea ",
+        "User likes tea\u3002",
+        "User  likes tea .",
+    ],
+)
+async def test_the_same_fact_in_other_letters_is_one_fact(database, again):
+    """White space, case and the final full stop do not make a new fact; the first wording stays."""
+    (first,) = await write(database, ITAY, draft("User likes tea"))
+    (second,) = await write(database, ITAY, draft(again))
+
+    assert second.id == first.id
+    assert await listed(database, ITAY) == ["User likes tea"]
+
+
+async def test_composed_and_decomposed_letters_are_the_same(database):
+    """One is what a keyboard sends, the other what a file system does."""
+    await write(database, ITAY, draft("Lives in Zu\u0308rich"), draft("Lives in Z\u00fcrich"))
+
+    assert len(await listed(database, ITAY)) == 1
+
+
+async def test_two_drafts_of_a_batch_that_say_the_same_are_one_fact_with_two_sources(database):
+    """The facts come back in the order of the drafts."""
+    one, other, two = await write(
+        database,
+        ITAY,
+        draft("likes tea", session="s1", events=["e1"]),
+        draft("has a dog"),
+        draft("Likes tea.", session="s2", events=["e2"], vector=(1.0, 0.0)),
+    )
+
+    async with database.reading() as tx:
+        sources = await facts.sources(tx, ITAY, [one.id])
+        ids, _ = await facts.vectors(tx, ITAY, "offline/test/2")
+    assert one.id == two.id != other.id
+    assert sources == {SessionKey("gaia", "itay", "s1"): {"e1"}, SessionKey("gaia", "itay", "s2"): {"e2"}}
+    assert ids == [one.id]
+
+
+async def test_a_source_counts_once(database):
+    """Learning the same events again adds nothing."""
+    for _ in range(2):
+        (fact,) = await write(database, ITAY, draft("likes tea", session="s1", events=["e1"]))
+    await write(database, ITAY, draft("likes tea", session="s1", events=["e2"]))
+
+    async with database.reading() as tx:
+        assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", "s1"): {"e1", "e2"}}
+
+
+async def test_a_missing_vector_is_filled_in_and_a_present_one_stays(database):
+    """Of the same embedder or not: what the database has is not replaced by a repetition."""
+    (fact,) = await write(database, ITAY, draft("likes tea"))
+    await write(database, ITAY, draft("likes tea", vector=(1.0, 2.0), embedder="a"))
+    await write(database, ITAY, draft("likes tea", vector=(3.0, 4.0), embedder="b"))
+
+    async with database.reading() as tx:
+        ids, matrix = await facts.vectors(tx, ITAY, "a")
+        assert (await facts.vectors(tx, ITAY, "b"))[0] == []
+    assert ids == [fact.id]
+    assert matrix.dtype == "float32"
+    assert matrix.tolist() == [[1.0, 2.0]]
+
+
+async def test_every_write_raises_the_revision_by_one_however_much_it_writes(database):
+    """Caches are keyed by it."""
+    seen = []
+    async with database.reading() as tx:
+        seen.append(await facts.state(tx, ITAY))
+    written = await write(database, ITAY, *(draft(f"fact {number}") for number in range(3)))
+    async with database.transaction() as tx:
+        seen.append(await facts.state(tx, ITAY))
+        assert await facts.delete(tx, ITAY, [written[0].id]) == 1
+        seen.append(await facts.state(tx, ITAY))
+        await facts.delete_all(tx, ITAY, forgotten_at=7.0)
+        seen.append(await facts.state(tx, ITAY))
+
+    assert [state.revision for state in seen] == [0, 1, 2, 3]
+    assert seen[-1] == ScopeState(revision=3, forgotten_at=7.0)
+
+
+async def test_writing_nothing_changes_nothing(database):
+    """Nor does deleting what is not there."""
+    assert await write(database, ITAY) == []
+    async with database.transaction() as tx:
+        assert await facts.delete(tx, ITAY, ["no such id"]) == 0
+        assert (await facts.state(tx, ITAY)).revision == 0
+
+
+async def test_forgotten_at_never_goes_back(database):
+    """A slow clock must not let forgotten talk be learned again."""
+    async with database.transaction() as tx:
+        await facts.delete_all(tx, ITAY, forgotten_at=9.0)
+        await facts.delete_all(tx, ITAY, forgotten_at=5.0)
+
+        assert (await facts.state(tx, ITAY)).forgotten_at == 9.0
+
+
+@pytest.mark.acceptance("C03", "L12")
+async def test_ids_that_look_alike_or_mean_something_elsewhere_are_kept_apart(database):
+    """Each of them has its own facts and touches nobody else's."""
+    scopes = [Scope(app, user) for user in HOSTILE for app in (None, "gaia")] + [Scope("a", "b:c"), Scope("a:b", "c")]
+    written = [(await write(database, scope, draft(f"fact {number}")))[0] for number, scope in enumerate(scopes)]
+
+    async with database.reading() as tx:
+        assert await facts.scopes(tx) == scopes
+        for number, scope in enumerate(scopes):
+            assert texts(await facts.facts(tx, scope)) == [f"fact {number}"]
+            assert list(await facts.get(tx, scope, [fact.id for fact in written])) == [written[number].id]
+    async with database.transaction() as tx:
+        assert await facts.delete(tx, scopes[0], [fact.id for fact in written[1:]]) == 0
+        assert (await facts.delete_all(tx, scopes[0], forgotten_at=1.0))["facts"] == 1
+        assert await facts.scopes(tx) == scopes[1:]
+
+
+@pytest.mark.parametrize("session", HOSTILE)
+async def test_any_session_id_can_be_a_source(database, session):
+    """It comes back as it was."""
+    (fact,) = await write(database, ITAY, draft("x", session=session, events=["e\x00", "\ud800"]))
+
+    async with database.reading() as tx:
+        assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", session): {"e\x00", "\ud800"}}
+        assert await facts.taught_only_by(tx, ITAY, session) == [fact.id]
+    assert fact.session_id == session
+
+
+async def test_what_no_database_takes_is_replaced_in_a_text_and_kept_in_metadata(database):
+    """NUL and lone surrogates come out of broken input; a fact is not lost for them."""
+    (fact,) = await write(database, ITAY, draft("tea\x00 and \ud800 cake", note="a\x00\udfff"))
+
+    assert fact.text == "tea\ufffd and \ufffd cake"
+    assert fact.metadata == {"note": "a\x00\udfff"}
+
+
+async def test_a_fact_that_cannot_be_kept_is_refused_by_name_and_nothing_is_written(database):
+    """Also nothing of what came with it."""
+    with pytest.raises(InvalidInputError, match=r"NewFact\.seq"):
+        await write(database, ITAY, draft("good"), draft("bad", seq=2**63))
+
+    assert await listed(database, ITAY) == []
+
+
+async def test_an_error_takes_everything_of_its_transaction_back(database):
+    """Facts, words and outbox."""
+
+    async def fail():
+        async with database.transaction() as tx:
+            await facts.write(tx, ITAY, [draft("likes tea")], now=NOW)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await fail()
+
+    async with database.reading() as tx:
+        assert await facts.match(tx, ITAY, "tea", limit=5) == []
+        assert (await SqlOutbox().store(tx)).lag == 0
+        assert (await facts.state(tx, ITAY)).revision == 0
+
+
+async def test_facts_taught_by_one_conversation_alone_are_told_from_shared_ones(database):
+    """A fact somebody also told by hand is not that conversation's own."""
+    await write(database, ITAY, draft("only s1", session="s1", events=["e1"]), draft("both", session="s1", seq=1))
+    await write(database, ITAY, draft("both", session="s2", seq=9), draft("by hand", source="remember"))
+    await write(database, ITAY, draft("told too", session="s1"), draft("told too", source="remember"))
+
+    async with database.transaction() as tx:
+        names = await facts.get(tx, ITAY, await facts.taught_only_by(tx, ITAY, "s1"))
+        dropped = await facts.drop_source(tx, ITAY, "s1")
+        left = {fact.text: fact for fact in await facts.facts(tx, ITAY)}
+        again = await facts.drop_source(tx, ITAY, "s1")
+
+    assert [fact.text for fact in names.values()] == ["only s1"]
+    assert (dropped, again) == (2, 0)
+    assert (left["both"].session_id, left["both"].seq) == ("s2", 9)
+    assert (left["told too"].session_id, left["told too"].source) == (None, "remember")
+    assert left["only s1"].session_id == "s1"
+
+
+async def test_a_scope_without_facts_says_so_everywhere(database):
+    """No method needs a scope to be known."""
+    async with database.transaction() as tx:
+        assert await facts.facts(tx, ITAY) == []
+        assert await facts.count(tx, ITAY) == 0
+        assert await facts.get(tx, ITAY, ["x"]) == {}
+        assert await facts.sources(tx, ITAY, ["x"]) == {}
+        assert await facts.match(tx, ITAY, "tea", limit=5) == []
+        ids, matrix = await facts.vectors(tx, ITAY, "x")
+        assert (ids, matrix.shape) == ([], (0, 0))
+        assert await facts.taught_only_by(tx, ITAY, "s") == []
+        assert await facts.drop_source(tx, ITAY, "s") == 0
+        await facts.bury(tx, ITAY, ["x"])
+        await facts.unbury(tx, ITAY, ["x"])
+        assert await facts.buried(tx, ITAY, ["x", "y"]) == [False, False]
+        assert await facts.cached_profile(tx, ITAY) is None
+        assert await facts.scopes(tx) == []
+
+
+async def test_forgetting_removes_everything_of_one_person_and_counts_it(database):
+    """Nobody else loses anything."""
+    await write(database, ITAY, draft("likes tea", session="s1", vector=(1.0, 0.0)), draft("has a dog"))
+    await write(database, NOA, draft("likes tea"))
+    async with database.transaction() as tx:
+        fact = (await facts.facts(tx, ITAY))[1]
+        await facts.bury(tx, ITAY, [fact.id])
+        revision = (await facts.state(tx, ITAY)).revision
+        await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
+        removed = await facts.delete_all(tx, ITAY, forgotten_at=NOW.timestamp())
+
+    async with database.reading() as tx:
+        assert await facts.match(tx, ITAY, "tea dog", limit=5) == []
+        assert await facts.cached_profile(tx, ITAY) is None
+        assert await facts.buried(tx, ITAY, ["has a dog"]) == [False]
+        assert await facts.scopes(tx) == [NOA]
+        assert len(await facts.match(tx, NOA, "tea", limit=5)) == 1
+    assert removed == {"facts": 2, "sources": 2, "words": 2, "vectors": 1, "profiles": 1, "tombstones": 1}
+
+
+async def test_a_deleted_fact_may_come_back_as_a_new_one(database):
+    """Under another id, so that nobody who follows takes it for the old one."""
+    (old,) = await write(database, ITAY, draft("likes tea"))
+    async with database.transaction() as tx:
+        await facts.delete(tx, ITAY, [old.id])
+    (new,) = await write(database, ITAY, draft("likes tea"))
+
+    assert new.id != old.id
+
+
+@pytest.mark.parametrize(
+    "disguise",
+    [
+        "Likes Zebra.",
+        "likes\u200b zebra",
+        "likes z\u0435bra",
+        "l\u0456kes zebra",
+        "likes\ufe0f \uff5a\uff45\uff42\uff52\uff41",
+        "LIKES ZEBR\u0410",
+    ],
+)
+async def test_a_tombstone_knows_a_text_in_disguise(database, disguise):
+    """Invisible characters, look-alike letters and wide letters change nothing a person sees."""
+    (fact,) = await write(database, ITAY, draft("likes zebra"))
+    async with database.transaction() as tx:
+        await facts.bury(tx, ITAY, [fact.id])
+        await facts.delete(tx, ITAY, [fact.id])
+
+        assert await facts.buried(tx, ITAY, [disguise, "likes zebras"]) == [True, False]
+        assert await facts.buried(tx, NOA, [disguise]) == [False]
+        await facts.unbury(tx, ITAY, [disguise])
+        assert await facts.buried(tx, ITAY, ["likes zebra"]) == [False]
+
+
+async def test_only_own_facts_can_be_buried(database):
+    """A foreign id leaves no tombstone."""
+    (fact,) = await write(database, NOA, draft("likes tea"))
+    await write(database, ITAY, draft("has a dog"))
+    async with database.transaction() as tx:
+        await facts.bury(tx, ITAY, [fact.id])
+
+        assert await facts.buried(tx, ITAY, ["likes tea"]) == [False]
+
+
+async def test_a_profile_is_kept_only_for_the_state_it_was_made_from(database):
+    """A fact written meanwhile makes it worthless; a deleted one takes it along."""
+    written = await write(database, ITAY, draft("likes tea"), draft("has a dog"))
+    made = Profile(bullets=("Likes tea \u2615\x00",), fingerprint="abc", revision=1)
+    async with database.transaction() as tx:
+        assert not await facts.cache_profile(tx, ITAY, Profile(bullets=(), fingerprint="old", revision=0))
+        assert await facts.cached_profile(tx, ITAY) is None
+        assert await facts.cache_profile(tx, ITAY, made)
+        assert await facts.cached_profile(tx, ITAY) == made
+        await facts.delete(tx, ITAY, [written[0].id])
+        assert await facts.cached_profile(tx, ITAY) is None
+
+
+async def test_more_ids_than_a_statement_takes_are_read_and_deleted(database):
+    """Databases limit the variables of one statement."""
+    written = await write(database, ITAY, *(draft(f"fact {number}") for number in range(1200)))
+    ids = [fact.id for fact in written]
+    async with database.transaction() as tx:
+        assert len(await facts.get(tx, ITAY, ids + [f"x{number}" for number in range(40_000)])) == 1200
+        assert await facts.delete(tx, ITAY, ids) == 1200
+
+
+async def test_a_thousand_facts_are_written_in_well_under_two_seconds(database):
+    """In statements for many rows; one round trip a row takes several times as long."""
+    batch = [draft(f"fact {number}", session="s", events=[f"e{number}"], vector=(0.5,) * 64) for number in range(1000)]
+    started = time.perf_counter()
+    await write(database, ITAY, *batch)
+
+    assert time.perf_counter() - started < 2
