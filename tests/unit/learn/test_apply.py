@@ -74,6 +74,8 @@ async def test_the_first_failing_batch_ends_the_waiting():
 
 async def test_vectors_that_are_there_are_kept():
     """A draft with a vector is not embedded again."""
+    embedder = ScriptedEmbedder()
     ready = replace(drafts(1)[0], vector=(0.5,), embedder="other")
 
-    assert await embed_drafts(FailsFrom(1, unreachable), [ready]) == [ready]
+    assert (await embed_drafts(embedder, [ready, *drafts(2)]))[0] == ready
+    assert embedder.texts == ["fact 0", "fact 1"]

@@ -80,6 +80,13 @@ def test_the_first_chunk_takes_its_context_from_the_caller():
     assert [each.text for each in only.before] == ["Tea?"]
 
 
+def test_words_of_the_person_are_no_context():
+    """What they said belongs to the chunk it was said in, and is learned once."""
+    [only] = chunks([turn(2, "yes")], key=KEY, before=[message("assistant", "Tea?"), message("user", "hm")])
+
+    assert only.before == ()
+
+
 def test_no_talk_is_no_chunk():
     """Nothing is asked about nothing."""
     assert list(chunks([], key=KEY)) == []

@@ -61,6 +61,11 @@ def test_hashed_vectors_never_outvote_keywords(keywords, hashed):
         assert both[: len(without)] == without
 
 
+def test_hashed_vectors_do_not_even_decide_between_near_equals():
+    """They fill in; they have no vote."""
+    assert order({"keywords": candidates(a=1.0, b=0.99), "hashed": candidates(b=1.0)}) == ["a", "b"]
+
+
 def test_hashed_vectors_answer_where_keywords_find_nothing():
     """A typo is better answered by parts of words than not at all."""
     assert order({"keywords": [], "hashed": candidates(a=0.3, b=0.6)}) == ["b", "a"]

@@ -41,11 +41,12 @@ def test_the_nearer_neighbour_gains_more():
 
 def test_long_texts_neither_need_nor_lend_context():
     """A long message stands for itself."""
-    short = [ranked(1.0, "a", session="s", seq=1), ranked(0.1, "b", session="s", seq=2)]
-    long = [ranked(1.0, "a", "word " * 600, session="s", seq=1), ranked(0.1, "b", session="s", seq=2)]
+    texts = [("a", "b"), ("word " * 600, "b"), ("a", "word " * 600)]
+    pairs = [(ranked(1.0, "a", a, session="s", seq=1), ranked(0.1, "b", b, session="s", seq=2)) for a, b in texts]
+    short, beside_long, long = (rank(pair, NOON, RecallSettings())[1].parts["context"] for pair in pairs)
 
-    gains = [rank(items, NOON, RecallSettings())[1].parts["context"] for items in (short, long)]
-    assert gains[0] > 10 * gains[1]
+    assert short > 10 * beside_long > 0
+    assert short > 10 * long > 0
 
 
 def test_of_equal_facts_the_one_said_lately_comes_first():
