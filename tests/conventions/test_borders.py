@@ -16,7 +16,6 @@ BORDERS = {
     "chromadb": ("backend/",),
     "google.adk": ("adk/", "cli/", "testing.py"),
     "google.genai": ("adk/", "backend/", "cli/", "testing.py"),
-    "openai": ("backend/",),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "prompt_toolkit": ("cli/",),
@@ -24,9 +23,6 @@ BORDERS = {
     # Its calls block: the driver's own thread, and a process that probes a damaged store, may make them.
     "sqlite3": ("database/", "backend/probe.py"),
 }
-
-# Imported without being declared, and why that holds.
-BROUGHT = {"openai": "mem0 is built on it; we only give mem0's own provider a client"}
 
 
 @pytest.mark.parametrize("module", BORDERS)
@@ -65,7 +61,7 @@ def test_what_is_imported_is_what_is_declared():
     modules = {found.module.partition(".")[0] for file in python_files(PACKAGE) for found in imports(file)}
     outside = modules - {*sys.stdlib_module_names, "gaia_memory"}
     providers = {top: {canonical(name) for name in packages_distributions().get(top, [top])} for top in outside}
-    undeclared = sorted(top for top, names in providers.items() if declared.isdisjoint(names) and top not in BROUGHT)
+    undeclared = sorted(top for top, names in providers.items() if declared.isdisjoint(names))
     unused = sorted(declared.difference(*providers.values()))
 
     assert not undeclared, told(undeclared, "imported, but not in the dependencies of pyproject.toml:")

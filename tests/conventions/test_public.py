@@ -34,7 +34,7 @@ PUBLIC = [
 ]
 
 HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "pydantic", "typer", "rich")
-NOT_FOR_HELP = ("google.adk", "google.genai", "mem0", "chromadb")
+SLOW = ("google.adk", "google.genai", "mem0", "chromadb")
 
 
 def python(code: str) -> str:
@@ -74,6 +74,13 @@ def test_importing_the_package_loads_nothing_heavy():
     assert [name for name in HEAVY if name in loaded] == []
 
 
+def test_loading_a_configuration_loads_neither_adk_nor_mem0():
+    """`gaia config check` and every part that looks its configuration up stay quick."""
+    loaded = python("import sys; from gaia_memory.config.load import load; load({}); print(*sys.modules)").split()
+
+    assert [name for name in SLOW if name in loaded] == []
+
+
 def test_the_help_of_the_command_line_loads_neither_adk_nor_mem0():
     """`gaia --help` answers at once."""
     code = (
@@ -86,7 +93,7 @@ def test_the_help_of_the_command_line_loads_neither_adk_nor_mem0():
     shown, loaded = python(code).split("LOADED")
 
     assert "Usage" in shown
-    assert [name for name in NOT_FOR_HELP if name in loaded.split()] == []
+    assert [name for name in SLOW if name in loaded.split()] == []
 
 
 def drawn_tree() -> dict[str, str]:
