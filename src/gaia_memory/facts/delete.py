@@ -36,7 +36,7 @@ async def delete(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> in
         await tx.execute(delete_from(facts).where(facts.c.row.in_(rows)))
     # The last profile may tell what is gone now.
     await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
-    await scopes.mark_dirty(tx, list(owned.values()), state.revision)
+    await scopes.mark_dirty(tx, sorted(owned.values()), state.revision)
     return len(owned)
 
 

@@ -63,7 +63,7 @@ async def drop_source(tx: Transaction, scope: Scope, session_id: str) -> int:
         statement = delete(sources).where(sources.c.fact_row.in_(chunk), _is(session_id))
         removed += (await tx.execute(statement)).rowcount
         moved += await _move(tx, chunk, session_id, state.revision)
-    await mark_dirty(tx, moved, state.revision)
+    await mark_dirty(tx, sorted(moved), state.revision)
     return removed
 
 

@@ -62,14 +62,17 @@ async def touch(tx: Transaction, partitions: list[str]) -> None:
 
 
 async def mark_dirty(tx: Transaction, fact_ids: list[str], version: int) -> None:
-    """Put facts, changed or gone, into the outbox."""
+    """Put facts, changed or gone, into the outbox.
+
+    New ones in their order first, then those that may be there already, sorted: two transactions that lock rows
+    in one order never wait for each other.
+    """
     if fact_ids:
         statement = insert(tx, outbox)
         statement = statement.on_conflict_do_update(
             index_elements=[outbox.c.fact_id], set_={"version": statement.excluded.version}
         )
-        # In one order everywhere: two transactions that lock the same rows then never wait for each other.
-        await tx.execute(statement, [{"fact_id": fact_id, "version": version} for fact_id in sorted(fact_ids)])
+        await tx.execute(statement, [{"fact_id": fact_id, "version": version} for fact_id in fact_ids])
 
 
 def _fresh(scope: Scope) -> dict[str, Any]:

@@ -53,7 +53,9 @@ async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: 
     stored = known | await _find(tx, scope, [row["normal"] for row in fresh] + completed)
     await keywords.index(tx, state.number, ((stored[row["normal"]].row, row["text"]) for row in fresh))
     await _add_sources(tx, stored, by_normal)
-    await mark_dirty(tx, [row["id"] for row in fresh] + [stored[normal].id for normal in completed], state.revision)
+    await mark_dirty(
+        tx, [row["id"] for row in fresh] + sorted(stored[normal].id for normal in completed), state.revision
+    )
     return [fact_of(stored[normal], scope) for normal in order]
 
 

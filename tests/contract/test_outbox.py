@@ -1,0 +1,173 @@
+"""What the outbox promises, on each database."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.models import DirtyFact, Scope
+from support.truth import ITAY, NOA, NOW, database, draft
+
+__all__ = ["database"]
+
+facts = SqlFacts()
+outbox = SqlOutbox()
+
+
+@pytest.fixture
+async def written(database):
+    """Write two facts for ITAY, one with a vector."""
+    async with database.transaction() as tx:
+        return await facts.write(tx, ITAY, [draft("likes tea", vector=(1.0, 0.5)), draft("has a dog")], now=NOW)
+
+
+async def follow(database):
+    """Apply everything, as the owner of a store does."""
+    async with database.transaction() as tx:
+        return await outbox.done(tx, await outbox.dirty(tx, limit=1000))
+
+
+async def test_a_written_fact_waits_until_it_is_done(database, written):
+    """Oldest first, no more than asked for."""
+    async with database.transaction() as tx:
+        first = await outbox.dirty(tx, limit=1)
+        both = await outbox.dirty(tx, limit=10)
+        assert (await outbox.store(tx)).lag == 2
+        assert await outbox.done(tx, both) == 2
+        assert await outbox.done(tx, both) == 0
+        assert (await outbox.store(tx)).lag == 0
+    assert [row.fact_id for row in both] == [fact.id for fact in written]
+    assert first == both[:1]
+
+
+async def test_a_change_meanwhile_keeps_the_fact_dirty(database, written):
+    """The follower saw an older version."""
+    async with database.transaction() as tx:
+        seen = await outbox.dirty(tx, limit=10)
+        await facts.delete(tx, ITAY, [written[0].id])
+        assert await outbox.done(tx, seen) == 1
+
+        (left,) = await outbox.dirty(tx, limit=10)
+    assert left.fact_id == written[0].id
+    assert left.version > seen[0].version
+
+
+async def test_a_fact_is_read_as_it_is_now_with_its_vector_and_scope(database, written):
+    """One that is gone is not there, and nothing of it stands in the outbox but its id."""
+    other = Scope(None, "a b\x00")
+    async with database.transaction() as tx:
+        (theirs,) = await facts.write(tx, other, [draft("x")], now=NOW)
+        await facts.delete(tx, ITAY, [written[1].id])
+        ids = [row.fact_id for row in await outbox.dirty(tx, limit=10)]
+        read = await outbox.read(tx, ids)
+
+    assert set(ids) == {written[0].id, written[1].id, theirs.id}
+    assert set(read) == {written[0].id, theirs.id}
+    assert read[written[0].id].fact == written[0]
+    assert read[written[0].id].vector == (1.0, 0.5)
+    assert read[written[0].id].embedder == "offline/test/2"
+    assert read[theirs.id].fact.scope == other
+    assert read[theirs.id].vector is None
+
+
+async def test_forgetting_a_person_leaves_their_ids_to_be_followed(database, written):
+    """Also of facts that had been followed already."""
+    await follow(database)
+    async with database.transaction() as tx:
+        await facts.delete_all(tx, ITAY, forgotten_at=1.0)
+        dead = await outbox.dirty(tx, limit=10)
+
+        assert {row.fact_id for row in dead} == {fact.id for fact in written}
+        assert await outbox.read(tx, [row.fact_id for row in dead]) == {}
+
+
+async def test_a_repeated_fact_is_not_followed_again_unless_it_got_a_vector(database, written):
+    """A further source changes nothing that a vector store holds."""
+    await follow(database)
+    async with database.transaction() as tx:
+        await facts.write(tx, ITAY, [draft("Likes tea"), draft("Has a dog")], now=NOW)
+        assert await outbox.dirty(tx, limit=10) == []
+        await facts.write(tx, ITAY, [draft("Has a dog", vector=(0.0, 1.0))], now=NOW)
+
+        assert [row.fact_id for row in await outbox.dirty(tx, limit=10)] == [written[1].id]
+
+
+async def test_a_vector_comes_later_while_the_fact_is_unchanged(database, written):
+    """The version stays, so that the follower can finish; the revision rises, so that caches see it."""
+    async with database.transaction() as tx:
+        tea, dog = await outbox.dirty(tx, limit=10)
+        stale = DirtyFact(fact_id=tea.fact_id, version=tea.version + 1)
+        before = await facts.state(tx, ITAY)
+        await outbox.fill_vectors(tx, {dog: (0.0, 1.0), stale: (9.0, 9.0)}, "late/model/2")
+        late, matrix = await facts.vectors(tx, ITAY, "late/model/2")
+        after = await facts.state(tx, ITAY)
+        assert (await outbox.read(tx, [tea.fact_id]))[tea.fact_id].vector == (1.0, 0.5)
+        assert await outbox.done(tx, [tea, dog]) == 2
+        await outbox.fill_vectors(tx, {}, "late/model/2")
+        await outbox.fill_vectors(tx, {stale: (9.0, 9.0)}, "late/model/2")
+        assert await facts.state(tx, ITAY) == after
+
+    assert late == [written[1].id]
+    assert matrix.tolist() == [[0.0, 1.0]]
+    assert after.revision == before.revision + 1
+
+
+async def test_a_new_store_has_everything_to_follow_and_nothing_dead(database, written):
+    """It begins empty."""
+    async with database.transaction() as tx:
+        before = await outbox.store(tx)
+        (theirs,) = await facts.write(tx, NOA, [draft("x")], now=NOW)
+        await facts.delete(tx, ITAY, [written[0].id])
+        await outbox.renew(tx, "store-2")
+        after = await outbox.store(tx)
+        dirty = await outbox.dirty(tx, limit=10)
+        read = await outbox.read(tx, [row.fact_id for row in dirty])
+
+    assert before.store_id not in ("", "store-2")
+    assert (after.store_id, after.lag) == ("store-2", 2)
+    assert [row.fact_id for row in dirty] == [written[1].id, theirs.id]
+    assert [read[row.fact_id].version for row in dirty] == [row.version for row in dirty]
+
+
+async def test_one_owner_holds_the_lease_until_it_ends_or_gives_back(database):
+    """Whoever has the lock of the operating system needs no lease."""
+    async with database.transaction() as tx:
+        assert await outbox.own(tx, "a", now=0.0, lease=30.0)
+        assert not await outbox.own(tx, "b", now=29.0, lease=30.0)
+        assert await outbox.own(tx, "a", now=20.0, lease=30.0)
+        assert not await outbox.own(tx, "b", now=49.0, lease=30.0)
+        assert await outbox.own(tx, "b", now=50.0, lease=30.0)
+        await outbox.disown(tx, "a")
+        assert (await outbox.store(tx)).owner == "b"
+        await outbox.disown(tx, "b")
+        assert (await outbox.store(tx)).owner is None
+        assert await outbox.own(tx, "c", now=50.0, lease=None)
+        assert await outbox.own(tx, "d", now=50.0, lease=None)
+        assert (await outbox.store(tx)).owner == "d"
+
+
+async def test_somebody_who_waits_is_seen_until_the_latest_time_named(database):
+    """Two may wait at once."""
+    async with database.transaction() as tx:
+        assert (await outbox.store(tx)).awaited_until is None
+        await outbox.await_store(tx, until=20.0)
+        await outbox.await_store(tx, until=10.0)
+
+        assert (await outbox.store(tx)).awaited_until == 20.0
+
+
+async def test_an_erasure_is_noted_until_it_is_finished(database):
+    """Each forget has one of its own, numbered and never confused with a later one."""
+    async with database.transaction() as tx:
+        await outbox.note_erasure(tx, ITAY, now=1.0)
+        await outbox.note_erasure(tx, NOA, now=2.0)
+        first, second = await outbox.erasures(tx)
+        await outbox.erased(tx, [second])
+        await outbox.note_erasure(tx, ITAY, now=3.0)
+        assert (await outbox.store(tx)).erasures == 2
+        left = await outbox.erasures(tx)
+        await outbox.erased(tx, left)
+
+        assert await outbox.erasures(tx) == []
+    assert left[0] == first
+    assert left[1] > second
