@@ -1,0 +1,106 @@
+"""The conversation itself: kept, replayed, one turn at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from google.adk.models.llm_request import LlmRequest
+
+from gaia_memory.testing import call
+from support.harness import ALL, Sut, texts
+
+Make = Callable[..., Awaitable[Sut]]
+
+
+async def test_S01_a_conversation_goes_on_after_a_restart(make: Make) -> None:
+    """What was said and answered is replayed in order; one turn is two events."""
+    sut = await make(main=["nice to meet you", "hello again"])
+    await sut.chat("u", "cli", "my name is Itay")
+    first = await sut.session("u", "cli")
+    await sut.reopen()
+    await sut.chat("u", "cli", "hi")
+    second = await sut.session("u", "cli")
+
+    assert texts(sut.REQ[-1]) == ["my name is Itay", "nice to meet you", "hi"]
+    assert first is not None
+    assert second is not None
+    assert second.id == "u:cli"
+    assert len(second.events) == len(first.events) + 2
+
+
+async def test_S02_each_channel_is_a_session_of_its_own(make: Make) -> None:
+    """Nothing said on the command line is replayed on telegram."""
+    sut = await make()
+    await sut.chat("u", "cli", "my name is Itay")
+    await sut.chat("u", "telegram", "x")
+
+    assert await sut.session("u", "telegram") is not None
+    assert texts(sut.REQ[-1]) == ["x"]
+
+
+async def test_S03_the_model_sees_the_last_turns_and_the_database_keeps_all(make: Make) -> None:
+    """Three turns of eleven are replayed, with their replies."""
+    sut = await make("sessions: {window_turns: 3}", main=[f"r{number}" for number in range(11)])
+    for number in range(11):
+        await sut.chat("u", "cli", f"t{number}")
+    session = await sut.session("u", "cli")
+
+    assert texts(sut.REQ[-1]) == ["t8", "r8", "t9", "r9", "t10"]
+    assert session is not None
+    assert len(session.events) == 22
+
+
+async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_answer(make: Make) -> None:
+    """The running turn is never cut."""
+    sut = await make("sessions: {window_turns: 1}", main=["old", call("load_memory", query="x"), "done"])
+    await sut.chat("u", "cli", "before")
+    replies = await sut.chat("u", "cli", "use tool")
+    parts = [part for content in sut.REQ[-1].contents for part in content.parts or []]
+
+    assert replies == ["done"]
+    assert parts[0].text == "use tool"
+    assert parts[1].function_call is not None
+    assert parts[2].function_response is not None
+    assert len(parts) == 3
+    assert "Help the person" in ALL(sut.REQ[-1])
+
+
+async def test_S08_two_messages_at_once_are_answered_one_after_the_other(make: Make) -> None:
+    """At most one model call is in flight, and the events alternate."""
+    at_work = most = 0
+
+    async def slow(_: LlmRequest) -> str:
+        nonlocal at_work, most
+        at_work += 1
+        most = max(most, at_work)
+        await asyncio.sleep(0.05)
+        at_work -= 1
+        return "ok"
+
+    sut = await make(main=[slow, slow])
+    replies = await asyncio.gather(sut.chat("u", "cli", "one"), sut.chat("u", "cli", "two"))
+    session = await sut.session("u", "cli")
+
+    assert most == 1
+    assert replies == [["ok"], ["ok"]]
+    assert session is not None
+    assert [event.author for event in session.events] == ["user", "assistant", "user", "assistant"]
+
+
+async def test_S09_a_burst_of_messages_is_one_turn(make: Make) -> None:
+    """Three messages within the window: one model call with the three joined, one reply."""
+    sut = await make("sessions: {coalesce_seconds: 0.2}", main=["all at once"])
+    replies = await asyncio.gather(*(sut.chat("u", "cli", text) for text in ("one", "two", "three")))
+
+    assert len(sut.REQ) == 1
+    assert texts(sut.REQ[0], "user")[-1] == "one\ntwo\nthree"
+    assert [reply for reply in replies if reply] == [["all at once"]]
+
+
+async def test_S10_a_reply_never_repeats_what_was_said(make: Make) -> None:
+    """Neither whole nor in the stream."""
+    sut = await make(main=["first answer", "second answer"])
+    [reply] = await sut.chat("u", "cli", "my own words")
+    pieces = [piece async for piece in sut.talk("u", "cli").stream("my own words")]
+
+    assert reply == "first answer"
+    assert "".join(pieces) == "second answer"
