@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -140,7 +141,7 @@ async def rig(
         return scrubs[-1]
 
     follower = StoreFollower(
-        database, outbox, backend, RealClock(), home=home, owner=f"test-host:{id(database)}:0", scrub=scrub
+        database, outbox, backend, RealClock(), home=home, owner=f"test-host:{os.getpid()}:0", scrub=scrub
     )
     opened = Rig(home, database, backend, embedder, follower, SqlFacts(), outbox, scrubs)
     try:

@@ -6,15 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from gaia_memory.backend.chroma_store import open_chroma_server, open_folder
 from gaia_memory.backend.providers import Provider
-from gaia_memory.backend.store import (
-    Builder,
-    Label,
-    Mem0Store,
-    open_chroma_server,
-    open_folder,
-    open_server,
-)
+from gaia_memory.backend.server_store import open_server
+from gaia_memory.backend.store import Builder, Label, Mem0Store
 from gaia_memory.backend.store_folder import StoreFolders
 from gaia_memory.errors import GaiaMemoryError
 

@@ -17,6 +17,9 @@ from gaia_memory.backend.door import refuse_on_loop
 PROBE_SECONDS = 60.0
 NOTE_SUFFIX = ".closed.json"
 _POLL_SECONDS = 0.05
+_COUNT = slice(20, 28)
+"""Where the header of an index file says how many vectors it holds."""
+
 _OURS = re.compile(r"[0-9a-f]{32}(\.closed\.(json|part))?")
 
 
@@ -120,6 +123,22 @@ class StoreFolders:
             if child.poll() is None:
                 child.kill()
         return child.returncode == 0
+
+
+def blank_unused(folder: Path) -> None:
+    """Overwrite with zeros what Chroma wrote into the index files of `folder` without meaning to.
+
+    It writes an index that holds nothing yet as a piece of memory that was never cleared: whatever the process
+    had there before, forgotten text too, would stay in the file. An index that holds vectors is left alone.
+    """
+    for header in folder.glob("*/header.bin"):
+        if (header.parent / "index_metadata.pickle").exists() or any(header.read_bytes()[_COUNT]):
+            continue
+        for name in ("data_level0.bin", "length.bin"):
+            path = header.with_name(name)
+            if path.is_file() and any(path.read_bytes()):
+                with path.open("r+b") as file:
+                    file.write(bytes(path.stat().st_size))
 
 
 def _files(folder: Path) -> dict[str, list[int]]:

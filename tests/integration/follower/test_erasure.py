@@ -1,0 +1,169 @@
+"""What was forgotten leaves every file of the store, and everybody else's facts stay."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+from gaia_memory.models import Scope
+from support.follower import rig
+
+ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
+
+
+def files_with(home: Path, word: str) -> list[str]:
+    """Return the files under `home` that hold a word."""
+    needle = word.encode()
+    return [str(path.relative_to(home)) for path in home.rglob("*") if path.is_file() and needle in path.read_bytes()]
+
+
+async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_people_keep_their_facts(tmp_path: Path) -> None:
+    """C11: the folder that held it is gone, the new one holds what is left, in mem0's own lists."""
+    home = tmp_path / "home"
+    async with rig(home) as memory:
+        await memory.add(ANN, *[f"the PIN word is ZEBRAFISH{n}" for n in range(30)])
+        await memory.add(BEN, "Ben plays the OCARINA", "Ben lives in Haifa")
+        await memory.follower.settled(stall_seconds=10)
+        before = await memory.store_id()
+        earlier = memory.follower.mem0
+        assert files_with(home, "ZEBRAFISH")
+        count = await memory.forget(ANN)
+        await memory.follower.settled(stall_seconds=10)
+
+        assert count == 30
+        assert not (home / "store" / before).exists()
+        assert memory.follower.mem0 is not earlier
+        assert await memory.listed(ANN) == {}
+        assert sorted((await memory.listed(BEN)).values()) == ["Ben lives in Haifa", "Ben plays the OCARINA"]
+        assert memory.scrubs[-1] is True
+    found = await asyncio.to_thread(files_with, home, "ZEBRAFISH")
+
+    assert found == []
+    assert await asyncio.to_thread(files_with, home, "OCARINA")
+
+
+async def test_an_erasure_that_was_not_finished_is_finished_at_the_next_start(tmp_path: Path) -> None:
+    """A process that ends between the forget and the rewriting leaves the work to the next one."""
+    home = tmp_path / "home"
+    async with rig(home) as memory:
+        await memory.add(ANN, "the PIN word is ZEBRAFISH")
+        await memory.add(BEN, "Ben plays the OCARINA")
+        await memory.follower.settled(stall_seconds=10)
+    async with rig(home, started=False) as memory:
+        await memory.forget(ANN)
+    assert await asyncio.to_thread(files_with, home, "ZEBRAFISH")
+    async with rig(home) as memory:
+        await memory.follower.settled(stall_seconds=10)
+
+        assert list((await memory.listed(BEN)).values()) == ["Ben plays the OCARINA"]
+        async with memory.database.reading() as tx:
+            assert await memory.outbox.erasures(tx) == []
+    assert await asyncio.to_thread(files_with, home, "ZEBRAFISH") == []
+
+
+async def test_settled_waits_until_the_database_files_are_free_of_the_text_too(tmp_path: Path) -> None:
+    """While a reader keeps old pages in use the erasure is pending, and facts are followed all the same."""
+    async with rig(tmp_path / "home") as memory:
+        answers = [False, False, True]
+        calls = 0
+
+        async def reluctant() -> bool:
+            nonlocal calls
+            calls += 1
+            return answers.pop(0)
+
+        memory.follower._erasing._scrub = reluctant
+        await memory.add(ANN, "the PIN word is ZEBRAFISH")
+        await memory.forget(ANN)
+        await memory.add(BEN, "Ben plays the OCARINA")
+        await memory.follower.settled(stall_seconds=10)
+
+        assert calls == 3
+        assert answers == []
+        assert list((await memory.listed(BEN)).values()) == ["Ben plays the OCARINA"]
+
+
+async def test_a_scrub_that_fails_holds_up_no_fact(tmp_path: Path) -> None:
+    """Files that cannot be rewritten are reported; following goes on and the erasure stays pending."""
+    async with rig(tmp_path / "home") as memory:
+
+        async def failing() -> bool:
+            raise OSError("disk is full")
+
+        memory.follower._erasing._scrub = failing
+        await memory.forget(ANN)
+        await memory.add(BEN, "Ben plays the OCARINA")
+        async with asyncio.timeout(10):
+            while not (memory.follower.ready and await memory.listed(BEN)):
+                await asyncio.sleep(0.05)
+
+        assert "cannot be removed" in (memory.follower.trouble or "")
+        async with memory.database.reading() as tx:
+            assert len(await memory.outbox.erasures(tx)) == 1
+
+
+async def test_many_forgets_at_once_are_erased_in_few_passes(tmp_path: Path) -> None:
+    """A burst of forgets does not begin a store for each."""
+    async with rig(tmp_path / "home") as memory:
+        people = [Scope("gaia", f"person{n}") for n in range(30)]
+        for person in people:
+            await memory.add(person, f"{person.user} likes tea")
+        await memory.follower.settled(stall_seconds=10)
+        begun: list[object] = []
+        renew = memory.follower._keeper.renew
+
+        async def counted() -> list[int]:
+            begun.append(None)
+            return await renew()
+
+        memory.follower._keeper.renew = counted  # type: ignore[method-assign]
+        for person in people[:-1]:
+            await memory.forget(person)
+        await memory.follower.settled(stall_seconds=10)
+
+        assert 1 <= len(begun) <= 10
+        assert list((await memory.listed(people[-1])).values()) == ["person29 likes tea"]
+
+
+async def test_mem0s_own_history_and_message_tables_stay_empty(tmp_path: Path) -> None:
+    """Nothing of ours goes through mem0's writing functions, which keep copies for ever."""
+    home = tmp_path / "home"
+    async with rig(home) as memory:
+        facts = await memory.add(ANN, "Ann plays the OCARINA", "Ann lives in Haifa")
+        await memory.follower.settled(stall_seconds=10)
+        await memory.delete(ANN, facts[0].id)
+        await memory.follower.settled(stall_seconds=10)
+        await memory.forget(ANN)
+        await memory.follower.settled(stall_seconds=10)
+    with sqlite3.connect(home / "mem0" / "history.db") as history:
+        rows = {
+            table: history.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("history", "messages")
+        }
+    history.close()
+
+    assert rows == {"history": 0, "messages": 0}
+
+
+async def test_index_files_hold_no_leftovers_of_this_process_memory(tmp_path: Path) -> None:
+    """Chroma writes an empty index as memory it never cleared; what stands there is zeros."""
+    home = tmp_path / "home"
+
+    def used() -> dict[str, bytes]:
+        folder = next(path for path in (home / "store").iterdir() if path.is_dir())
+        return {path.name: path.read_bytes() for path in folder.glob("*/*.bin") if path.name != "header.bin"}
+
+    litter = [("LEFTOVER" * 200_000 + str(n)).encode() for n in range(20)]
+    async with rig(home) as memory:
+        await memory.add(ANN, "Ann plays the OCARINA")
+        del litter
+        await memory.follower.settled(stall_seconds=10)
+
+        assert any(map(len, used().values()))
+        assert not any(any(content) for content in used().values())
+    async with rig(home) as memory:
+        await memory.follower.settled(stall_seconds=10)
+        await memory.found(ANN, "ocarina")
+
+        assert not any(any(content) for content in used().values())
+    assert not any(any(content) for content in used().values())

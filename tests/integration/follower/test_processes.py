@@ -1,0 +1,133 @@
+"""Several processes on one home: one writes the store, the others wait for it and take over."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
+from gaia_memory.models import Scope
+from support.follower import rig
+
+ANN, BULK = Scope("gaia", "ann"), Scope("gaia", "bulk")
+TESTS = Path(__file__).parents[2]
+
+
+@asynccontextmanager
+async def other_process(home: Path, facts: int = 0) -> AsyncIterator[Process]:
+    """Run a process that owns the store of `home`, and end it in order unless it is gone already."""
+    environment = dict(os.environ, PYTHONPATH=str(TESTS))
+    command = (sys.executable, "-m", "support.follower_process", str(home), str(facts))
+    child = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=environment)
+    assert child.stdout is not None
+    try:
+        assert await asyncio.wait_for(child.stdout.readline(), 30) == b"open\n"
+        yield child
+    finally:
+        await end(child)
+
+
+async def end(child: Process) -> None:
+    """Let a process end in order."""
+    if child.returncode is None:
+        assert child.stdin is not None
+        child.stdin.close()
+        await asyncio.wait_for(child.wait(), 10)
+
+
+async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: Path) -> None:
+    """Facts written here reach the store there; `mem0` names the owner; after its end this process has them."""
+    home = tmp_path / "home"
+    async with other_process(home) as owner, rig(home) as memory:
+        await memory.add(ANN, "Ann plays the ocarina", "Ann lives in Haifa")
+        await memory.follower.settled(stall_seconds=10)
+        with pytest.raises(StoreNotOwnedError, match=f"process {owner.pid} on test-host"):
+            _ = memory.follower.mem0
+        async with memory.database.reading() as tx:
+            state = await memory.outbox.store(tx)
+        store_id = state.store_id
+
+        assert state.owner == f"test-host:{owner.pid}:0"
+        assert state.lag == 0
+
+        await end(owner)
+        await memory.follower.settled(stall_seconds=10)
+
+        assert len(await memory.listed(ANN)) == 2
+        assert await memory.store_id() == store_id
+
+
+async def test_an_erasure_asked_for_here_is_finished_by_the_owner_elsewhere(tmp_path: Path) -> None:
+    """`settled` returns once the other process has begun its store anew."""
+    home = tmp_path / "home"
+    async with other_process(home), rig(home) as memory:
+        await memory.add(ANN, "the PIN word is ZEBRAFISH")
+        await memory.follower.settled(stall_seconds=10)
+        before = await memory.store_id()
+        await memory.forget(ANN)
+        await memory.follower.settled(stall_seconds=10)
+
+        assert await memory.store_id() != before
+        assert not memory.folder(before).exists()
+
+
+async def test_after_a_kill_of_the_owner_another_process_takes_over(tmp_path: Path) -> None:
+    """The lock goes with the process; the follower here opens the store and has every fact."""
+    home = tmp_path / "home"
+    async with other_process(home) as owner, rig(home) as memory:
+        await memory.add(ANN, "Ann plays the ocarina")
+        await memory.follower.settled(stall_seconds=10)
+        owner.send_signal(signal.SIGKILL)
+        await owner.wait()
+        await memory.add(ANN, "Ann lives in Haifa")
+        await memory.follower.settled(stall_seconds=20)
+
+        assert memory.follower.owned
+        assert await memory.listed(ANN) == await memory.current(ANN)
+
+
+async def test_a_stalled_owner_is_named(tmp_path: Path) -> None:
+    """A process that holds the store and does nothing is named, with what to do about it."""
+    home = tmp_path / "home"
+    async with other_process(home) as owner, rig(home) as memory:
+        owner.send_signal(signal.SIGSTOP)
+        try:
+            await memory.add(ANN, "Ann plays the ocarina")
+            with pytest.raises(StoreStalledError, match=f"process {owner.pid} .*1 facts and 0 erasures wait"):
+                await memory.follower.settled(stall_seconds=1)
+        finally:
+            owner.send_signal(signal.SIGCONT)
+        await memory.follower.settled(stall_seconds=10)
+
+
+@pytest.mark.parametrize("seed", [0, pytest.param(range(1, 12), marks=pytest.mark.slow)])
+async def test_a_kill_in_the_middle_of_writing_costs_no_fact(tmp_path: Path, seed: int | range) -> None:
+    """Whenever the owner is killed, the next one holds exactly what the database holds."""
+    for number in [seed] if isinstance(seed, int) else seed:
+        home = tmp_path / f"home{number}"
+        chance = random.Random(number)
+        async with other_process(home, facts=3000) as owner:
+            assert owner.stdout is not None
+            for _ in range(chance.randint(20, 30)):
+                await owner.stdout.readline()
+            await asyncio.sleep(chance.random() * 0.3)
+            owner.send_signal(signal.SIGKILL)
+            await owner.wait()
+        async with rig(home) as memory:
+            await memory.follower.settled(stall_seconds=20)
+            current = await memory.current(BULK)
+            mem0 = memory.follower.mem0
+            found = await asyncio.to_thread(mem0.get_all, filters={"user_id": BULK.partition}, top_k=10_000)
+
+            assert len(current) >= 1900
+            assert {row["id"]: row["memory"] for row in found["results"]} == current
+            assert "bulk fact 1234" in await memory.found(BULK, "bulk fact 1234")

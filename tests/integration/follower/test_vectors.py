@@ -1,0 +1,100 @@
+"""Facts that were committed without a vector get one later, and hold nobody up meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.errors import StoreStalledError
+from gaia_memory.models import Draft, NewFact, Scope
+from support.follower import rig
+
+ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
+
+
+async def test_facts_without_a_vector_get_one_when_the_embedder_is_back(tmp_path: Path) -> None:
+    """R04: while it is down they wait, others are followed; then their vectors follow."""
+    async with rig(tmp_path / "home", embedder_down=True) as memory:
+        waiting = [f"Ann's note {n}" for n in range(8)]
+        await memory.add(ANN, *waiting, vectors=False)
+        await memory.add(BEN, *[f"Ben's note {n}" for n in range(12)])
+        with pytest.raises(StoreStalledError, match="the embedder is down"):
+            await memory.follower.settled(stall_seconds=1.5)
+
+        assert len(await memory.listed(BEN)) == 12
+        assert await memory.listed(ANN) == {}
+        assert "8 facts have no vector yet" in (memory.follower.trouble or "")
+
+        memory.embedder.down = False
+        await memory.follower.settled(stall_seconds=10)
+
+        assert sorted((await memory.listed(ANN)).values()) == waiting
+        assert memory.follower.trouble is None
+        async with memory.database.reading() as tx:
+            ids, _ = await memory.facts.vectors(tx, ANN, memory.embedder.identity)
+        assert len(ids) == 8
+
+
+async def test_an_embedder_that_is_down_is_asked_ever_less_often(tmp_path: Path) -> None:
+    """No busy loop: three seconds see a handful of tries, however often the follower is woken."""
+    async with rig(tmp_path / "home", embedder_down=True) as memory:
+        await memory.add(ANN, "Ann's note", vectors=False)
+        for _ in range(60):
+            memory.follower.wake()
+            await asyncio.sleep(0.05)
+
+        assert 2 <= memory.embedder.calls <= 5
+
+
+async def test_an_embedder_that_hangs_holds_up_no_other_fact(tmp_path: Path) -> None:
+    """Embedding runs beside following."""
+    async with rig(tmp_path / "home") as memory:
+        hang = asyncio.Event()
+
+        async def hanging(*_: object, **__: object) -> list[tuple[float, ...]]:
+            await hang.wait()
+            return []
+
+        memory.embedder.embed = hanging  # type: ignore[method-assign]
+        await memory.add(ANN, "Ann's note", vectors=False)
+        await memory.add(BEN, "Ben's note")
+        async with asyncio.timeout(10):
+            while not (memory.follower.ready and await memory.listed(BEN)):
+                await asyncio.sleep(0.05)
+
+        assert await memory.listed(ANN) == {}
+
+
+async def test_a_forgotten_fact_is_not_sent_to_the_embedder_any_more(tmp_path: Path) -> None:
+    """Its text is read at the moment of asking, so what is gone is not asked for."""
+    async with rig(tmp_path / "home", embedder_down=True) as memory:
+        await memory.add(ANN, "Ann's secret", vectors=False)
+        async with asyncio.timeout(10):
+            while memory.embedder.calls == 0:
+                await asyncio.sleep(0.05)
+        await memory.forget(ANN)
+        seen: list[str] = []
+
+        async def noting(texts: list[str], **_: object) -> list[tuple[float, ...]]:
+            seen.extend(texts)
+            return []
+
+        memory.embedder.embed = noting  # type: ignore[assignment,method-assign]
+        await memory.follower.settled(stall_seconds=10)
+
+        assert seen == []
+
+
+async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the_outbox(tmp_path: Path) -> None:
+    """Two embedders' vectors never mix; the fact stays in the database, found by its words."""
+    async with rig(tmp_path / "home") as memory:
+        await memory.add(ANN, "Ann's own")
+        foreign = Draft(fact=NewFact("Ann's foreign"), source="add", vector=(1.0, 0.0), embedder="other/model/2")
+        async with memory.database.transaction() as tx:
+            await memory.facts.write(tx, ANN, [foreign], now=memory.follower._clock.now())
+        await memory.follower.settled(stall_seconds=10)
+
+        assert list((await memory.listed(ANN)).values()) == ["Ann's own"]
+        assert sorted((await memory.current(ANN)).values()) == ["Ann's foreign", "Ann's own"]
