@@ -225,6 +225,13 @@ async def test_gemini_answers_that_are_blocked_cut_or_blank_are_errors(
         await google.extract(chunk(STATEMENT))
 
 
+async def test_a_cut_gemini_answer_names_the_setting_that_gives_it_room(google: Case, gemini: FakeGemini) -> None:
+    """The person who reads the status can act on it."""
+    gemini.default("extractor", cut('{"memory": ['))
+    with pytest.raises(BadAnswerError, match=r"memory\.llm\.max_tokens"):
+        await google.extract(chunk(STATEMENT))
+
+
 async def test_gemini_answers_in_parts_or_after_thoughts_are_read_whole(google: Case) -> None:
     """All text parts are joined, thoughts left out."""
     google.script(split(facts("User likes tea"), 3), thinking(facts("User likes nuts")))

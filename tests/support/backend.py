@@ -29,7 +29,8 @@ class Script:
         self.formats: list[Any] = []
         self.texts: list[str] = []
         self.purposes: list[str] = []
-        self.vector: Callable[[str], Any] = lambda text: list(bag_of_words(text, DIMENSIONS))
+        # Not of length one, as with some real models.
+        self.vector: Callable[[str], Any] = lambda text: [3.0 * value for value in bag_of_words(text, DIMENSIONS)]
         self.delay = 0.0
 
     @property
