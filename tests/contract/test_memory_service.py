@@ -184,8 +184,8 @@ async def test_add_events_without_a_session_id_uses_a_default_bucket(
     service: Mem0MemoryService, extractor: ScriptedExtractor
 ):
     """Without a session the events are noted in one place, so that they are learned once there too."""
-    events = [event("I have a dog")]
-    for _ in range(2):
+    said = event("I have a dog")
+    for events in ([said], (said,)):
         await service.add_events_to_memory(app_name=APP, user_id=USER, events=events)
 
     assert await listed(service) == ["I have a dog"]

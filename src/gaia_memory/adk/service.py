@@ -111,8 +111,6 @@ class Mem0MemoryService(BaseMemoryService):
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return the facts that answer a question best; empty for a blank one and while memory cannot answer."""
-        if not query.strip():
-            return SearchMemoryResponse()
         engine = await self.source.engine()
         if not engine.config.memory.enabled:
             return SearchMemoryResponse()

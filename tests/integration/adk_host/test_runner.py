@@ -122,8 +122,10 @@ async def test_an_answer_to_a_call_older_than_the_window_is_accepted(engine: Eng
     for n in range(12):
         await say(runner, f"t{n}")
     before = model.requests[-1]
-    answer = types.Content(role="user", parts=[function_response("job", call_id, status="ready")])
-    await say(runner, answer)
+    await say(runner, types.Content(role="user", parts=[function_response("job", call_id, status="half done")]))
+    for n in range(12, 24):
+        await say(runner, f"t{n}")
+    await say(runner, types.Content(role="user", parts=[function_response("job", call_id, status="ready")]))
 
     assert sent_kinds(before)[:3] == ["start", "call", "response"]
     assert "t0" not in sent_kinds(before)
@@ -143,6 +145,18 @@ async def test_what_the_caller_chose_to_load_is_loaded(engine: Engine, sessions:
 
     assert sent_texts(model.requests[-2]) == ["t3", "re t3", "t4"]
     assert plain.get_session_config is None
+
+
+async def test_an_invocation_that_is_resumed_is_given_the_whole_session(engine: Engine, sessions: CountingSessions):
+    """What it has to go on with may be older than the window."""
+    runner = runner_of(engine, sessions, echo())
+    for n in range(12):
+        await say(runner, f"t{n}")
+    first = (await stored(sessions)).events[0].invocation_id
+    sessions.loads.clear()
+    await say(runner, "again", invocation_id=first)
+
+    assert sessions.loads == [24]
 
 
 async def test_an_app_that_compacts_is_given_the_whole_session(engine: Engine, sessions: CountingSessions):

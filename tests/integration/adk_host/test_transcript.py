@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.events.event import Event
@@ -167,27 +168,75 @@ async def test_nothing_is_cleared_when_somebody_spoke_since(
     assert await visible(service) == ["one", "re one", "two", "re two"]
 
 
-async def test_a_rewind_that_lands_after_somebody_spoke_is_refused_by_the_service(
-    service: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
-):
-    """Between the look and the append, the session that was read is the compare-and-swap."""
+@pytest.fixture
+async def lasting(service: BaseSessionService) -> BaseSessionService:
+    """The services that check a session for changes themselves."""
     if isinstance(service, InMemorySessionService):
         pytest.skip("the in-memory service has no check of its own")
-    await say(service, "one")
+    return service
+
+
+async def _clear_without_looking(
+    service: BaseSessionService, transcript: SessionTranscript, talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> bool:
+    """Clear by rewind as if what happened since the reading happened just after the look."""
+    read_then = talk.loaded
+
+    async def outdated(**_: object) -> object:
+        return read_then
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "get_session", outdated)
+        return await transcript.clear(talk, how="rewind")
+
+
+async def test_a_rewind_that_lands_after_somebody_spoke_is_refused_by_the_service(
+    lasting: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
+):
+    """Between the look and the append, the session that was read is the compare-and-swap."""
+    await say(lasting, "one")
     talk = await read(transcript)
-    before = await load(service)
-    await say(service, "two")
+    await say(lasting, "two")
+
+    assert await _clear_without_looking(lasting, transcript, talk, monkeypatch) is False
+    assert await visible(lasting) == ["one", "re one", "two", "re two"]
+
+
+async def test_a_rewind_of_a_session_that_was_just_deleted_is_done(
+    lasting: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
+):
+    """A session deleted between the look and the append holds nothing more to clear."""
+    await say(lasting, "one")
+    talk = await read(transcript)
+    await lasting.delete_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
+
+    assert await _clear_without_looking(lasting, transcript, talk, monkeypatch) is True
+
+
+async def test_a_later_rewind_does_not_read_what_an_earlier_one_took_back(
+    service: BaseSessionService, transcript: SessionTranscript, monkeypatch: pytest.MonkeyPatch
+):
+    """A session that is cleared again and again is not read from its beginning each time."""
+    await say(service, "one", "two", "three")
+    first = await read(transcript)
+    await transcript.clear(first, how="rewind")
+    await say(service, "four")
+    second = await read(transcript, after=first.end)
+    counts: list[int] = []
     get_session = service.get_session
 
-    async def outdated(**_: object) -> Session | None:
-        return before
+    async def counting(**wanted: Any) -> Session | None:
+        session = await get_session(**wanted)
+        counts.append(len(session.events) if session else 0)
+        return session
 
-    monkeypatch.setattr(service, "get_session", outdated)
-    cleared = await transcript.clear(talk, how="rewind")
-    monkeypatch.setattr(service, "get_session", get_session)
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "get_session", counting)
+        await transcript.clear(second, how="rewind")
 
-    assert cleared is False
-    assert await visible(service) == ["one", "re one", "two", "re two"]
+    # The rewind, and the two events of the turn after it.
+    assert counts == [3]
+    assert await visible(service) == []
 
 
 async def test_clearing_again_by_rewind_takes_only_the_new_talk_and_writes_nothing_when_there_is_none(

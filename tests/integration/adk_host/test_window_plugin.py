@@ -11,9 +11,11 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps.app import App, EventsCompactionConfig
+from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.session import Session
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import Workflow
@@ -23,8 +25,9 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from gaia_memory import registry
 from gaia_memory.adk.mapping import COMMAND_STAMP
 from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.adk.window_plugin import SessionWindowPlugin
+from gaia_memory.adk.window_plugin import AnchoredLoad, SessionWindowPlugin
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.models import Anchor, SessionKey
 from gaia_memory.testing import ScriptedLlm, call
 from support.adk_host import (
     APP,
@@ -233,6 +236,52 @@ async def test_a_workflow_as_root_is_trimmed_too(runner_of: Callable[..., Runner
         await say(runner, f"t{n}")
 
     assert seen[-1] == ["t2", "t3"]
+
+
+def saved(*invocation_ids: str) -> Session:
+    """Return a session with one message of the person for each invocation id."""
+    events = [
+        Event(invocation_id=invocation_id, author="user", content=types.UserContent(f"{n} in {invocation_id}"))
+        for n, invocation_id in enumerate(invocation_ids)
+    ]
+    return Session(app_name=APP, user_id=USER, id=SESSION, events=events)
+
+
+@pytest.mark.parametrize("is_workflow", [False, True])
+async def test_the_running_invocation_and_for_a_workflow_every_other_one_stay_whole(
+    runner_of: Callable[..., Runner], is_workflow: bool
+):
+    """A paused task's invocation spans several messages; the nodes of a Workflow look for theirs in any."""
+    root = Workflow(name="flow", edges=[("START", noop)]) if is_workflow else agent(echo())
+    runner = runner_of(root, 2)
+    session = saved("old", "task", "flow", "flow", "flow", "task")
+    context = runner._new_invocation_context(session, run_config=RunConfig(), invocation_id="task")
+    await SessionWindowPlugin(window_turns=2).before_run_callback(invocation_context=context)
+    kept = [event.content.parts[0].text for event in session.events]
+
+    assert kept == (
+        ["1 in task", "2 in flow", "3 in flow", "4 in flow", "5 in task"]
+        if is_workflow
+        else ["1 in task", "4 in flow", "5 in task"]
+    )
+
+
+async def test_the_bounds_of_one_sessions_load_are_not_taken_for_anothers(runner_of: Callable[..., Runner]):
+    """ADK hands the RunConfig on to the Runner of an AgentTool: its session begins with its own first turn."""
+    remembered: list[Anchor] = []
+
+    async def remember(anchor: Anchor) -> None:
+        remembered.append(anchor)
+
+    bounds = AnchoredLoad(key=SessionKey(APP, USER, "another"), turn_no=50, remember=remember)
+    session = saved("a", "b", "c")
+    context = runner_of(agent(echo()), 2)._new_invocation_context(
+        session, run_config=RunConfig(get_session_config=bounds), invocation_id="c"
+    )
+    await SessionWindowPlugin(window_turns=2).before_run_callback(invocation_context=context)
+
+    assert len(session.events) == 2
+    assert remembered == []
 
 
 async def test_rewound_talk_does_not_come_back_with_the_window(
