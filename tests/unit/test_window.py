@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gaia_memory.errors import InvalidInputError
@@ -218,6 +218,7 @@ def _turn(here: str, action: int, n: int) -> list[EventView]:
 windows = st.integers(1, 12)
 
 
+@settings(deadline=None)
 @given(histories(), windows)
 def test_never_a_response_without_its_call_nor_a_call_without_its_response(history: list[EventView], window: int):
     """Both halves of a call are replayed, or neither."""
@@ -230,6 +231,7 @@ def test_never_a_response_without_its_call_nor_a_call_without_its_response(histo
             assert halves <= set(kept) or not halves & set(kept)
 
 
+@settings(deadline=None)
 @given(histories(), windows)
 def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: list[EventView], window: int):
     """Replayed are the newest turns, as many as the window says, and older ones only for a call's sake."""
@@ -247,6 +249,7 @@ def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: 
     assert {history[place].invocation_id for place in older} <= jobs
 
 
+@settings(deadline=None)
 @given(histories(), windows)
 def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], window: int):
     """No compaction event and no long-running call without an answer is ever left out."""
@@ -258,6 +261,7 @@ def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], win
     assert {place for place in live if history[place].long_running - answered} <= kept
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([_SAY, _TOOL, _TOOLS]), max_size=40), windows)
 def test_a_load_from_the_remembered_place_is_replayed_like_the_whole_conversation(actions: list[int], window: int):
     """Loading only from where the window began last time gives the same replay as loading everything."""
@@ -274,6 +278,7 @@ def test_a_load_from_the_remembered_place_is_replayed_like_the_whole_conversatio
             begins, turn_no = begins + part.begins, part.turn_no
 
 
+@settings(deadline=None)
 @given(histories(), windows)
 def test_the_load_can_begin_where_the_replay_does(history: list[EventView], window: int):
     """Whatever is replayed is found again by a load that begins at the remembered place."""
