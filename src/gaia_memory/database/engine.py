@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,11 +77,13 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
     address = _parse(url)
     if address.get_backend_name() == "sqlite" and sqlite.file_of(address) is None:
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
-    await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
     database = SqlDatabase(open_engine(address))
     try:
-        async with _reported():
-            await migrate.bring_up_to_date(database.engine, lambda: open_engine(address, poolclass=NullPool))
+        await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await migrate.bring_up_to_date(database.engine, lambda: open_engine(address, poolclass=NullPool))
+    except (DBAPIError, OSError) as error:
+        await database.close()
+        raise _unavailable(error) from error
     except BaseException:
         await database.close()
         raise
@@ -94,31 +96,23 @@ class SqlDatabase:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self._is_sqlite = engine.dialect.name == "sqlite"
-        self._turn_to_write = asyncio.Lock()
+        # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
+        self._turn_to_write = asyncio.Lock() if self._is_sqlite else nullcontext()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
-        if not self._is_sqlite:
-            async with _reported(), self.engine.begin() as connection:
-                yield connection
-            return
-        # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
-        async with self._turn_to_write, _reported(), self.engine.begin() as connection:
+        async with self._turn_to_write, _connected(self.engine) as connection, connection.begin():
             yield connection
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
         """Open a short read transaction that sees one state of the database."""
-        async with _reported(), self.engine.connect() as plain:
-            connection = await plain.execution_options(**self._reader())
-            async with connection.begin():
-                yield connection
-
-    def _reader(self) -> dict[str, Any]:
-        if self._is_sqlite:
-            return {sqlite.READ_ONLY: True}
-        return {sqlite.READ_ONLY: True, "isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        options: dict[str, Any] = {sqlite.READ_ONLY: True}
+        if not self._is_sqlite:
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        async with _connected(self.engine, **options) as connection, connection.begin():
+            yield connection
 
     async def scrub(self) -> bool:
         """Rewrite what still holds deleted text: index segments, write-ahead log; dead rows of a server.
@@ -126,8 +120,7 @@ class SqlDatabase:
         Returns False while another reader or process keeps the old pages in use: call again later.
         """
         if not self._is_sqlite:
-            async with _reported(), self.engine.connect() as plain:
-                connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
+            async with _connected(self.engine, isolation_level="AUTOCOMMIT") as connection:
                 await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED)}")
             return True
         async with self.transaction() as connection:
@@ -144,8 +137,7 @@ async def truncate_wal(engine: AsyncEngine) -> bool:
     """Empty the write-ahead log of a SQLite database; False while a reader or writer keeps it in use."""
     if engine.dialect.name != "sqlite":
         return True
-    async with _reported(), engine.connect() as plain:
-        connection = await plain.execution_options(**{sqlite.NO_TRANSACTION: True})
+    async with _connected(engine, **{sqlite.NO_TRANSACTION: True}) as connection:
         # The checkpoint keeps writers out while it waits for readers: give up soon and come again.
         await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_MILLISECONDS}")
         try:
@@ -165,26 +157,35 @@ async def _truncate(connection: AsyncConnection) -> bool:
 
 
 @asynccontextmanager
-async def _reported() -> AsyncIterator[None]:
+async def _connected(engine: AsyncEngine, **options: Any) -> AsyncIterator[AsyncConnection]:
+    connecting = True
     try:
-        yield
-    except (DBAPIError, PoolTimeoutError, ConnectionError) as error:
-        if not _means_unavailable(error):
+        async with engine.connect() as plain:
+            connecting = False
+            yield await plain.execution_options(**options)
+    except (DBAPIError, PoolTimeoutError) as error:
+        if isinstance(error, DBAPIError) and not _is_the_databases_fault(error):
             raise
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        raise MemoryUnavailable(
-            f"the memory database does not answer ({cause})",
-            remedy="check memory.database_url, the disk and whether another process holds the database",
-        ) from error
+        raise _unavailable(error) from error
+    except OSError as error:
+        if not connecting:
+            raise
+        raise _unavailable(error) from error
 
 
-def _means_unavailable(error: Exception) -> bool:
-    if not isinstance(error, DBAPIError):
-        return True
+def _is_the_databases_fault(error: DBAPIError) -> bool:
     # The plain classes are a file that is damaged or no database, and a server that refuses; the other
     # subclasses are mistakes in a statement.
     return (
         isinstance(error, OperationalError | InterfaceError)
         or error.connection_invalidated
         or type(error) in (DBAPIError, DatabaseError)
+    )
+
+
+def _unavailable(error: Exception) -> MemoryUnavailable:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return MemoryUnavailable(
+        f"the memory database does not answer ({cause})",
+        remedy="check memory.database_url, the disk and whether another process holds the database",
     )

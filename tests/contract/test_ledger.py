@@ -1,0 +1,423 @@
+"""What the ledger promises about turns, leases and clearing, on each database."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.ledger import SqlLedger, owner_is_gone, this_process
+from gaia_memory.models import Anchor, Mark, SessionKey
+from support.truth import database
+
+__all__ = ["database"]
+
+ledger = SqlLedger()
+KEY = SessionKey("gaia", "itay", "itay:cli")
+OTHER = SessionKey("gaia", "noa", "noa:cli")
+ME = "elsewhere:1:1.00"
+YOU = "elsewhere:2:2.00"
+HOSTILE = ["*", "a b", " pad ", "a:b", "%", "i\x00", "\ud800", "\u05d0" * 2000]
+
+
+async def speak(database, key=KEY, *, at=0.0):
+    """Let a turn begin and end."""
+    async with database.transaction() as tx:
+        row = await ledger.begin_turn(tx, key, now=at, active_seconds=900)
+        await ledger.end_turn(tx, key, now=at)
+    return row
+
+
+async def claim(database, owner=ME, key=KEY, *, now=100.0, lease=30.0):
+    """Try to take a lease."""
+    async with database.transaction() as tx:
+        return await ledger.claim(tx, key, owner, now=now, lease_seconds=lease)
+
+
+async def advance(database, owner=ME, *, read=None, to=None, turns=1):
+    """Try to move the watermark."""
+    async with database.transaction() as tx:
+        to = to or Mark(50.0, "e9")
+        return await ledger.advance(tx, KEY, owner, read=read, to=to, turns=turns, now=101.0)
+
+
+async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",)):
+    """Give the due conversations."""
+    async with database.reading() as tx:
+        return await ledger.due(tx, now=now, quiet_since=quiet_since, limit=limit, apps=apps)
+
+
+async def row(database, key=KEY):
+    """Give a conversation's row."""
+    async with database.reading() as tx:
+        return await ledger.row(tx, key)
+
+
+async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run(database):
+    """The end says since when it is quiet."""
+    async with database.transaction() as tx:
+        assert await ledger.row(tx, KEY) is None
+        first = await ledger.begin_turn(tx, KEY, now=10.0, active_seconds=900)
+        await ledger.renew_turn(tx, KEY, now=500.0, active_seconds=900)
+        renewed = await ledger.row(tx, KEY)
+        await ledger.end_turn(tx, KEY, now=600.0)
+        second = await ledger.begin_turn(tx, KEY, now=700.0, active_seconds=900)
+        await ledger.end_turn(tx, KEY, now=710.0)
+        quiet = await ledger.row(tx, KEY)
+
+    assert (first.turn_no, first.active_until) == (1, 910.0)
+    assert renewed.active_until == 1400.0
+    assert second.turn_no == 2
+    assert (quiet.turn_no, quiet.active_until, quiet.touched) == (2, None, 710.0)
+    assert quiet == type(quiet)(key=KEY, turn_no=2, touched=710.0)
+
+
+async def test_holding_a_conversation_for_a_load_counts_nothing(database):
+    """There is nothing to learn of it either."""
+    async with database.transaction() as tx:
+        held = await ledger.hold(tx, KEY, now=10.0, active_seconds=900)
+        await ledger.end_turn(tx, KEY, now=20.0)
+
+    assert (held.turn_no, held.active_until) == (0, 910.0)
+    assert await due(database, quiet_since=None) == []
+
+
+@pytest.mark.parametrize("odd", HOSTILE)
+async def test_any_ids_make_a_conversation_of_their_own(database, odd):
+    """They come back as they were."""
+    keys = [SessionKey(odd, "u", "s"), SessionKey("a", odd, "s"), SessionKey("a", "u", odd), SessionKey("a", "u", "s")]
+    for key in keys:
+        await speak(database, key)
+    async with database.transaction() as tx:
+        await ledger.skip(tx, keys[0], [odd])
+
+        assert [(await ledger.row(tx, key)).key for key in keys] == keys
+        assert await ledger.skipped(tx, keys[0]) == {odd}
+        assert [one.key for one in await ledger.pending(tx, user=odd, app=None)] == [keys[1]]
+    assert set(await due(database, apps=[odd, "a"])) == set(keys)
+
+
+async def test_two_ids_that_join_to_the_same_text_are_two_conversations(database):
+    """The border between them counts."""
+    await speak(database, SessionKey("a:b", "c", "d"))
+    await speak(database, SessionKey("a", "b:c", "d"))
+
+    assert len(await due(database, apps=["a:b", "a"])) == 2
+
+
+@pytest.mark.acceptance("I03")
+async def test_a_conversation_is_due_once_it_is_quiet_for_long_enough(database):
+    """Oldest first; of the apps asked for; no more than asked for."""
+    await speak(database, OTHER, at=60.0)
+    await speak(database, KEY, at=50.0)
+    await speak(database, SessionKey("elsewhere", "itay", "s"), at=10.0)
+
+    assert await due(database, quiet_since=49.9) == []
+    assert await due(database, quiet_since=50.0) == [KEY]
+    assert await due(database, quiet_since=70.0) == [KEY, OTHER]
+    assert await due(database, quiet_since=70.0, limit=1) == [KEY]
+    assert await due(database, apps=[]) == []
+
+
+async def test_an_active_conversation_is_not_due_until_its_turn_is_given_up(database):
+    """A cancelled turn fires no hook at its end."""
+    async with database.transaction() as tx:
+        await ledger.begin_turn(tx, KEY, now=0.0, active_seconds=900)
+
+    assert await due(database, now=899.0, quiet_since=None) == []
+    assert await claim(database, now=899.0) is None
+    assert await due(database, now=900.0, quiet_since=800.0) == [KEY]
+    assert await claim(database, now=900.0) is not None
+
+
+async def test_one_owner_at_a_time_holds_the_lease(database):
+    """Until it ends; renewing prolongs it, and only the own one."""
+    await speak(database)
+    taken = await claim(database, ME, now=100.0)
+    async with database.transaction() as tx:
+        assert await ledger.renew(tx, KEY, ME, now=120.0, lease_seconds=30)
+        assert not await ledger.renew(tx, KEY, YOU, now=120.0, lease_seconds=30)
+
+    assert (taken.lease_owner, taken.lease_until, taken.turn_no) == (ME, 130.0, 1)
+    assert await due(database, now=149.0) == []
+    assert await claim(database, YOU, now=149.0) is None
+    assert await claim(database, ME, now=149.0) is None
+    assert (await claim(database, YOU, now=150.0)).lease_owner == YOU
+    async with database.transaction() as tx:
+        assert not await ledger.renew(tx, KEY, ME, now=151.0, lease_seconds=30)
+
+
+async def test_a_lease_that_is_given_back_is_free_at_once(database):
+    """One or all of an owner; never somebody else's."""
+    for key in (KEY, OTHER):
+        await speak(database, key)
+        await claim(database, ME, key)
+    async with database.transaction() as tx:
+        await ledger.release(tx, KEY, YOU)
+        assert (await ledger.row(tx, KEY)).lease_owner == ME
+        await ledger.release(tx, KEY, ME)
+        await ledger.release_all(tx, YOU)
+        assert (await ledger.row(tx, OTHER)).lease_owner == ME
+        await ledger.release_all(tx, ME)
+
+    assert set(await due(database)) == {KEY, OTHER}
+
+
+async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(database):
+    """With what it was clearing; that of another host runs to its end."""
+    dead = this_process().rpartition(":")[0] + ":1.00"
+    await speak(database)
+    await claim(database, dead)
+    async with database.transaction() as tx:
+        assert await ledger.begin_clearing(tx, KEY, dead, turn_no=1, now=100.0, seconds=60)
+
+    assert owner_is_gone(dead)
+    assert not owner_is_gone(this_process())
+    assert not owner_is_gone(ME)
+    assert await due(database, now=101.0) == [KEY]
+    taken = await claim(database, ME, now=101.0)
+    assert (taken.lease_owner, taken.clearing) == (ME, None)
+    assert await claim(database, YOU, now=102.0) is None
+
+
+@pytest.mark.parametrize("owner", ["", "x", "a:b:c", "host:-1:x", ":::"])
+def test_an_owner_that_names_no_process_is_not_gone(owner):
+    """Nothing is known of it, so its lease is left to run out."""
+    assert not owner_is_gone(owner)
+
+
+async def test_the_watermark_moves_only_from_where_it_was_read_and_under_the_lease(database):
+    """Else somebody else has learned meanwhile, and nothing is written."""
+    await speak(database)
+    assert not await advance(database)
+    await claim(database)
+    assert not await advance(database, YOU)
+    assert not await advance(database, read=Mark(1.0, "e1"))
+    assert await advance(database, to=Mark(50.0, "e\x009"), turns=2)
+    assert not await advance(database)
+    assert not await advance(database, read=Mark(50.0, "e8"), to=Mark(60.0, "e10"))
+    assert await advance(database, read=Mark(50.0, "e\x009"), to=Mark(60.0, "e10"))
+
+    learned = await row(database)
+    assert learned.watermark == Mark(60.0, "e10")
+    assert learned.learned_turns == 3
+
+
+async def test_what_is_learned_but_not_cleared_is_still_due_though_no_longer_pending(database):
+    """A process that dies between the two leaves the clear to the next one."""
+    await speak(database)
+    await claim(database)
+    async with database.reading() as tx:
+        assert [one.key for one in await ledger.pending(tx, user="itay", app="gaia")] == [KEY]
+    await advance(database)
+    async with database.transaction() as tx:
+        await ledger.release(tx, KEY, ME)
+
+        assert await ledger.pending(tx, user=None, app=None) == []
+    assert await due(database) == [KEY]
+
+
+async def test_a_conversation_released_as_done_is_due_again_with_the_next_turn(database):
+    """Where sessions are kept as they are, nothing is left to do."""
+    await speak(database)
+    await claim(database)
+    await advance(database)
+    async with database.transaction() as tx:
+        await ledger.release(tx, KEY, ME, done=True)
+
+    assert await due(database, quiet_since=None) == []
+    await speak(database, at=10.0)
+    assert await due(database) == [KEY]
+
+
+async def test_a_turn_that_comes_while_it_is_learned_makes_it_due_again(database):
+    """What it said was not read."""
+    await speak(database)
+    await claim(database)
+    await speak(database, at=60.0)
+    await advance(database)
+    async with database.transaction() as tx:
+        assert not await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=101.0, seconds=5)
+        await ledger.release(tx, KEY, ME, done=True)
+
+        assert [one.key for one in await ledger.pending(tx, user=None, app=None)] == [KEY]
+    assert await due(database) == [KEY]
+
+
+@pytest.mark.acceptance("I12")
+async def test_a_turn_waits_while_its_conversation_is_cleared(database):
+    """Nothing is counted meanwhile; a clear that does not end is not waited for beyond its time."""
+    await speak(database)
+    await claim(database)
+    async with database.transaction() as tx:
+        assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=100.0, seconds=5)
+        waiting = await ledger.begin_turn(tx, KEY, now=104.0, active_seconds=900)
+        held = await ledger.hold(tx, KEY, now=104.0, active_seconds=900)
+        late = await ledger.begin_turn(tx, KEY, now=105.0, active_seconds=900)
+
+    assert (waiting.clearing, waiting.turn_no, waiting.active_until) == (ME, 1, None)
+    assert held.clearing == ME
+    assert (late.clearing, late.turn_no, late.active_until) == (None, 2, 1005.0)
+
+
+@pytest.mark.parametrize("case", ["not mine", "another turn", "active", "never claimed"])
+async def test_a_clear_begins_only_where_nothing_has_moved(database, case):
+    """The user came back, or somebody else took over: everything is kept."""
+    await speak(database)
+    if case != "never claimed":
+        await claim(database, YOU if case == "not mine" else ME)
+    if case == "active":
+        async with database.transaction() as tx:
+            await ledger.hold(tx, KEY, now=100.0, active_seconds=900)
+    async with database.transaction() as tx:
+        turn_no = 2 if case == "another turn" else 1
+
+        assert not await ledger.begin_clearing(tx, KEY, ME, turn_no=turn_no, now=101.0, seconds=5)
+        assert (await ledger.row(tx, KEY)).clearing is None
+
+
+async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
+    """Its profile and the place of its window go; its turns are counted on."""
+    await speak(database)
+    async with database.transaction() as tx:
+        await ledger.freeze_profile(tx, KEY, profile="- tea", profile_key="k")
+        await ledger.anchor(tx, KEY, Anchor(turn_no=1, at=0.5))
+    before = await claim(database)
+    await advance(database)
+    async with database.transaction() as tx:
+        assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=101.0, seconds=5)
+        await ledger.end_clearing(tx, KEY, ME, cleared_at=102.0)
+        await ledger.release(tx, KEY, ME)
+
+    after = await row(database)
+    assert (before.profile, before.profile_key, before.anchor) == ("- tea", "k", Anchor(turn_no=1, at=0.5))
+    assert (after.profile, after.profile_key, after.anchor) == (None, None, None)
+    assert (after.cleared_at, after.clearing, after.clearing_until, after.turn_no) == (102.0, None, None, 1)
+    assert after.watermark == Mark(50.0, "e9")
+    assert await due(database, quiet_since=None) == []
+
+
+async def test_a_clear_that_was_refused_leaves_everything_as_it_was(database):
+    """The conversation stays due."""
+    await speak(database)
+    await claim(database)
+    async with database.transaction() as tx:
+        await ledger.freeze_profile(tx, KEY, profile="- tea", profile_key="k")
+        assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=101.0, seconds=5)
+        await ledger.end_clearing(tx, KEY, ME, cleared_at=None)
+        await ledger.release(tx, KEY, ME)
+
+    after = await row(database)
+    assert (after.clearing, after.cleared_at, after.profile) == (None, None, "- tea")
+    assert await due(database) == [KEY]
+
+
+@pytest.mark.acceptance("I08")
+async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
+    """With the lease given back; a later success clears it."""
+    await speak(database)
+    await claim(database)
+    await advance(database)
+    async with database.transaction() as tx:
+        await ledger.failed(tx, KEY, YOU, error="x", retry_at=0.0, parked=True)
+        await ledger.failed(tx, KEY, ME, error="no JSON \x00", retry_at=160.0, parked=False)
+        (waiting,) = await ledger.pending(tx, user="itay", app=None)
+
+    assert (waiting.attempts, waiting.reason, waiting.retry_at, waiting.parked) == (1, "no JSON \ufffd", 160.0, False)
+    assert await due(database, now=159.0) == []
+    assert await due(database, now=159.0, quiet_since=None) == [KEY]
+    assert await due(database, now=160.0) == [KEY]
+    await claim(database, now=160.0)
+    await advance(database, read=Mark(50.0, "e9"), to=Mark(60.0, "e10"))
+    learned = await row(database)
+    assert (learned.attempts, learned.retry_at, learned.last_error) == (0, None, None)
+
+
+async def test_a_parked_conversation_is_left_alone_until_somebody_speaks_in_it(database):
+    """Or until a sweep is told to ignore it."""
+    await speak(database)
+    await claim(database)
+    async with database.transaction() as tx:
+        await ledger.failed(tx, KEY, ME, error="x", retry_at=0.0, parked=True)
+
+    assert await due(database) == []
+    assert await due(database, quiet_since=None) == [KEY]
+    await speak(database, at=60.0)
+    assert await due(database) == [KEY]
+    assert (await row(database)).attempts == 1
+
+
+async def test_profiles_are_frozen_for_a_session_and_dropped_for_a_person(database):
+    """In one app or in all; nobody else's."""
+    elsewhere = SessionKey("other", "itay", "s")
+    async with database.transaction() as tx:
+        for key in (KEY, OTHER, elsewhere):
+            await ledger.freeze_profile(tx, key, profile=f"- of {key.user}", profile_key="k")
+
+        assert await ledger.drop_profiles(tx, user="itay", app="gaia") == 1
+        assert (await ledger.row(tx, KEY)).profile is None
+        assert (await ledger.row(tx, elsewhere)).profile == "- of itay"
+        assert await ledger.drop_profiles(tx, user="itay", app=None) == 1
+        assert (await ledger.row(tx, OTHER)).profile == "- of noa"
+
+
+async def test_events_to_skip_are_kept_for_their_conversation(database):
+    """Also for one that nobody has spoken in yet, and named twice."""
+    async with database.transaction() as tx:
+        await ledger.skip(tx, KEY, ["e1", "e2"])
+        await ledger.skip(tx, KEY, ["e2"])
+        await ledger.skip(tx, OTHER, [])
+
+        assert await ledger.skipped(tx, KEY) == {"e1", "e2"}
+        assert await ledger.skipped(tx, OTHER) == set()
+
+
+@pytest.mark.acceptance("I16", "I17")
+async def test_sessions_from_before_us_are_entered_once_an_app(database):
+    """They are to be learned, also one that was only held so far; a known one keeps its state."""
+    await speak(database, OTHER, at=5.0)
+    held = SessionKey("gaia", "held", "s")
+    async with database.transaction() as tx:
+        await ledger.hold(tx, held, now=1.0, active_seconds=1)
+        assert not await ledger.bootstrapped(tx, "gaia")
+        assert await ledger.bootstrap(tx, "gaia", {KEY: 7.0, OTHER: 99.0, held: 3.0}) == 2
+        assert await ledger.bootstrapped(tx, "gaia")
+        assert not await ledger.bootstrapped(tx, "other")
+        assert await ledger.bootstrap(tx, "gaia", {SessionKey("gaia", "new", "s"): 1.0}) == 0
+        assert (await ledger.row(tx, OTHER)).touched == 5.0
+        assert len(await ledger.pending(tx, user=None, app="gaia")) == 3
+
+    assert set(await due(database)) == {held, OTHER, KEY}
+
+
+async def test_a_session_from_before_us_is_done_when_it_is_cleared(database):
+    """Though no turn in it was ever counted."""
+    async with database.transaction() as tx:
+        await ledger.bootstrap(tx, "gaia", {KEY: 7.0})
+    await claim(database)
+    await advance(database)
+    async with database.transaction() as tx:
+        assert await ledger.begin_clearing(tx, KEY, ME, turn_no=0, now=101.0, seconds=5)
+        await ledger.end_clearing(tx, KEY, ME, cleared_at=102.0)
+        await ledger.release(tx, KEY, ME)
+
+    assert await due(database, quiet_since=None) == []
+
+
+async def test_many_sessions_are_entered_in_one_go(database):
+    """More than one statement takes."""
+    sessions = {SessionKey("gaia", f"user {number}", "s"): float(number) for number in range(1201)}
+    async with database.transaction() as tx:
+        assert await ledger.bootstrap(tx, "gaia", sessions) == 1201
+
+
+async def test_finding_the_due_ones_reads_an_index_of_the_undone_alone(database):
+    """A thousand finished conversations cost a sweep nothing."""
+    async with database.reading() as tx:
+        if tx.dialect.name != "sqlite":
+            pytest.skip("a planner decides by the size of the tables; the index is the same")
+        question = (
+            "EXPLAIN QUERY PLAN SELECT app FROM gaia_conversations WHERE turn_no > done_turn_no"
+            " AND touched <= 5 ORDER BY touched, conversation"
+        )
+        plan = " ".join(str(step) for step in (await tx.exec_driver_sql(question)).all())
+
+    assert "ix_gaia_conversations_undone" in plan

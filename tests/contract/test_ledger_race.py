@@ -1,0 +1,142 @@
+"""Two processes at one database: what each reads, changes and writes is never lost, and one of them wins."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from sqlalchemy import update
+
+from gaia_memory.database.engine import open_database
+from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.facts.tables import scopes
+from gaia_memory.ledger import SqlLedger
+from gaia_memory.models import Mark, SessionKey
+from support.truth import ITAY, NOA, NOW, database, draft
+
+__all__ = ["database"]
+
+ROUNDS = 60
+facts = SqlFacts()
+ledger = SqlLedger()
+outbox = SqlOutbox()
+
+
+@pytest.fixture
+async def second(database, tmp_path):
+    """Open the same database a second time: with connections of its own, as another process does."""
+    opened = await open_database(database.engine.url, home=tmp_path)
+    yield opened
+    await opened.close()
+
+
+async def test_what_is_read_and_then_written_in_one_transaction_is_never_lost(database, second):
+    """Each sees what the other has written."""
+
+    async def count_up(one):
+        for _ in range(ROUNDS):
+            async with one.transaction() as tx:
+                revision = (await facts.state(tx, ITAY)).revision
+                await tx.execute(
+                    update(scopes).where(scopes.c.partition == ITAY.partition).values(revision=revision + 1)
+                )
+
+    async with database.transaction() as tx:
+        await facts.write(tx, ITAY, [draft("x")], now=NOW)
+    await asyncio.gather(count_up(database), count_up(second))
+
+    async with database.reading() as tx:
+        assert (await facts.state(tx, ITAY)).revision == 1 + 2 * ROUNDS
+
+
+async def test_the_same_fact_written_by_two_at_once_is_one_fact(database, second):
+    """And each of the others is there once."""
+
+    async def write(one):
+        for number in range(ROUNDS // 2):
+            async with one.transaction() as tx:
+                await facts.write(tx, ITAY, [draft(f"fact {number}", source="remember"), draft("same")], now=NOW)
+
+    await asyncio.gather(write(database), write(second))
+
+    async with database.reading() as tx:
+        assert await facts.count(tx, ITAY) == ROUNDS // 2 + 1
+        assert len(await facts.match(tx, ITAY, "same", limit=10)) == 1
+
+
+async def test_each_conversation_is_claimed_by_one_owner(database, second):
+    """Both try all of them at the same time."""
+    keys = [SessionKey("gaia", "itay", f"s{number}") for number in range(ROUNDS)]
+    async with database.transaction() as tx:
+        for key in keys:
+            await ledger.begin_turn(tx, key, now=0.0, active_seconds=1.0)
+
+    async def learn(one, owner):
+        won = []
+        for key in keys:
+            async with one.transaction() as tx:
+                row = await ledger.claim(tx, key, owner, now=10.0, lease_seconds=30)
+            if row is not None:
+                async with one.transaction() as tx:
+                    assert await ledger.advance(tx, key, owner, read=None, to=Mark(1.0, "e"), turns=1, now=11.0)
+                won.append(key)
+        return won
+
+    mine, yours = await asyncio.gather(learn(database, "a:1:1"), learn(second, "b:2:2"))
+
+    assert sorted(mine + yours, key=keys.index) == keys
+
+
+async def test_a_clear_and_a_turn_at_once_never_both_pass(database, second):
+    """Either the turn waits, or the clear does not begin."""
+    keys = [SessionKey("gaia", "itay", f"s{number}") for number in range(ROUNDS)]
+    async with database.transaction() as tx:
+        for key in keys:
+            await ledger.begin_turn(tx, key, now=0.0, active_seconds=1.0)
+            await ledger.claim(tx, key, "a:1:1", now=5.0, lease_seconds=30)
+
+    async def clear(key):
+        async with database.transaction() as tx:
+            return await ledger.begin_clearing(tx, key, "a:1:1", turn_no=1, now=6.0, seconds=5)
+
+    async def speak(key):
+        async with second.transaction() as tx:
+            return (await ledger.begin_turn(tx, key, now=6.0, active_seconds=900)).clearing is None
+
+    for key in keys:
+        cleared, spoke = await asyncio.gather(clear(key), speak(key))
+
+        assert cleared != spoke
+
+
+async def test_writers_forgetters_and_the_follower_never_stand_in_each_others_way(database, second):
+    """No deadlock, and at the end nothing is owed for what is followed."""
+    chance = random.Random(7)
+    words = [f"fact {number}" for number in range(20)]
+
+    async def write(one, scope):
+        for _ in range(ROUNDS // 3):
+            async with one.transaction() as tx:
+                drafts = [draft(word, vector=(1.0, 0.0)) for word in chance.sample(words, 8)]
+                written = await facts.write(tx, scope, drafts, now=NOW)
+                await facts.delete(tx, scope, [fact.id for fact in written[:3]])
+
+    async def follow(one):
+        for _ in range(ROUNDS // 3):
+            async with one.reading() as tx:
+                rows = await outbox.dirty(tx, limit=20)
+                await outbox.read(tx, [row.fact_id for row in rows])
+            async with one.transaction() as tx:
+                await outbox.fill_vectors(tx, dict.fromkeys(rows, (0.0, 1.0)), "late")
+                await outbox.done(tx, rows)
+
+    await asyncio.gather(
+        write(database, ITAY), write(second, ITAY), write(second, NOA), follow(database), follow(second)
+    )
+
+    async with database.transaction() as tx:
+        await outbox.done(tx, await outbox.dirty(tx, limit=1000))
+        assert (await outbox.store(tx)).lag == 0
+        for scope in (ITAY, NOA):
+            assert len(await facts.match(tx, scope, "fact", limit=100)) == await facts.count(tx, scope)
