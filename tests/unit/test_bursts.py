@@ -58,9 +58,45 @@ async def test_a_flush_begins_the_turn_at_once() -> None:
     waiting = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
     await asyncio.sleep(0)
 
-    bursts.flush(KEY)
+    await bursts.flush(KEY)
 
+    assert waiting.done()
     assert await waiting == "a"
+
+
+async def test_what_was_flushed_stands_in_the_line_before_the_one_who_flushed() -> None:
+    """Else a reset would clear a conversation whose last message was not yet answered."""
+    bursts = Bursts()
+    order: list[str] = []
+
+    async def turn() -> None:
+        text = await bursts.join(KEY, "said", seconds=LATE, private=False)
+        async with bursts.line(KEY):
+            order.append(str(text))
+
+    waiting = asyncio.create_task(turn())
+    await asyncio.sleep(0)
+    await bursts.flush(KEY)
+    async with bursts.line(KEY):
+        order.append("command")
+    await waiting
+
+    assert order == ["said", "command"]
+
+
+async def test_a_flush_leaves_messages_whose_caller_was_cancelled_to_the_next_one() -> None:
+    """Nobody is there to answer them yet, and nobody waits for that."""
+    bursts = Bursts()
+    first = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(bursts.join(KEY, "b", seconds=LATE, private=False))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.gather(first, second, return_exceptions=True)
+
+    await asyncio.wait_for(bursts.flush(KEY), 1)
+
+    assert await bursts.join(KEY, "c", seconds=SOON, private=False) == "a\nc"
 
 
 async def test_a_cancelled_caller_takes_only_its_own_message_back() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -132,15 +131,15 @@ class Conversation:
 
     def _failed(self, error: Exception | None, *, refused: bool) -> bool:
         """Say whether the person must be told; with `memory.on_unavailable: fail` memory's own errors are raised."""
-        if error is not None and self._engine.config.memory.on_unavailable == "fail" and _is_of_memory(error):
-            raise error
+        ours = _memory_error_in(error)
+        if ours is not None and self._engine.config.memory.on_unavailable == "fail":
+            raise ours
         return error is not None or refused
 
     async def _command(self, name: str, argument: str) -> Reply:
         bursts = self._engine.bursts
-        bursts.flush(self._key)
-        # What was said before the command goes before it: its turn takes the line when we let go once.
-        await asyncio.sleep(0)
+        # What was said before the command goes before it.
+        await bursts.flush(self._key)
         line = bursts.line(self._key)
         async with line:
             with Contained(f"/{name}"):
@@ -165,10 +164,8 @@ class Conversation:
         return "failed" if outcome == "failed" else "busy"
 
 
-def _is_of_memory(error: BaseException) -> bool:
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, GaiaMemoryError):
-            return True
-        cause = cause.__cause__
-    return False
+def _memory_error_in(error: BaseException | None) -> GaiaMemoryError | None:
+    """Return memory's own error from the chain that ADK wrapped around it."""
+    while error is not None and not isinstance(error, GaiaMemoryError):
+        error = error.__cause__
+    return error

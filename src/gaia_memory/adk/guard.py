@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from gaia_memory.errors import ConfigError, MemoryUnavailable
+from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
 
 logger = logging.getLogger(__name__)
+
+_REMEDY = "the cause is chained; `memory.on_unavailable: degrade` lets turns go on without memory"
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +39,7 @@ def never_breaks_the_turn(
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R | None]]:
     """Return a plugin callback that logs what memory raises and lets the turn go on without it.
 
-    With `memory.on_unavailable: fail` the error is raised, and ADK ends the turn with it.
+    With `memory.on_unavailable: fail` a `GaiaMemoryError` is raised instead, and ADK ends the turn with it.
     """
 
     @functools.wraps(callback)
@@ -46,8 +48,10 @@ def never_breaks_the_turn(
             return await callback(self, *args, **kwargs)
         except Exception as error:
             # ADK ends a turn with whatever a plugin callback raises, and the turn matters more than memory.
-            if self.raises_errors:
+            if self.raises_errors and isinstance(error, GaiaMemoryError):
                 raise
+            if self.raises_errors:
+                raise MemoryUnavailable(f"memory failed in {callback.__name__}", remedy=_REMEDY) from error
             log_failure(callback.__name__, error)
             return None
 

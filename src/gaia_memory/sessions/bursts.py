@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from gaia_memory.models import SessionKey
 from gaia_memory.sessions.locks import SessionLocks
 
 
 class _Burst:
-    """The messages of one burst so far; `latest` is the event on which the newest caller waits."""
+    """The messages of one burst so far; `latest` wakes the newest caller, `taken` says that it has them."""
 
-    def __init__(self, *, private: bool) -> None:
-        self.private = private
+    def __init__(self) -> None:
         self.texts: list[str] = []
-        self.latest = asyncio.Event()
+        self.latest: asyncio.Event | None = None
+        self.taken = asyncio.Event()
 
     def add(self, text: str) -> asyncio.Event:
         self.texts.append(text)
         before, self.latest = self.latest, asyncio.Event()
-        before.set()
+        if before is not None:
+            before.set()
         return self.latest
 
 
@@ -27,7 +29,7 @@ class Bursts:
     """Collects the messages of each conversation that follow each other closely."""
 
     def __init__(self) -> None:
-        self._open: dict[SessionKey, _Burst] = {}
+        self._open: dict[tuple[SessionKey, bool], _Burst] = {}
         self._lines = SessionLocks()
 
     def line(self, key: SessionKey) -> asyncio.Lock:
@@ -47,30 +49,40 @@ class Bursts:
         """
         if seconds <= 0:
             return text
-        burst = self._open.get(key)
-        if burst is None or burst.private != private:
-            self.flush(key)
-            burst = self._open[key] = _Burst(private=private)
+        await self._flush(key, private=not private)
+        burst = self._open.setdefault((key, private), _Burst())
         newer = burst.add(text)
         try:
-            await asyncio.wait_for(newer.wait(), seconds)
-        except TimeoutError:
-            pass
+            with suppress(TimeoutError):
+                await asyncio.wait_for(newer.wait(), seconds)
         except asyncio.CancelledError:
             burst.texts.remove(text)
+            if burst.latest is newer:
+                burst.latest = None
+                self._close(key, burst, private=private, keep=bool(burst.texts))
             raise
         if burst.latest is not newer:
             return None
-        self._close(key, burst)
+        self._close(key, burst, private=private)
         return "\n".join(burst.texts)
 
-    def flush(self, key: SessionKey) -> None:
-        """Let the burst of a conversation begin its turn now."""
-        burst = self._open.get(key)
-        if burst is not None:
-            self._close(key, burst)
-            burst.latest.set()
+    async def flush(self, key: SessionKey) -> None:
+        """Let what is waiting in a conversation begin its turn; returns when it stands in the line."""
+        await self._flush(key, private=False)
+        await self._flush(key, private=True)
 
-    def _close(self, key: SessionKey, burst: _Burst) -> None:
-        if self._open.get(key) is burst:
-            del self._open[key]
+    async def _flush(self, key: SessionKey, *, private: bool) -> None:
+        burst = self._open.get((key, private))
+        if burst is None or burst.latest is None:
+            return
+        del self._open[key, private]
+        burst.latest.set()
+        await burst.taken.wait()
+
+    def _close(self, key: SessionKey, burst: _Burst, *, private: bool, keep: bool = False) -> None:
+        """Say that the newest caller has the burst; with `keep` its messages wait for another one."""
+        if self._open.get((key, private)) is burst and not keep:
+            del self._open[key, private]
+        burst.taken.set()
+        if keep:
+            burst.taken = asyncio.Event()

@@ -230,8 +230,11 @@ async def test_the_hosts_sessions_become_the_apps_transcript(tmp_path: Path) -> 
     assert session is not None
 
 
-async def test_a_plugin_without_a_configuration_uses_the_memory_services(tmp_path: Path) -> None:
+async def test_a_plugin_without_a_configuration_uses_the_memory_services(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One configuration for the whole Runner."""
+    monkeypatch.delenv("GAIA_HOME")
     config = {"home": str(tmp_path / "elsewhere")}
     service = Mem0MemoryService(config=config)
     sessions = InMemorySessionService()

@@ -8,6 +8,7 @@ import logging
 import pytest
 
 from gaia_memory.adk.guard import Contained, never_breaks_the_turn
+from gaia_memory.errors import MemoryDisabledError, MemoryUnavailable
 
 SECRET = "the PIN word is ZEBRA"
 
@@ -45,8 +46,14 @@ async def test_an_error_is_logged_once_with_its_place_and_without_its_words(capl
 
 async def test_an_error_is_raised_where_memory_must_not_fail() -> None:
     """`memory.on_unavailable: fail` means it."""
-    with pytest.raises(RuntimeError):
+    disabled = MemoryDisabledError()
+    with pytest.raises(MemoryUnavailable) as failed:
         await Plugin(RuntimeError(SECRET), raises_errors=True).callback(value=7)
+    with pytest.raises(MemoryDisabledError) as as_it_is:
+        await Plugin(disabled, raises_errors=True).callback(value=7)
+
+    assert isinstance(failed.value.__cause__, RuntimeError)
+    assert as_it_is.value is disabled
 
 
 async def test_a_cancellation_passes() -> None:
