@@ -38,6 +38,8 @@ WITHOUT_DISK_IN = {
     "<frozen importlib._bootstrap>": {"_find_and_load"},
     # What the kernel knows of a process is no file.
     "psutil/_common.py": {"cat", "bcat", "open_binary"},
+    # The PostgreSQL driver looks for its password and certificate files whenever it connects.
+    "asyncpg/connect_utils.py": {"_parse_connect_dsn_and_args"},
 }
 
 _resolve = socket.getaddrinfo

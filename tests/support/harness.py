@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from google.adk.sessions.session import Session
 
     from gaia_memory.adk.conversation import Conversation
-    from gaia_memory.ports import ProjectsProvider
     from gaia_memory.adk.gaia import Gaia
+    from gaia_memory.ports import ProjectsProvider
 
 INSTRUCTION = "Help the person you talk to."
 _ALL = 100_000
@@ -44,17 +44,17 @@ def facts(*texts: str) -> str:
     return json.dumps({"memory": [{"id": str(at), "text": text} for at, text in enumerate(texts)]})
 
 
-def SYS(request: LlmRequest) -> str:  # noqa: N802 - the contract's name
+def SYS(request: LlmRequest) -> str:
     """Return the text of the system instruction."""
     return _text_of(request.config.system_instruction)
 
 
-def TXT(request: LlmRequest) -> str:  # noqa: N802 - the contract's name
+def TXT(request: LlmRequest) -> str:
     """Return all text parts of the contents, one a line."""
     return "\n".join(texts(request))
 
 
-def ALL(request: LlmRequest) -> str:  # noqa: N802 - the contract's name
+def ALL(request: LlmRequest) -> str:
     """Return everything the model was told as text."""
     return f"{SYS(request)}\n{TXT(request)}"
 
@@ -137,17 +137,17 @@ class Sut:
         return self._gaia
 
     @property
-    def REQ(self) -> list[LlmRequest]:  # noqa: N802 - the contract's name
+    def REQ(self) -> list[LlmRequest]:
         """What the agent's model was asked."""
         return self.main.requests
 
     @property
-    def EXT(self) -> list[str]:  # noqa: N802 - the contract's name
+    def EXT(self) -> list[str]:
         """What the extractor was asked."""
         return self.script.prompts["extractor"]
 
     @property
-    def PROF(self) -> list[str]:  # noqa: N802 - the contract's name
+    def PROF(self) -> list[str]:
         """What the profiler was asked."""
         return self.script.prompts["profiler"]
 

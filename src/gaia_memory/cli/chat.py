@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import getpass
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -84,7 +85,7 @@ async def _chat(config: GaiaConfig, user: str, channel: str) -> None:
         agent = LlmAgent(name="gaia", model=gaia.model, instruction=INSTRUCTION)
         talk = gaia.conversation(agent, user_id=user, channel=channel)
         at_terminal = sys.stdin.isatty()
-        with _output_above_prompt() if at_terminal else nullcontext():
+        with _output_above_prompt() if at_terminal else contextlib.nullcontext():
             async for line in _typed() if at_terminal else _piped():
                 await _answer(talk, line)
 
@@ -100,7 +101,19 @@ async def _answer(talk: Conversation, line: str) -> None:
 
 async def _piped() -> AsyncIterator[str]:
     """Yield the lines of standard input."""
-    while line := await asyncio.to_thread(sys.stdin.readline):
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def read() -> None:
+        with contextlib.suppress(RuntimeError):
+            # The loop may be closed by Ctrl-C while this waits for a line.
+            for line in sys.stdin:
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            loop.call_soon_threadsafe(lines.put_nowait, None)
+
+    # A daemon: a thread of the loop's pool would keep the process from ending before the next line.
+    threading.Thread(target=read, daemon=True).start()
+    while (line := await lines.get()) is not None:
         yield line.rstrip("\n")
 
 
@@ -126,7 +139,7 @@ def _prompt() -> PromptSession[str]:
     return PromptSession(completer=completer, complete_while_typing=True, history=InMemoryHistory())
 
 
-@contextmanager
+@contextlib.contextmanager
 def _output_above_prompt() -> Iterator[None]:
     from prompt_toolkit.patch_stdout import patch_stdout
 

@@ -1,0 +1,91 @@
+"""How the command line fails: one clear message, an exit code, no traceback unless it is asked for."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import pytest
+
+from gaia_memory.cli import main, story, sweep
+from gaia_memory.errors import MemoryUnavailable
+from support.commandline import Done, gaia
+
+
+def failing(error: Exception) -> object:
+    """Return a stand-in for loading the configuration that fails."""
+
+    def load(*_: object, **__: object) -> None:
+        raise error
+
+    return load
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Done:
+    """Run the entry point itself, which is the last to see an exception."""
+    monkeypatch.setattr(sys, "argv", ["gaia", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    out, err = capsys.readouterr()
+    return Done(int(left.value.code or 0), out, err)
+
+
+def test_an_error_of_ours_is_its_message_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says what to do; the exit code is 1."""
+    monkeypatch.setattr(sweep, "load_config", failing(MemoryUnavailable("the disk is full", remedy="make room")))
+    done = gaia("sweep")
+
+    assert (done.code, done.out, done.err) == (1, "", "gaia: the disk is full: make room\n")
+
+
+def test_an_error_nobody_foresaw_is_told_in_one_line_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its type and message are shown, and how to see where it came from."""
+    monkeypatch.setattr(sweep, "load_config", failing(ZeroDivisionError("by zero")))
+    done = run_main(monkeypatch, capsys, "sweep")
+
+    assert done.code == 1
+    assert done.err == "gaia: unexpected ZeroDivisionError: by zero (`gaia --debug …` shows where)\n"
+
+
+@pytest.mark.parametrize("error", [MemoryUnavailable("away"), ZeroDivisionError("by zero")])
+def test_debug_shows_where_it_happened(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """With --debug the exception comes out as it is."""
+    monkeypatch.setattr(sweep, "load_config", failing(error))
+    monkeypatch.setattr(sys, "argv", ["gaia", "--debug", "sweep"])
+
+    with pytest.raises(type(error)):
+        main()
+
+
+def test_log_lines_are_single_lines_without_tracebacks_and_handlers_do_not_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A warning of ours is shown, what others log is not, and a second command does not show it twice."""
+
+    def load(*_: object, **__: object) -> None:
+        logging.getLogger("gaia_memory.somewhere").warning("running on %s", "fumes", exc_info=ValueError("secret"))
+        logging.getLogger("somebody.else").warning("noise")
+        raise MemoryUnavailable("away")
+
+    monkeypatch.setattr(sweep, "load_config", load)
+    gaia("sweep")
+    done = gaia("sweep")
+
+    assert done.err == "warning: running on fumes\ngaia: away\n"
+
+
+def test_a_demo_in_which_something_does_not_hold_leaves_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The failed observation is marked, and counted at the end."""
+
+    async def tell(told: story.Story) -> None:
+        told._observe("water is wet", True)
+        told._observe("pigs fly", False)
+
+    monkeypatch.setattr(story.Story, "tell", tell)
+    done = gaia("demo")
+
+    assert done.code == 1
+    assert done.out.splitlines()[1:] == ["OK   water is wet", "FAIL pigs fly"]
+    assert "1 of 2 observations do not hold" in done.err

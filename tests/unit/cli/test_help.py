@@ -1,0 +1,84 @@
+"""What the command line says about itself, and what it costs to ask."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from support.commandline import COMMAND, gaia
+
+HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "alembic", "numpy")
+COMMANDS = (
+    ("chat",),
+    ("demo",),
+    ("sweep",),
+    ("memory", "list"),
+    ("memory", "add"),
+    ("memory", "search"),
+    ("memory", "forget"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_the_help_of_every_command_has_an_example(command: tuple[str, ...]) -> None:
+    """It says what the command does and shows how it is used."""
+    done = gaia(*command, "--help")
+
+    assert done.code == 0
+    assert "Example" in done.out
+    assert f"gaia {' '.join(command)}" in done.out
+
+
+def test_the_help_loads_nothing_heavy() -> None:
+    """Neither ADK nor mem0 nor a database library is imported to show the help."""
+    code = f"""
+import sys
+from gaia_memory.cli import main
+sys.argv = ["gaia", "--help"]
+try:
+    main()
+except SystemExit:
+    pass
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_help_is_there_in_less_than_half_a_second() -> None:
+    """The fastest of a few tries counts: the machine may be busy with something else."""
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        subprocess.run([*COMMAND, "--help"], capture_output=True, check=True)
+        return time.perf_counter() - started
+
+    fastest = seconds()
+    for _ in range(4):
+        fastest = fastest if fastest < 0.5 else min(fastest, seconds())
+
+    assert fastest < 0.5
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    """`gaia --version` names package and version."""
+    from importlib.metadata import version
+
+    assert gaia("--version").out == f"gaia-memory {version('gaia-memory')}\n"
+
+
+def test_completion_can_be_installed() -> None:
+    """The help offers shell completion."""
+    assert "--install-completion" in gaia("--help").out
+
+
+def test_a_command_without_its_user_is_a_usage_error() -> None:
+    """The exit code of wrong usage is 2, and the missing option is named."""
+    done = gaia("memory", "list")
+
+    assert done.code == 2
+    assert "--user" in done.err
