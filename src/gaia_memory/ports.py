@@ -48,6 +48,11 @@ class Clock(Protocol):
 class Database(Protocol):
     """The memory database."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a file of this machine, which no process of another one can reach."""
+        ...
+
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
 

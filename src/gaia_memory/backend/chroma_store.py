@@ -55,7 +55,7 @@ class ChromaStore:
         refuse_on_loop("closing the mem0 store")
         self._blank()
         self.memory.close()
-        self._client.close()
+        _close(self._client)
 
     def _blank(self) -> None:
         if self._folder is not None:
@@ -132,5 +132,14 @@ def _over_chroma(
         store.warm_up()
         return store
     except BaseException:
-        client.close()
+        _close(client)
         raise
+
+
+def _close(client: Any) -> None:
+    """Close a client, and the connections that one to a server leaves open: its own and its administration's."""
+    servers = [getattr(part, "_server", None) for part in (client, getattr(client, "_admin_client", None))]
+    client.close()
+    for server in servers:
+        if (connections := getattr(server, "_session", None)) is not None:
+            connections.close()

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gaia_memory.backend.erasing import Erasing
 from gaia_memory.backend.keeper import StoreKeeper
-from gaia_memory.backend.ownership import FolderLock, Ownership, StoreLease
+from gaia_memory.backend.ownership import LEASE_SECONDS, FolderLock, Ownership, StoreLease
 from gaia_memory.backend.places import place
 from gaia_memory.backend.pools import Pool
 from gaia_memory.backend.providers import Provider
@@ -75,11 +75,9 @@ class StoreFollower:
         self._erasing = Erasing(database, outbox, scrub)
         self._pool = Pool("gaia-follower", 1)
         self._keeper = StoreKeeper(where, self._pool, database, outbox, embedder)
-        self._ownership: Ownership = (
-            FolderLock(lock, self._pool, database, outbox, clock, owner)
-            if where.embedded
-            else StoreLease(database, outbox, clock, owner)
-        )
+        seconds = None if where.embedded and database.is_local else LEASE_SECONDS
+        lease = StoreLease(database, outbox, clock, owner, seconds=seconds)
+        self._ownership: Ownership = FolderLock(lock, self._pool, lease) if where.embedded else lease
         self._vectors = MissingVectors(database, outbox, embedder, self.wake)
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 LEASE_SECONDS = 30.0
-RENEW_SECONDS = 10.0
+"""Renewed when a third of it has passed."""
 
 
 class Ownership(Protocol):
@@ -36,41 +36,76 @@ class Ownership(Protocol):
         ...
 
 
-class FolderLock:
-    """Owns an embedded store by a lock on `path`, which the kernel takes back when the process dies.
+class StoreLease:
+    """Owns the store by a lease in the memory database, which names the owner to everybody."""
 
-    The file is never deleted: two processes could then hold a lock each, on two files of one name.
-    """
-
-    def __init__(self, path: Path, pool: Pool, database: Database, outbox: Outbox, clock: Clock, owner: str) -> None:
-        """Write `owner` into the database too, for those who want to know who it is."""
-        self._path = path
-        self._lock: BaseFileLock | None = None
-        self._pool = pool
+    def __init__(
+        self, database: Database, outbox: Outbox, clock: Clock, owner: str, *, seconds: float | None = LEASE_SECONDS
+    ) -> None:
+        """Hold the lease `seconds` at a time; None takes it from whoever has it, for as long as nobody else does."""
         self._database = database
         self._outbox = outbox
         self._clock = clock
         self._owner = owner
+        self._seconds = seconds
+        self._renewed = float("-inf")
 
     async def gain(self) -> bool:
-        """Take the lock if it is free."""
-        if not await self._pool.run(self._try):
-            return False
+        """Take the lease if nobody else's is running."""
+        started = time.monotonic()
         async with self._database.transaction() as tx:
-            await self._outbox.own(tx, self._owner, now=self._clock.now().timestamp(), lease=None)
-        return True
+            mine = await self._outbox.own(tx, self._owner, now=self._clock.now().timestamp(), lease=self._seconds)
+        if mine:
+            self._renewed = started
+        return mine
 
     async def keep(self) -> bool:
-        """Nothing is due: the lock lasts as long as the process."""
-        return True
+        """Renew the lease when a third of it has passed."""
+        if self._seconds is None or time.monotonic() - self._renewed < self._seconds / 3:
+            return True
+        return await self.gain()
 
     async def give_back(self) -> None:
-        """Release the lock."""
-        if self._lock is None or not self._lock.is_locked:
-            return
+        """End the lease."""
+        async with self._database.transaction() as tx:
+            await self._outbox.disown(tx, self._owner)
+
+    def abandon(self) -> None:
+        """Nothing can be done without the database: the lease runs out by itself."""
+
+
+class FolderLock:
+    """Owns an embedded store by a lock on `path`, which the kernel takes back when the process dies.
+
+    The file is never deleted: two processes could then hold a lock each, on two files of one name. The lease
+    comes on top: it names the owner and, where the memory database is on a server, keeps the processes of two
+    homes from taking the one current store from each other.
+    """
+
+    def __init__(self, path: Path, pool: Pool, lease: StoreLease) -> None:
+        """Lock in a thread of `pool`."""
+        self._path = path
+        self._lock: BaseFileLock | None = None
+        self._pool = pool
+        self._lease = lease
+
+    async def gain(self) -> bool:
+        """Take the lock if it is free, then the lease."""
+        if not await self._pool.run(self._try):
+            return False
+        if await self._lease.gain():
+            return True
+        await self._pool.run(self.abandon)
+        return False
+
+    async def keep(self) -> bool:
+        """Keep the lease; the lock lasts as long as the process."""
+        return await self._lease.keep()
+
+    async def give_back(self) -> None:
+        """End the lease and release the lock."""
         try:
-            async with self._database.transaction() as tx:
-                await self._outbox.disown(tx, self._owner)
+            await self._lease.give_back()
         finally:
             await self._pool.run(self.abandon)
 
@@ -91,41 +126,3 @@ class FolderLock:
             except Timeout:
                 return False
         return True
-
-
-class StoreLease:
-    """Owns a store on a server by a lease in the memory database."""
-
-    def __init__(
-        self, database: Database, outbox: Outbox, clock: Clock, owner: str, *, seconds: float = LEASE_SECONDS
-    ) -> None:
-        """Hold the lease `seconds` at a time."""
-        self._database = database
-        self._outbox = outbox
-        self._clock = clock
-        self._owner = owner
-        self._seconds = seconds
-        self._renewed = float("-inf")
-
-    async def gain(self) -> bool:
-        """Take the lease if nobody holds it."""
-        started = time.monotonic()
-        async with self._database.transaction() as tx:
-            mine = await self._outbox.own(tx, self._owner, now=self._clock.now().timestamp(), lease=self._seconds)
-        if mine:
-            self._renewed = started
-        return mine
-
-    async def keep(self) -> bool:
-        """Renew the lease when a third of it has passed."""
-        if time.monotonic() - self._renewed < self._seconds * RENEW_SECONDS / LEASE_SECONDS:
-            return True
-        return await self.gain()
-
-    async def give_back(self) -> None:
-        """End the lease."""
-        async with self._database.transaction() as tx:
-            await self._outbox.disown(tx, self._owner)
-
-    def abandon(self) -> None:
-        """Nothing can be done without the database: the lease runs out by itself."""

@@ -94,7 +94,7 @@ class Settling:
 
     async def _hurry(self, now: float) -> None:
         """Tell an owner in another process that somebody waits."""
-        if self._follower.owned or now - self._asked_at < AWAITED / 2:
+        if self._follower.owned or not self._follower.ready or now - self._asked_at < AWAITED / 2:
             return
         self._asked_at = now
         async with self._database.transaction() as tx:

@@ -99,6 +99,11 @@ class SqlDatabase:
         # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
         self._turn_to_write = asyncio.Lock() if self._is_sqlite else nullcontext()
 
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a file of this machine, which no process of another one can reach."""
+        return self._is_sqlite
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""

@@ -1,0 +1,146 @@
+"""A follower starts without being waited for, ends quickly and leaves the store to the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.backend.follower import StoreFollower
+from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
+from gaia_memory.models import Scope
+from support.follower import RealClock, Rig, rig
+
+ANN = Scope("gaia", "ann")
+
+
+async def always() -> bool:
+    """Scrub nothing."""
+    return True
+
+
+def another(memory: Rig) -> StoreFollower:
+    """Return a second follower over the same database and home."""
+    return StoreFollower(
+        memory.database,
+        memory.outbox,
+        memory.backend,
+        RealClock(),
+        home=memory.home,
+        owner="test-host:1:0",
+        scrub=always,
+    )
+
+
+async def test_starting_returns_at_once_and_mem0_says_to_wait_for_settled(tmp_path: Path) -> None:
+    """The store is opened behind the caller's back; until then `mem0` names `settled`."""
+    async with rig(tmp_path / "home", started=False) as memory:
+        began = time.perf_counter()
+        memory.follower.start()
+        took = time.perf_counter() - began
+        with pytest.raises(StoreNotOwnedError, match=r"await memory.settled\(\) first"):
+            _ = memory.follower.mem0
+
+        assert took < 0.05
+
+
+async def test_without_a_start_settled_and_mem0_say_so(tmp_path: Path) -> None:
+    """Nobody waits for what was never begun."""
+    async with rig(tmp_path / "home", started=False) as memory:
+        with pytest.raises(StoreStalledError, match="its follower was not started"):
+            await memory.follower.settled()
+        with pytest.raises(StoreNotOwnedError, match="is not open"):
+            _ = memory.follower.mem0
+
+
+async def test_stopping_is_quick_and_what_was_not_followed_is_followed_later(tmp_path: Path) -> None:
+    """I19: a stop in the middle of much work takes little time and loses nothing."""
+    home = tmp_path / "home"
+    async with rig(home) as memory:
+        await memory.follower.settled(stall_seconds=10)
+        await memory.add(ANN, *[f"Ann's note {n}" for n in range(400)])
+        await asyncio.sleep(0.1)
+        began = time.perf_counter()
+        await memory.follower.stop()
+        took = time.perf_counter() - began
+        async with memory.database.reading() as tx:
+            state = await memory.outbox.store(tx)
+
+        assert took < 3
+        assert state.lag > 0
+        assert state.owner is None
+    async with rig(home) as memory:
+        await memory.follower.settled(stall_seconds=10)
+
+        assert len(await memory.listed(ANN)) == 400
+        assert await memory.store_id() == state.store_id
+
+
+async def test_a_second_follower_takes_over_when_the_first_stops(tmp_path: Path) -> None:
+    """Also within one process only one at a time owns the folder."""
+    async with rig(tmp_path / "home") as memory:
+        await memory.add(ANN, "Ann plays the ocarina")
+        await memory.follower.settled(stall_seconds=10)
+        second = another(memory)
+        second.start()
+        try:
+            await second.settled(stall_seconds=10)
+            assert not second.owned
+            await memory.follower.stop()
+            await second.settled(stall_seconds=10)
+
+            assert second.owned
+            found = await asyncio.to_thread(second.mem0.get_all, filters={"user_id": ANN.partition})
+            assert [row["memory"] for row in found["results"]] == ["Ann plays the ocarina"]
+        finally:
+            await second.stop()
+
+
+def test_a_follower_whose_loop_is_gone_gives_the_lock_back(tmp_path: Path) -> None:
+    """After `asyncio.run` ended without a stop, the next loop owns the same store, without a probe."""
+    home = tmp_path / "home"
+    left: list[StoreFollower] = []
+
+    async def leave() -> str:
+        context = rig(home)
+        memory = await context.__aenter__()
+        await memory.add(ANN, "Ann plays the ocarina")
+        await memory.follower.settled(stall_seconds=10)
+        left.append(memory.follower)
+        await memory.database.close()
+        left.append(context)  # type: ignore[arg-type]
+        return memory.follower._keeper.store.label.store_id  # type: ignore[union-attr]
+
+    async def enter() -> str:
+        async with rig(home) as memory:
+            await memory.follower.settled(stall_seconds=10)
+            assert len(await memory.listed(ANN)) == 1
+            return await memory.store_id()
+
+    before = asyncio.run(leave())
+    left[0].abandon()
+    noted = (home / "store" / f"{before}.closed.json").exists()
+    after = asyncio.run(enter())
+
+    assert noted
+    assert after == before
+
+
+async def test_following_leaves_the_event_loop_free_while_nobody_waits(tmp_path: Path) -> None:
+    """L10: a thousand facts are followed in small pieces; a tick of 10 ms is never late by much."""
+    async with rig(tmp_path / "home") as memory:
+        await memory.follower.settled(stall_seconds=10)
+        await memory.add(ANN, *[f"Ann's note {n}" for n in range(300)])
+        late = []
+        end = time.perf_counter() + 1.5
+        while time.perf_counter() < end:
+            began = time.perf_counter()
+            await asyncio.sleep(0.01)
+            late.append(time.perf_counter() - began - 0.01)
+        async with memory.database.reading() as tx:
+            lag = (await memory.outbox.store(tx)).lag
+
+        assert lag < 300
+        assert sorted(late)[int(len(late) * 0.95)] < 0.1
