@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from google.adk.agents.run_config import RunConfig
 
+from gaia_memory.adk.guard import Contained
 from gaia_memory.adk.mapping import COMMAND_STAMP, is_stamped
-from gaia_memory.commands.registry import COMMANDS, parse
+from gaia_memory.commands.command import Call, Reset
+from gaia_memory.commands.registry import COMMANDS, parse, run
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.events.event import Event
     from google.genai import types
+
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import SessionKey
+
+UNAVAILABLE = "Memory cannot answer right now. Nothing was changed; please try again in a while."
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command answers, and whether the session is to be cleared once its run is over."""
+
+    text: str
+    clears: bool = False
 
 
 def command_in(message: types.Content | None) -> tuple[str, str] | None:
@@ -52,3 +68,34 @@ def without_commands(events: Sequence[Event]) -> list[Event]:
         elif event.invocation_id in targets:
             kept.append(event.model_copy(update={"content": None}))
     return kept
+
+
+async def answer_command(engine: Engine | None, key: SessionKey, name: str, argument: str) -> Answer:
+    """Return the answer to a command, whatever happens: it must not become talk because memory is away.
+
+    A reset learns now, so that its answer is true. It clears after the run: ADK still appends the command's
+    own events to the session it has loaded.
+    """
+    if engine is None:
+        return Answer(UNAVAILABLE)
+    clears = False
+
+    async def reset() -> Reset:
+        nonlocal clears
+        outcome = await engine.consolidate(key, clear=False) if engine.learns else "learned"
+        if outcome != "learned":
+            return "failed" if outcome == "failed" else "busy"
+        clears = engine.config.sessions.clear != "keep"
+        return "cleared" if clears else "kept"
+
+    with Contained(f"/{name}"):
+        call = Call(
+            scope=engine.scope(key.app, key.user),
+            key=key,
+            argument=argument,
+            memory=engine.memory,
+            enabled=engine.config.memory.enabled,
+            reset=reset,
+        )
+        return Answer((await run(name, call)).text, clears)
+    return Answer(UNAVAILABLE)

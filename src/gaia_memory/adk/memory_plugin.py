@@ -15,16 +15,14 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 from gaia_memory.adk.cleared import reload_if_cleared
-from gaia_memory.adk.command_turns import command_in, stamp, without_commands
+from gaia_memory.adk.command_turns import answer_command, command_in, stamp, without_commands
 from gaia_memory.adk.guard import Contained, never_breaks_the_turn
-from gaia_memory.adk.offer import offer
+from gaia_memory.adk.offer import is_offered, offer
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.adk.service import Mem0MemoryService
 from gaia_memory.adk.session_profile import session_block
 from gaia_memory.adk.tools import memory_tools
 from gaia_memory.adk.transcript import SessionTranscript
-from gaia_memory.commands.command import Call, Reset
-from gaia_memory.commands.registry import run
 from gaia_memory.models import SessionKey
 
 if TYPE_CHECKING:
@@ -45,8 +43,6 @@ logger = logging.getLogger(__name__)
 RENEW_SECONDS = 60.0
 """How often a long turn says in the ledger that it is still at it."""
 
-UNAVAILABLE = "Memory cannot answer right now. Nothing was changed; please try again in a while."
-
 _TURNS = 4096
 """Turns remembered at once: a cancelled turn fires no hook at its end, so the oldest leave by themselves."""
 
@@ -60,12 +56,13 @@ class _Turn:
 
     key: SessionKey
     command: tuple[str, str] | None
+    is_answer: bool
     root: str | None
     engine: Engine | None = None
     row: LedgerRow | None = None
     block: str = ""
     renewed_at: float = 0.0
-    clear_at_end: bool = False
+    clears: bool = False
 
 
 class MemoryPlugin(BasePlugin):
@@ -98,11 +95,7 @@ class MemoryPlugin(BasePlugin):
         """Recognise a slash command, or mark the beginning of a turn."""
         if not self._is_ours(invocation_context):
             return None
-        command = command_in(user_message)
-        if command is not None:
-            stamp(invocation_context, command[0])
-        is_answer = any(part.function_response for part in user_message.parts or [])
-        await self._begin(invocation_context, command, counts=not is_answer)
+        await self._mark(invocation_context, self._begin(invocation_context, user_message))
         return None
 
     @never_breaks_the_turn
@@ -112,9 +105,14 @@ class MemoryPlugin(BasePlugin):
             return None
         turn = self._turns.get(invocation_context.invocation_id)
         if turn is None:
-            turn = await self._begin_late(invocation_context)
+            # Another plugin kept the message from us, or the run resumes without one.
+            turn = self._begin(invocation_context, _message_of(invocation_context))
+            with Contained("marking a turn"):
+                await self._mark(invocation_context, turn)
         if turn.command is not None:
-            return types.Content(role="model", parts=[types.Part(text=await self._answer(turn, turn.command))])
+            answer = await answer_command(turn.engine, turn.key, *turn.command)
+            turn.clears = answer.clears
+            return types.Content(role="model", parts=[types.Part(text=answer.text)])
         session = invocation_context.session
         session.events[:] = without_commands(session.events)
         if turn.engine is not None and turn.row is not None:
@@ -131,7 +129,7 @@ class MemoryPlugin(BasePlugin):
             return None
         turn = self._turns.get(invocation.invocation_id)
         engine = turn.engine if turn is not None else None
-        gets_it = turn is not None and engine is not None and _gets_memory(invocation, turn, engine)
+        gets_it = engine is not None and turn is not None and is_offered(engine.config, invocation.agent, turn.root)
         offer(llm_request, self._tools, block=turn.block if turn is not None and gets_it else None)
         return None
 
@@ -186,33 +184,33 @@ class MemoryPlugin(BasePlugin):
             logger.warning("the plugin %r does nothing: %r is in this Runner already", self.name, first.name)
         return first is self
 
-    async def _begin(self, invocation: InvocationContext, command: tuple[str, str] | None, *, counts: bool) -> _Turn:
+    def _begin(self, invocation: InvocationContext, message: types.Content | None) -> _Turn:
+        """Note an invocation; a command is stamped before anything can fail."""
         session = invocation.session
-        key = SessionKey(session.app_name, session.user_id, session.id)
-        turn = _Turn(key=key, command=command, root=_root(invocation), renewed_at=asyncio.get_running_loop().time())
+        turn = _Turn(
+            key=SessionKey(session.app_name, session.user_id, session.id),
+            command=command_in(message),
+            is_answer=message is None or any(part.function_response for part in message.parts or []),
+            root=_root(invocation),
+            renewed_at=asyncio.get_running_loop().time(),
+        )
+        if turn.command is not None:
+            stamp(invocation, turn.command[0])
         self._turns[invocation.invocation_id] = turn
         if len(self._turns) > _TURNS:
             self._turns.popitem(last=False)
-        engine = turn.engine = await self._open(invocation)
-        if not engine.config.memory.enabled:
-            return turn
-        if command is not None:
-            # Commands leave no mark: they are no turn, and the conversation stays as quiet as it was.
-            await reload_if_cleared(invocation, await engine.marks.row(key))
-            return turn
-        turn.row = await (engine.marks.begin(key) if counts else engine.marks.hold(key))
-        await reload_if_cleared(invocation, turn.row)
         return turn
 
-    async def _begin_late(self, invocation: InvocationContext) -> _Turn:
-        """Begin a turn whose message another plugin kept from us, or that resumes without one."""
-        message = invocation.user_content
-        command = command_in(message)
-        if command is not None:
-            stamp(invocation, command[0])
-        parts = (message.parts if message else None) or []
-        is_answer = not parts or any(part.function_response for part in parts)
-        return await self._begin(invocation, command, counts=not is_answer)
+    async def _mark(self, invocation: InvocationContext, turn: _Turn) -> None:
+        """Mark the beginning of a turn in the ledger; a command leaves no mark, an answer to a call no count."""
+        engine = turn.engine = await self._open(invocation)
+        if not engine.config.memory.enabled:
+            return
+        if turn.command is not None:
+            await reload_if_cleared(invocation, await engine.marks.row(turn.key))
+            return
+        turn.row = await (engine.marks.hold(turn.key) if turn.is_answer else engine.marks.begin(turn.key))
+        await reload_if_cleared(invocation, turn.row)
 
     async def _open(self, invocation: InvocationContext) -> Engine:
         if isinstance(invocation.memory_service, Mem0MemoryService):
@@ -225,40 +223,21 @@ class MemoryPlugin(BasePlugin):
             engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
         return engine
 
-    async def _answer(self, turn: _Turn, command: tuple[str, str]) -> str:
-        engine = turn.engine
-        if engine is None:
-            return UNAVAILABLE
-        name, argument = command
-
-        async def reset() -> Reset:
-            # ADK appends this command's events once it is answered, so the session is cleared after the run.
-            outcome = await engine.consolidate(turn.key, clear=False) if engine.learns else "learned"
-            if outcome != "learned":
-                return "failed" if outcome == "failed" else "busy"
-            turn.clear_at_end = engine.config.sessions.clear != "keep"
-            return "cleared" if turn.clear_at_end else "kept"
-
-        with Contained(f"/{name}"):
-            call = Call(
-                scope=engine.scope(turn.key.app, turn.key.user),
-                key=turn.key,
-                argument=argument,
-                memory=engine.memory,
-                enabled=engine.config.memory.enabled,
-                reset=reset,
-            )
-            return (await run(name, call)).text
-        return UNAVAILABLE
-
     async def _end(self, invocation: InvocationContext) -> None:
         turn = self._turns.pop(invocation.invocation_id, None)
         if turn is None or turn.engine is None:
             return
-        if turn.clear_at_end:
+        if turn.clears:
             await turn.engine.consolidate(turn.key)
         elif turn.row is not None:
             await turn.engine.marks.end(turn.key)
+
+
+def _message_of(invocation: InvocationContext) -> types.Content | None:
+    """Return what the person just said; None where an earlier turn is resumed."""
+    last = invocation.session.events[-1] if invocation.session.events else None
+    is_new = last is not None and last.author == "user" and last.invocation_id == invocation.invocation_id
+    return last.content if last is not None and is_new else None
 
 
 def _root(invocation: InvocationContext) -> str | None:
@@ -266,13 +245,3 @@ def _root(invocation: InvocationContext) -> str | None:
     agent = invocation.agent
     root = agent.root_agent if isinstance(agent, BaseAgent) else None
     return root.name if isinstance(root, LlmAgent) else None
-
-
-def _gets_memory(invocation: InvocationContext, turn: _Turn, engine: Engine) -> bool:
-    memory = engine.config.memory
-    agent = invocation.agent
-    if not memory.enabled or agent is None:
-        return False
-    if memory.profile_agents == "root":
-        return turn.root is None or agent.name == turn.root
-    return memory.profile_agents == "all" or agent.name in memory.profile_agents

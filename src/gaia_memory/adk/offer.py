@@ -10,6 +10,9 @@ from gaia_memory.adk.tools import USAGE
 if TYPE_CHECKING:
     from google.adk.models.llm_request import LlmRequest
     from google.adk.tools.base_tool import BaseTool
+    from google.adk.workflow import BaseNode
+
+    from gaia_memory.config.schema import GaiaConfig
 
 
 def offer(request: LlmRequest, tools: Sequence[BaseTool], *, block: str | None) -> None:
@@ -30,6 +33,20 @@ def offer(request: LlmRequest, tools: Sequence[BaseTool], *, block: str | None) 
             request.append_instructions(texts)
     for tool in missing:
         request.tools_dict[tool.name] = tool
+
+
+def is_offered(config: GaiaConfig, agent: BaseNode | None, root: str | None) -> bool:
+    """Say whether an agent gets the profile and the tools.
+
+    `root` names the root agent where it is an LlmAgent; where it is none, it has no prompt of its own, and
+    `memory.profile_agents: root` means every agent of the tree.
+    """
+    wanted = config.memory.profile_agents
+    if not config.memory.enabled or agent is None:
+        return False
+    if wanted == "root":
+        return root is None or agent.name == root
+    return wanted == "all" or agent.name in wanted
 
 
 def _takes_functions(request: LlmRequest) -> bool:

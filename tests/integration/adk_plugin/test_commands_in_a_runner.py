@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
+from google.adk.plugins.base_plugin import BasePlugin
 
+from gaia_memory.adk.command_turns import UNAVAILABLE
 from gaia_memory.adk.mapping import COMMAND_STAMP
-from gaia_memory.adk.memory_plugin import UNAVAILABLE
+from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.turns import KEY, SCOPE, agent_of, all_of, break_memory, hosted, learn_with, text_of, words_of
@@ -66,6 +69,27 @@ async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None
 
     assert extractor.chunks == []
     assert row is None or row.turn_no == 0
+
+
+async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models_business(tmp_path: Path) -> None:
+    """A plugin that replaces the message keeps the hook from those behind it."""
+
+    class Rewriter(BasePlugin):
+        async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> Any:
+            return user_message.model_copy()
+
+    model = ScriptedLlm("one", "two")
+    plugins: list[Any] = [Rewriter("first"), MemoryPlugin(config={"home": str(tmp_path / "gaia")})]
+    async with hosted(tmp_path, agent_of(model), plugins=plugins) as host:
+        await host.say("first")
+        command = await host.say("/memory")
+        await host.say("second")
+        row = await host.row()
+
+    assert "don't remember" in text_of(command)
+    assert words_of(model.requests[1]) == "first\none\nsecond"
+    assert row is not None
+    assert (row.turn_no, row.active_until) == (2, None)
 
 
 @pytest.mark.acceptance("C14", "C15")
