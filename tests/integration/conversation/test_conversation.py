@@ -267,7 +267,7 @@ async def test_a_reset_that_may_not_clear_says_so(tmp_path: Path) -> None:
         reply = await talks.say("/reset")
         session = await talks.session()
 
-    assert "stays" in reply
+    assert "`keep`" in reply
     assert session is not None
 
 
