@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
 from google.adk.agents.llm_agent import LlmAgent
-from pydantic import PrivateAttr
 
 from gaia_memory.adk.gaia import Gaia
-from gaia_memory.adk.offline_model import OfflineModel
+from gaia_memory.cli.stage import AdvancedClock, RecordingModel, environment, files_with, silent_model
 from gaia_memory.config.load import load
 from gaia_memory.models import SessionKey
 from gaia_memory.runtime import open_memory
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from google.adk.models.llm_request import LlmRequest
-    from google.adk.models.llm_response import LlmResponse
-
     from gaia_memory.config.schema import GaiaConfig
 
 Observe = Callable[[str, bool], None]
@@ -44,40 +35,6 @@ QUESTION = "What am I allergic to?"
 LATER = "I started to learn the cello."
 SECRET, TALENT = "peanuts", "cello"
 KILLED_WITHIN_SECONDS = 30.0
-
-
-class RecordingModel(OfflineModel):
-    """The offline model, which also keeps what it was told about the person."""
-
-    _told: list[str] = PrivateAttr(default_factory=list)
-
-    @property
-    def told(self) -> str:
-        """The system instruction of the last request."""
-        return self._told[-1] if self._told else ""
-
-    async def generate_content_async(
-        self, llm_request: LlmRequest, stream: bool = False
-    ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield the offline model's answer."""
-        self._told.append(str(llm_request.config.system_instruction or ""))
-        async for response in super().generate_content_async(llm_request, stream):
-            yield response
-
-
-class AdvancedClock:
-    """The time of the machine, ahead by what was waited for."""
-
-    def __init__(self) -> None:
-        self._ahead = timedelta()
-
-    def now(self) -> datetime:
-        """Return the time."""
-        return datetime.now(UTC) + self._ahead
-
-    def advance(self, minutes: float) -> None:
-        """Let minutes pass at once."""
-        self._ahead += timedelta(minutes=minutes)
 
 
 class Story:
@@ -175,7 +132,7 @@ class Story:
 
     async def _kill_a_learner(self) -> int:
         """Have another process learn what Dana said last, kill it while it does, and return its id."""
-        async with _silent_model() as (address, asked):
+        async with silent_model() as (address, asked):
             child = await self._learner(address)
             ended = asyncio.create_task(child.wait())
             waiting = asyncio.create_task(asked.wait())
@@ -197,12 +154,10 @@ class Story:
             "memory": {"llm": {"provider": "gemini"}, "embedder": {"provider": "offline"}},
         }
         await asyncio.to_thread(self._settings.write_text, yaml.safe_dump(settings), encoding="utf-8")
-        kept = {name: value for name, value in os.environ.items() if not _leads_elsewhere(name)}
-        environment = {**kept, "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
         command = (sys.executable, "-m", "gaia_memory.cli", "sweep", "--force", "--config", str(self._settings))
         nowhere = asyncio.subprocess.DEVNULL
         return await asyncio.create_subprocess_exec(
-            *command, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere
+            *command, env=environment(address), stdin=nowhere, stdout=nowhere, stderr=nowhere
         )
 
     async def _finish_learning(self, gaia: Gaia, victim: int, before: int) -> None:
@@ -229,43 +184,8 @@ class Story:
         left = await gaia.memory.count(gaia.scope(DANA))
         self._observe(f"/forget yes answers: {answer.splitlines()[0]!r}", str(count) in answer and left == 0)
         await gaia.memory.settled()
-        holding = await asyncio.to_thread(_files_with, self._home, SECRET)
+        holding = await asyncio.to_thread(files_with, self._home, SECRET)
         names = ", ".join(holding) or "none"
         self._observe(f"files that still hold the word {SECRET!r}: {names}", not holding)
         others = await gaia.memory.facts(gaia.scope(ELI))
         self._observe(f"{ELI} keeps what is {ELI}'s: {'; '.join(fact.text for fact in others)}", len(others) == 1)
-
-
-def _leads_elsewhere(variable: str) -> bool:
-    """Say whether a variable of this machine would lead the child to another home, model or proxy."""
-    return variable.upper().startswith(("GAIA_", "GOOGLE_", "GEMINI_")) or variable.upper().endswith("_PROXY")
-
-
-def _files_with(home: Path, word: str) -> list[str]:
-    wanted = word.encode()
-    return [
-        str(path.relative_to(home))
-        for path in sorted(home.rglob("*"))
-        if path.is_file() and wanted in path.read_bytes().lower()
-    ]
-
-
-@asynccontextmanager
-async def _silent_model() -> AsyncIterator[tuple[str, asyncio.Event]]:
-    """Listen on loopback like a model that is asked and never answers; the event says that it was asked."""
-    asked, over = asyncio.Event(), asyncio.Event()
-
-    async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            await reader.readuntil(b"\r\n\r\n")
-            asked.set()
-            await over.wait()
-        writer.close()
-
-    server = await asyncio.start_server(listen, "127.0.0.1", 0)
-    host, port = server.sockets[0].getsockname()[:2]
-    try:
-        yield f"http://{host}:{port}", asked
-    finally:
-        over.set()
-        server.close()

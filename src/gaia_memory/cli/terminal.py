@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -27,10 +26,10 @@ def note(message: str) -> None:
 
 
 class _OneLine(logging.Handler):
-    """Shows each record as one line without its traceback."""
+    """Shows the first line of each record and no traceback."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        note(f"{record.levelname.lower()}: {record.getMessage()}")
+        note(f"{record.levelname.lower()}: {record.getMessage().partition(chr(10))[0]}")
 
 
 def reporting(*, debug: bool) -> Callable[[], None]:
@@ -48,12 +47,14 @@ def reporting(*, debug: bool) -> Callable[[], None]:
         root.addHandler(handler)
         root.setLevel(logging.INFO)
     else:
-        warnings.filterwarnings("ignore")
+        # A filter would not last: libraries change the filters while they are imported in threads.
+        logging.captureWarnings(True)
         root.addHandler(quiet)
         ours.addHandler(handler)
         ours.propagate = False
 
     def undo() -> None:
+        logging.captureWarnings(False)
         for logger in (root, ours):
             logger.removeHandler(handler)
             logger.removeHandler(quiet)

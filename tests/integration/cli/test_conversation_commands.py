@@ -95,6 +95,15 @@ def test_with_memory_off_a_chat_works_and_a_sweep_says_why_not(tmp_path: Path) -
     assert "memory.enabled" in swept.err
 
 
+def test_a_model_nobody_knows_is_explained(config: str) -> None:
+    """The message names the model; nothing was talked about."""
+    done = gaia("chat", "--config", config, "--model", "nosuch", typed="hello\n")
+
+    assert done.code == 1
+    assert "nosuch" in done.err
+    assert len(done.err.splitlines()) == 2
+
+
 @contextmanager
 def running(*arguments: str, **streams: int) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command until the block ends."""

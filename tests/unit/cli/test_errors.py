@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import warnings
 
 import pytest
 
@@ -59,13 +60,15 @@ def test_debug_shows_where_it_happened(monkeypatch: pytest.MonkeyPatch, error: E
         main()
 
 
+@pytest.mark.filterwarnings("default:rusty")
 def test_log_lines_are_single_lines_without_tracebacks_and_handlers_do_not_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A warning of ours is shown, what others log is not, and a second command does not show it twice."""
 
     def load(*_: object, **__: object) -> None:
-        logging.getLogger("gaia_memory.somewhere").warning("running on %s", "fumes", exc_info=ValueError("secret"))
+        logging.getLogger("gaia_memory.somewhere").warning("running on %s\n  in x", "fumes", exc_info=ValueError("y"))
+        warnings.warn("rusty", DeprecationWarning, stacklevel=1)
         logging.getLogger("somebody.else").warning("noise")
         raise MemoryUnavailable("away")
 
