@@ -42,6 +42,10 @@ SWEEP_SECONDS = 60.0
 """The longest time between two looks for quiet conversations; with a short idle time it is a quarter of that."""
 
 
+USUAL_PROVIDERS = frozenset({"auto", "offline"})
+"""Providers that need no check with mem0 before memory is opened."""
+
+
 class SystemClock:
     """The time of the machine."""
 
@@ -60,6 +64,7 @@ class Engine:
         *,
         clock: Clock,
         projects: ProjectsProvider | None,
+        stored_embedder: str | None,
     ) -> None:
         """Put the parts together; nothing is opened but what is given."""
         config = loaded.config
@@ -70,7 +75,7 @@ class Engine:
         self.owner = this_process()
         self.database = database
         self.facts, self.ledger, self.outbox = SqlFacts(), SqlLedger(), SqlOutbox()
-        self.backend = Backend(config)
+        self.backend = Backend(config, stored_embedder=stored_embedder)
         self.locks = SessionLocks()
         self.bursts = Bursts()
         self.marks = TurnMarks(database, self.ledger, clock)
@@ -120,14 +125,30 @@ class Engine:
         """Open the database and return an engine that does nothing in the background yet.
 
         Raises:
+            ConfigError: a provider or one of its keys is unknown to mem0.
             MemoryUnavailable: the database cannot be opened.
         """
         database = await open_database(loaded.config.memory_url, home=loaded.config.home)
         try:
-            return cls(loaded, database, clock=clock or SystemClock(), projects=projects)
+            async with database.reading() as tx:
+                stored = await SqlFacts().embedder(tx)
+            engine = cls(loaded, database, clock=clock or SystemClock(), projects=projects, stored_embedder=stored)
+            await engine.check()
+            return engine
         except BaseException:
             await database.close()
             raise
+
+    async def check(self) -> None:
+        """Check the providers with mem0, where other than the usual ones are named: importing mem0 takes a second.
+
+        Raises:
+            ConfigError: a provider or one of its keys is unknown; all are listed.
+        """
+        settings = self.config.memory
+        named = {settings.llm.provider, settings.embedder.provider}
+        if settings.enabled and (named - USUAL_PROVIDERS or settings.vector_store.provider != "chroma"):
+            await self.backend.check()
 
     @property
     def learns(self) -> bool:
@@ -181,9 +202,15 @@ class Engine:
             self.follower.wake()
 
     async def consolidate(self, key: SessionKey, *, clear: bool = True) -> Outcome:
-        """Learn one conversation now and clear it; without `memory.auto_ingest` it is only cleared."""
-        if not self.learns:
-            return await self.consolidator.clear(key) if clear else "skipped"
+        """Learn one conversation now, whether or not it is quiet, and clear it.
+
+        Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
+        a host's explicit wish.
+        """
+        if clear and not self.learns:
+            return await self.consolidator.clear(key)
+        if not self.config.memory.enabled:
+            return "skipped"
         try:
             return await self.consolidator.run(key, clear=clear)
         finally:
@@ -191,7 +218,7 @@ class Engine:
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host; returns how many facts they gave."""
-        if not self.learns:
+        if not self.config.memory.enabled:
             return 0
         try:
             return await self.consolidator.learn(key, turns)

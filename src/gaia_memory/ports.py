@@ -107,6 +107,9 @@ class FactStore(Protocol):
     async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
         """Return ids and a float32 matrix, one row an id, of the vectors that `embedder` made."""
 
+    async def embedder(self, tx: Transaction) -> str | None:
+        """Return the identity that most vectors carry, of any scope; None without vectors."""
+
     async def taught_only_by(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
         """Return ids of the facts whose every source is this conversation."""
 

@@ -181,23 +181,23 @@ async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares
     """A's talk on the command line is known on telegram, and nowhere to B."""
 
     def learned(prompt: str) -> str:
-        return facts("User is alpha" if "alpha" in prompt.split("## New Messages")[-1] else "User is beta")
+        return facts("User is quokka" if "quokka" in prompt.split("## New Messages")[-1] else "User is wombat")
 
-    sut = await make(extractor=[learned] * 2, profiler=[lambda prompt: "- " + prompt.split("- User is ")[1][:5]] * 2)
+    sut = await make(extractor=[learned] * 2, profiler=[lambda prompt: "- " + prompt.split("- User is ")[1][:6]] * 2)
     for turn in range(20):
-        user, word = ("a", "alpha") if turn % 2 else ("b", "beta")
+        user, word = ("a", "quokka") if turn % 2 else ("b", "wombat")
         await sut.chat(user, "cli", f"I am {word}")
     await sut.run_idle()
 
-    assert await sut.texts("a") == ["User is alpha"]
-    assert await sut.texts("b") == ["User is beta"]
+    assert await sut.texts("a") == ["User is quokka"]
+    assert await sut.texts("b") == ["User is wombat"]
     assert len(sut.EXT) == 2
 
     await sut.chat("a", "telegram", "who am I?")
 
-    assert "alpha" in ALL(sut.REQ[-1])
-    assert "beta" not in ALL(sut.REQ[-1])
-    assert all("beta" not in ALL(request) or "alpha" not in ALL(request) for request in sut.REQ)
+    assert "quokka" in ALL(sut.REQ[-1])
+    assert "wombat" not in ALL(sut.REQ[-1])
+    assert all("wombat" not in ALL(request) or "quokka" not in ALL(request) for request in sut.REQ)
 
 
 async def test_S12_reset_learns_then_clears(make: Make) -> None:

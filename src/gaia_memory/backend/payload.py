@@ -7,31 +7,12 @@ import math
 from datetime import UTC
 from typing import TYPE_CHECKING
 
-from gaia_memory.models import Scalar
+from gaia_memory.models import RESERVED_METADATA, Scalar
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from gaia_memory.models import Fact
-
-MEM0_KEYS = frozenset(
-    {
-        "actor_id",
-        "agent_id",
-        "attributed_to",
-        "created_at",
-        "data",
-        "expiration_date",
-        "hash",
-        "id",
-        "role",
-        "run_id",
-        "text_lemmatized",
-        "updated_at",
-        "user_id",
-    }
-)
-"""Names mem0 gives a meaning: one of them in a fact's metadata could hide the fact or move it to somebody else."""
 
 _INTEGER_LIMIT = 2**63
 
@@ -39,13 +20,13 @@ _INTEGER_LIMIT = 2**63
 def payload(fact: Fact, *, with_words: bool) -> dict[str, Scalar]:
     """Return mem0's payload for `fact`, of flat scalars that every store takes.
 
-    The owner is the partition of the fact's scope. The fact's own metadata keeps its names, except those mem0
-    or this function uses. `with_words` adds the copy of the text that stores with a keyword search of their
+    The owner is the partition of the fact's scope. The fact's own metadata keeps its names; a
+    reserved one, which could hide the fact or move it to somebody else, is left out. `with_words` adds the copy of the text that stores with a keyword search of their
     own look into.
     """
     text = _plain(fact.text)
     found: dict[str, Scalar] = {
-        key: _storable(value) for key, value in fact.metadata.items() if key and key not in MEM0_KEYS
+        key: _storable(value) for key, value in fact.metadata.items() if key and key not in RESERVED_METADATA
     }
     found |= {
         "data": text,

@@ -7,7 +7,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from gaia_memory.cli import chat, demo, memory, sweep
+from gaia_memory.cli.chat import EXAMPLES as CHAT_EXAMPLES
+from gaia_memory.cli.chat import chat
+from gaia_memory.cli.demo import EXAMPLES as DEMO_EXAMPLES
+from gaia_memory.cli.demo import demo
+from gaia_memory.cli.memory import app as memory
+from gaia_memory.cli.sweep import EXAMPLES as SWEEP_EXAMPLES
+from gaia_memory.cli.sweep import sweep
 from gaia_memory.cli.terminal import complain, reporting
 from gaia_memory.errors import GaiaMemoryError
 
@@ -58,7 +64,7 @@ def gaia(
     context.call_on_close(reporting(debug=debug))
 
 
-app.command("chat", epilog=chat.EXAMPLES)(chat.chat)
-app.command("demo", epilog=demo.EXAMPLES)(demo.demo)
-app.command("sweep", epilog=sweep.EXAMPLES)(sweep.sweep)
-app.add_typer(memory.app, name="memory")
+app.command("chat", epilog=CHAT_EXAMPLES)(chat)
+app.command("demo", epilog=DEMO_EXAMPLES)(demo)
+app.command("sweep", epilog=SWEEP_EXAMPLES)(sweep)
+app.add_typer(memory, name="memory")

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli import rendering
-from gaia_memory.cli.opening import AppOption, ConfigOption, JsonOption, UserOption, load_config, quiet_engine, run
+from gaia_memory.cli.opening import (
+    AppOption,
+    ConfigOption,
+    JsonOption,
+    UserOption,
+    load_config,
+    name_other_apps,
+    quiet_engine,
+    run,
+)
+from gaia_memory.cli.rendering import print_json
 from gaia_memory.cli.terminal import Advance, bar, complain, counted
 
 if TYPE_CHECKING:
@@ -43,7 +52,7 @@ def forget(
         typer.confirm(run(_question(loaded, user, app_name, fact_id)), abort=True, err=True)
     receipt, elsewhere = run(_forget(loaded, user, app_name, fact_id))
     if as_json:
-        rendering.print_json(
+        print_json(
             {
                 "user": user,
                 "count": receipt.count,
@@ -63,8 +72,6 @@ def forget(
 
 
 async def _question(loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None) -> str:
-    from gaia_memory.cli.memory import name_other_apps
-
     async with quiet_engine(loaded) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
         facts = await engine.memory.facts(scope)

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli import forgetting, rendering
-from gaia_memory.cli.opening import AppOption, ConfigOption, JsonOption, UserOption, load_config, quiet_engine, run
-from gaia_memory.cli.terminal import bar, counted, note
+from gaia_memory.cli.forgetting import EXAMPLES as FORGET_EXAMPLES
+from gaia_memory.cli.forgetting import forget
+from gaia_memory.cli.opening import (
+    AppOption,
+    ConfigOption,
+    JsonOption,
+    UserOption,
+    load_config,
+    name_other_apps,
+    quiet_engine,
+    run,
+)
+from gaia_memory.cli.rendering import as_data, print_facts, print_hits, print_json
+from gaia_memory.cli.terminal import bar, counted
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
@@ -53,9 +64,9 @@ def list_facts(
     """Show everything that is remembered about a person, oldest first."""
     facts = run(_list(load_config(config), user, app_name))
     if as_json:
-        rendering.print_json({"user": user, "memories": [rendering.as_data(fact) for fact in facts]})
+        print_json({"user": user, "memories": [as_data(fact) for fact in facts]})
     else:
-        rendering.print_facts(facts, nothing=f"Nothing is remembered about {user}.")
+        print_facts(facts, nothing=f"Nothing is remembered about {user}.")
 
 
 async def _list(loaded: LoadedConfig, user: str, app_name: str | None) -> list[Fact]:
@@ -65,14 +76,6 @@ async def _list(loaded: LoadedConfig, user: str, app_name: str | None) -> list[F
         if not facts:
             await name_other_apps(engine, scope)
         return facts
-
-
-async def name_other_apps(engine: Engine, scope: Scope) -> None:
-    """Say under which other apps something is remembered about the same user id."""
-    others = [known.app for known in await engine.memory.scopes() if known.user == scope.user and known != scope]
-    if others:
-        names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
-        note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
 
 
 @app.command("add", epilog=_ADD_EXAMPLES)
@@ -94,7 +97,7 @@ def add(
         raise typer.BadParameter("there is no fact to add: pass texts, --file, or lines on standard input")
     facts, before, after = run(_add(loaded, user, app_name, wanted))
     if as_json:
-        rendering.print_json({"user": user, "added": after - before, "memories": [rendering.as_data(f) for f in facts]})
+        print_json({"user": user, "added": after - before, "memories": [as_data(f) for f in facts]})
         return
     known = len(wanted) - (after - before)
     already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
@@ -136,10 +139,10 @@ def search(
     words = " ".join(query)
     hits = run(_search(load_config(config), user, app_name, words, limit))
     if as_json:
-        memories: list[dict[str, Any]] = [{**rendering.as_data(hit.fact), "score": hit.score} for hit in hits]
-        rendering.print_json({"user": user, "query": words, "memories": memories})
+        memories: list[dict[str, Any]] = [{**as_data(hit.fact), "score": hit.score} for hit in hits]
+        print_json({"user": user, "query": words, "memories": memories})
     else:
-        rendering.print_hits(hits, nothing=f"Nothing about that is remembered about {user}.")
+        print_hits(hits, nothing=f"Nothing about that is remembered about {user}.")
 
 
 async def _search(loaded: LoadedConfig, user: str, app_name: str | None, query: str, limit: int | None) -> list[Hit]:
@@ -151,4 +154,4 @@ async def _search(loaded: LoadedConfig, user: str, app_name: str | None, query: 
         return hits
 
 
-app.command("forget", epilog=forgetting.EXAMPLES)(forgetting.forget)
+app.command("forget", epilog=FORGET_EXAMPLES)(forget)

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from gaia_memory.cli.terminal import note
+
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.engine import Engine
+    from gaia_memory.models import Scope
 
 Result = TypeVar("Result")
 
@@ -58,3 +61,11 @@ async def quiet_engine(loaded: LoadedConfig) -> AsyncIterator[Engine]:
         yield engine
     finally:
         await engine.close()
+
+
+async def name_other_apps(engine: Engine, scope: Scope) -> None:
+    """Say under which other apps something is remembered about the same user id."""
+    others = [known.app for known in await engine.memory.scopes() if known.user == scope.user and known != scope]
+    if others:
+        names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
+        note(f"{scope.user} is known under another app: {names}. Choose it with --app.")

@@ -65,6 +65,17 @@ class SqlFacts:
             return []
         return await keywords.match(tx, scope.partition, number, query, limit=limit)
 
+    async def embedder(self, tx: Transaction) -> str | None:
+        """Return the identity that most vectors carry, of any scope; None without vectors."""
+        counted = (
+            select(facts.c.embedder)
+            .where(facts.c.vector.is_not(None))
+            .group_by(facts.c.embedder)
+            .order_by(func.count().desc(), facts.c.embedder)
+            .limit(1)
+        )
+        return (await tx.execute(counted)).scalar_one_or_none()
+
     async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
         """Return ids and a float32 matrix, one row an id, of the vectors that `embedder` made."""
         statement = (

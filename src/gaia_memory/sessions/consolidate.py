@@ -41,6 +41,14 @@ class LearnSettings:
     owner: str
 
 
+@dataclass(slots=True)
+class Lease:
+    """A lease taken; `given_back` once a step returned it in its own transaction."""
+
+    row: LedgerRow
+    given_back: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Learning:
     """One conversation at work: the lease's row, what was read, and the scope it belongs to."""
@@ -86,15 +94,15 @@ class Consolidator:
         transcript = self._transcripts.get(key.app)
         if transcript is None:
             return "skipped"
-        async with self._leased(key) as row:
-            if row is None:
+        async with self._leased(key) as lease:
+            if lease is None:
                 return "skipped"
             try:
-                talk = await self._learn_talk(row, transcript)
+                talk = await self._learn_talk(lease.row, transcript)
                 if clear:
-                    await self._clear(row, talk, transcript)
+                    await self._clear(lease, talk, transcript)
             except ModelError as error:
-                await self._note_failure(row, error)
+                await self._note_failure(lease, error)
                 return "failed"
             except LeaseLostError:
                 logger.info("conversation %s changed hands while it was learned", key.session)
@@ -106,11 +114,12 @@ class Consolidator:
         transcript = self._transcripts.get(key.app)
         if transcript is None:
             return "skipped"
-        async with self._leased(key) as row:
-            if row is None:
+        async with self._leased(key) as lease:
+            if lease is None:
                 return "skipped"
+            row = lease.row
             talk = await transcript.read(key, after=row.watermark, turns_before=row.learned_turns)
-            await self._clear(row, talk, transcript)
+            await self._clear(lease, talk, transcript)
         return "learned"
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
@@ -119,11 +128,11 @@ class Consolidator:
         Returns the number of facts written or confirmed. Raises `ModelError` when the model gave no usable
         answer; then nothing of the failed chunk is kept or marked.
         """
-        async with self._leased(key) as row:
-            if row is None:
+        async with self._leased(key) as lease:
+            if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
-            learning = await self._open(row)
-            after = row.watermark
+            learning = await self._open(lease.row)
+            after = lease.row.watermark
             fresh = [turn for turn in turns if after is None or turn.ended > after]
             count = 0
             for chunk in chunks(_without(fresh, learning), key=key):
@@ -188,12 +197,15 @@ class Consolidator:
         if state.forgotten_at != learning.forgotten_at or skipped.intersection(_event_ids(chunk)):
             raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
 
-    async def _clear(self, row: LedgerRow, talk: Talk | None, transcript: Transcript) -> None:
+    async def _clear(self, lease: Lease, talk: Talk | None, transcript: Transcript) -> None:
         mode = self._settings.clear
         how = transcript.clears_by if mode == "auto" else mode
+        row, key, owner = lease.row, lease.row.key, self._settings.owner
         if how == "keep":
+            async with self._database.transaction() as tx:
+                await self._ledger.release(tx, key, owner, done=True)
+            lease.given_back = True
             return
-        key, owner = row.key, self._settings.owner
         async with self._locks.of(key):
             async with self._database.transaction() as tx:
                 if not await self._ledger.begin_clearing(
@@ -208,7 +220,8 @@ class Consolidator:
                 async with self._database.transaction() as tx:
                     await self._ledger.end_clearing(tx, key, owner, cleared_at=cleared_at)
 
-    async def _note_failure(self, row: LedgerRow, error: ModelError) -> None:
+    async def _note_failure(self, lease: Lease, error: ModelError) -> None:
+        row = lease.row
         attempts = row.attempts + 1
         parked = isinstance(error, BadAnswerError) and attempts >= PARK_AFTER
         logger.warning(
@@ -223,9 +236,10 @@ class Consolidator:
                 retry_at=self._now() + retry_after(attempts),
                 parked=parked,
             )
+        lease.given_back = True
 
     @asynccontextmanager
-    async def _leased(self, key: SessionKey) -> AsyncIterator[LedgerRow | None]:
+    async def _leased(self, key: SessionKey) -> AsyncIterator[Lease | None]:
         owner = self._settings.owner
         async with self._database.transaction() as tx:
             row = await self._ledger.claim(tx, key, owner, now=self._now(), lease_seconds=LEASE_SECONDS)
@@ -233,13 +247,15 @@ class Consolidator:
             yield None
             return
         beat = asyncio.create_task(self._keep_lease(key))
+        lease = Lease(row)
         try:
-            yield row
+            yield lease
         finally:
             beat.cancel()
             await asyncio.gather(beat, return_exceptions=True)
-            async with self._database.transaction() as tx:
-                await self._ledger.release(tx, key, owner)
+            if not lease.given_back:
+                async with self._database.transaction() as tx:
+                    await self._ledger.release(tx, key, owner)
 
     async def _keep_lease(self, key: SessionKey) -> None:
         while True:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from gaia_memory.backend.follower import StoreFollower
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
-from gaia_memory.models import Scope
+from gaia_memory.models import DirtyFact, Scope
 from support.follower import RealClock, Rig, rig
 
 ANN = Scope("gaia", "ann")
@@ -104,14 +105,12 @@ def test_a_follower_whose_loop_is_gone_gives_the_lock_back(tmp_path: Path) -> No
     left: list[StoreFollower] = []
 
     async def leave() -> str:
-        context = rig(home)
-        memory = await context.__aenter__()
-        await memory.add(ANN, "Ann plays the ocarina")
-        await memory.follower.settled(stall_seconds=10)
-        left.append(memory.follower)
-        await memory.database.close()
-        left.append(context)  # type: ignore[arg-type]
-        return memory.follower._keeper.store.label.store_id  # type: ignore[union-attr]
+        async with rig(home, started=False) as memory:
+            left.append(another(memory))
+            left[0].start()
+            await memory.add(ANN, "Ann plays the ocarina")
+            await left[0].settled(stall_seconds=10)
+            return await memory.store_id()
 
     async def enter() -> str:
         async with rig(home) as memory:
@@ -120,27 +119,37 @@ def test_a_follower_whose_loop_is_gone_gives_the_lock_back(tmp_path: Path) -> No
             return await memory.store_id()
 
     before = asyncio.run(leave())
+    note = home / "store" / f"{before}.closed.json"
+    noted_early = note.exists()
     left[0].abandon()
-    noted = (home / "store" / f"{before}.closed.json").exists()
+    noted = note.exists()
     after = asyncio.run(enter())
 
+    assert not noted_early
     assert noted
     assert after == before
 
 
-async def test_following_leaves_the_event_loop_free_while_nobody_waits(tmp_path: Path) -> None:
-    """L10: a thousand facts are followed in small pieces; a tick of 10 ms is never late by much."""
+async def test_facts_are_followed_in_small_pieces_until_somebody_waits(tmp_path: Path) -> None:
+    """L10: Chroma holds the interpreter's lock while it writes, so a turn meets short writes with pauses between."""
     async with rig(tmp_path / "home") as memory:
         await memory.follower.settled(stall_seconds=10)
-        await memory.add(ANN, *[f"Ann's note {n}" for n in range(300)])
-        late = []
-        end = time.perf_counter() + 1.5
-        while time.perf_counter() < end:
-            began = time.perf_counter()
-            await asyncio.sleep(0.01)
-            late.append(time.perf_counter() - began - 0.01)
-        async with memory.database.reading() as tx:
-            lag = (await memory.outbox.store(tx)).lag
+        sizes: list[int] = []
+        follow = memory.follower._keeper.follow
 
-        assert lag < 300
-        assert sorted(late)[int(len(late) * 0.95)] < 0.1
+        async def noting(rows: Sequence[DirtyFact]) -> list[DirtyFact]:
+            sizes.append(len(rows))
+            return await follow(rows)
+
+        memory.follower._keeper.follow = noting  # type: ignore[method-assign]
+        await memory.add(ANN, *[f"Ann's note {n}" for n in range(400)])
+        began = time.perf_counter()
+        while len(sizes) < 10:
+            await asyncio.sleep(0.01)
+        took = time.perf_counter() - began
+        unhurried = sizes[:10]
+        await memory.follower.settled(stall_seconds=10)
+
+        assert unhurried == [5] * 10
+        assert took >= 9 * 0.015
+        assert max(sizes) > 100

@@ -20,10 +20,12 @@ async def test_facts_without_a_vector_get_one_when_the_embedder_is_back(tmp_path
         waiting = [f"Ann's note {n}" for n in range(8)]
         await memory.add(ANN, *waiting, vectors=False)
         await memory.add(BEN, *[f"Ben's note {n}" for n in range(12)])
+        async with asyncio.timeout(10):
+            while not (memory.follower.ready and len(await memory.listed(BEN)) == 12):
+                await asyncio.sleep(0.05)
         with pytest.raises(StoreStalledError, match="the embedder is down"):
-            await memory.follower.settled(stall_seconds=1.5)
+            await memory.follower.settled(stall_seconds=1)
 
-        assert len(await memory.listed(BEN)) == 12
         assert await memory.listed(ANN) == {}
         assert "8 facts have no vector yet" in (memory.follower.trouble or "")
 
@@ -91,7 +93,8 @@ async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the
     """Two embedders' vectors never mix; the fact stays in the database, found by its words."""
     async with rig(tmp_path / "home") as memory:
         await memory.add(ANN, "Ann's own")
-        foreign = Draft(fact=NewFact("Ann's foreign"), source="add", vector=(1.0, 0.0), embedder="other/model/2")
+        vector = (1.0,) + (0.0,) * 383
+        foreign = Draft(fact=NewFact("Ann's foreign"), source="add", vector=vector, embedder="other/model/384")
         async with memory.database.transaction() as tx:
             await memory.facts.write(tx, ANN, [foreign], now=memory.follower._clock.now())
         await memory.follower.settled(stall_seconds=10)
