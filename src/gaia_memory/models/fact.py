@@ -1,0 +1,149 @@
+"""What is held true, from the moment it is worded until it is recalled or forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.models.scope import Scope
+
+Scalar = str | int | float | bool
+Metadata = Mapping[str, Scalar]
+Vector = tuple[float, ...]
+Source = Literal["remember", "add", "conversation", "import"]
+RESERVED_METADATA = frozenset(
+    {"user_id", "agent_id", "run_id", "actor_id", "role", "data", "hash", "text_lemmatized", "expiration_date"}
+    | {"created_at", "updated_at", "said_at", "session_id", "seq", "source", "id"}
+)
+"""Names that mem0's payload or a fact's own fields use: some of them would change whose fact it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """A fact to be stored word for word.
+
+    `said_at` is an aware time; `session_id` and `seq` (its place in that conversation) let recall use the
+    neighbours of a fact; `metadata` holds flat scalars under names that are not the store's own.
+    """
+
+    text: str
+    said_at: datetime | None = None
+    session_id: str | None = None
+    seq: int | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what no store could keep.
+
+        Raises:
+            InvalidInputError: the text is blank or no text, `said_at` has no time zone, or the metadata is
+                not flat or uses a reserved name.
+        """
+        text: object = self.text
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidInputError(f"NewFact.text is {text!r}: pass a sentence")
+        if self.said_at is not None and self.said_at.tzinfo is None:
+            raise InvalidInputError(f"NewFact.said_at is {self.said_at!r}: pass a time with a time zone")
+        pairs: list[tuple[object, object]] = list(self.metadata.items())
+        for name, value in pairs:
+            if name in RESERVED_METADATA:
+                raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
+            if not isinstance(name, str) or not isinstance(value, str | int | float | bool):
+                raise InvalidInputError(
+                    f"NewFact.metadata[{name!r}] is {value!r}: metadata is flat, with text, numbers and true/false"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A fact on its way into the database: a `NewFact` with its source and, if there is one, its vector.
+
+    `event_ids` are the events it was learned from, `app` the app of that conversation. `embedder` names what
+    made the vector.
+    """
+
+    fact: NewFact
+    source: Source
+    app: str | None = None
+    event_ids: tuple[str, ...] = ()
+    vector: Vector | None = None
+    embedder: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Something held true about a person, as it stands in the database now."""
+
+    id: str
+    scope: Scope
+    text: str
+    source: Source
+    created_at: datetime
+    updated_at: datetime
+    said_at: datetime | None = None
+    session_id: str | None = None
+    seq: int | None = None
+    metadata: Metadata = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What one retriever found: a fact's id and the score it gave, higher is better."""
+
+    fact_id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recalled fact with its score and what that score is made of.
+
+    `why` maps each stage to the part it contributed; `missing` names retrievers that could not answer.
+    """
+
+    fact: Fact
+    score: float
+    why: Mapping[str, float]
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeState:
+    """What the database holds about a scope as a whole.
+
+    `revision` grows with every write; `forgotten_at` (seconds since the epoch) is the moment up to which
+    nothing said may be learned any more.
+    """
+
+    revision: int = 0
+    forgotten_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What an agent is told about a person at the start of a session.
+
+    `bullets` is empty when there is nothing to tell. `fingerprint` stands for the facts, projects and limits
+    it was made from, `revision` for the state of the scope they were read in.
+    """
+
+    bullets: tuple[str, ...]
+    fingerprint: str
+    revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a `forget` removed.
+
+    `count` facts are gone from the database and shown nowhere. `removed` counts rows by place; `pending` is
+    true while the physical erasure of files still runs (`Memory.settled()` waits for it).
+    """
+
+    count: int
+    removed: Mapping[str, int] = field(default_factory=dict)
+    pending: bool = False
+    notes: tuple[str, ...] = ()

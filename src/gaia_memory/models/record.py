@@ -1,0 +1,118 @@
+"""What the database records beside the facts: how far talk was learned, and what the store must follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gaia_memory.models.fact import Fact, Vector
+from gaia_memory.models.scope import SessionKey
+from gaia_memory.models.talk import Mark
+
+MemoryState = Literal["ok", "degraded", "disabled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """Where a replay window begins: the absolute number of its first turn, and that turn's time."""
+
+    turn_no: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """What the ledger knows of one conversation. Times are seconds since the epoch."""
+
+    key: SessionKey
+    turn_no: int = 0
+    active_until: float | None = None
+    touched: float = 0.0
+    watermark: Mark | None = None
+    learned_turns: int = 0
+    lease_owner: str | None = None
+    lease_until: float | None = None
+    clearing: str | None = None
+    clearing_until: float | None = None
+    cleared_at: float | None = None
+    attempts: int = 0
+    retry_at: float | None = None
+    last_error: str | None = None
+    parked: bool = False
+    profile: str | None = None
+    profile_key: str | None = None
+    anchor: Anchor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirtyFact:
+    """A row of the outbox: fact `fact_id` changed, and `version` is the change to be followed."""
+
+    fact_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFact:
+    """A current fact with what a vector store needs of it."""
+
+    fact: Fact
+    version: int
+    vector: Vector | None
+    embedder: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreState:
+    """Which mem0 store is the current one, and how far behind the database it is.
+
+    `owner` is `host:pid:start` of the process that last opened it. `erasures` counts forgets whose text may
+    still be in a file. `awaited_until`: somebody waits for the store, so its owner does not pace itself.
+    """
+
+    store_id: str
+    owner: str | None = None
+    lag: int = 0
+    erasures: int = 0
+    awaited_until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A conversation that waits to be learned, and why."""
+
+    key: SessionKey
+    touched: float
+    attempts: int
+    reason: str | None
+    retry_at: float | None
+    parked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How memory is doing for one person.
+
+    `state` is ok, degraded or disabled; `reason` and `remedy` are empty when it is ok. `lag` counts facts the
+    mem0 store has not followed yet, `erasures` forgets whose files are still being rewritten.
+    """
+
+    state: MemoryState
+    reason: str = ""
+    remedy: str = ""
+    facts: int = 0
+    pending: tuple[Pending, ...] = ()
+    lag: int = 0
+    erasures: int = 0
+    model: str = ""
+    embedder: str = ""
+    store: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepReport:
+    """What a sweep did, in conversations."""
+
+    consolidated: int = 0
+    failed: int = 0
+    skipped: int = 0

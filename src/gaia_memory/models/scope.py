@@ -1,0 +1,63 @@
+"""Whose memory, and which conversation."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from gaia_memory.errors import InvalidInputError
+
+PARTITION_LIMIT = 512
+"""Characters of a partition before it is replaced by a digest: server databases limit an index entry."""
+
+
+def _encode(identifier: str) -> str:
+    return quote(identifier, safe="", errors="surrogatepass")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory: the hard border of every read, write and delete.
+
+    `app` is None where one memory spans all apps (`memory.scope: user`). Ids are compared by their bytes:
+    no trimming, no case folding, no Unicode normalisation.
+    """
+
+    app: str | None
+    user: str
+
+    def __post_init__(self) -> None:
+        """Turn ids into text and refuse empty ones.
+
+        Raises:
+            InvalidInputError: `app` or `user` is empty.
+        """
+        object.__setattr__(self, "user", str(self.user))
+        if self.app is not None:
+            object.__setattr__(self, "app", str(self.app))
+        if self.user == "" or self.app == "":
+            name = "user" if self.user == "" else "app"
+            raise InvalidInputError(f"Scope.{name} is '': pass a non-empty id")
+
+    @property
+    def partition(self) -> str:
+        """The scope as one opaque ASCII id, `app:user` with both halves percent-encoded.
+
+        Two scopes share a partition only when they are equal. It holds no wildcard and no white space, so
+        that a vector store which gives those a meaning cannot misread it. A very long id becomes a digest,
+        which holds no colon and so never meets an encoded one.
+        """
+        joined = f"{'' if self.app is None else _encode(self.app)}:{_encode(self.user)}"
+        if len(joined) <= PARTITION_LIMIT:
+            return joined
+        return "sha256-" + hashlib.sha256(joined.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKey:
+    """Which conversation: the session `session` of `user` in the ADK app `app`."""
+
+    app: str
+    user: str
+    session: str

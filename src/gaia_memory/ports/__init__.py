@@ -1,0 +1,26 @@
+"""Every border with two sides: what the rooms may rely on, whoever stands behind it.
+
+A `Transaction` is an open SQLAlchemy connection: what several stores do with the same one is committed or
+rolled back together. No transaction is held over a call to a model, a yield or a stream.
+"""
+
+from gaia_memory.ports.ledger import Ledger
+from gaia_memory.ports.outside import Embedder, Extractor, LanguageModel, ProjectsProvider, Retriever, Transcript
+from gaia_memory.ports.stores import Clock, Database, FactStore, Follower, Outbox
+from gaia_memory.ports.transaction import Transaction
+
+__all__ = [
+    "Clock",
+    "Database",
+    "Embedder",
+    "Extractor",
+    "FactStore",
+    "Follower",
+    "LanguageModel",
+    "Ledger",
+    "Outbox",
+    "ProjectsProvider",
+    "Retriever",
+    "Transaction",
+    "Transcript",
+]

@@ -1,0 +1,193 @@
+"""The truth and the store that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Any, Protocol
+
+from gaia_memory.models import (
+    Candidate,
+    DirtyFact,
+    Draft,
+    Fact,
+    Profile,
+    Scope,
+    ScopeState,
+    SessionKey,
+    StoredFact,
+    StoreState,
+    Vector,
+)
+from gaia_memory.ports.transaction import Transaction
+
+
+class Clock(Protocol):
+    """The time, so that tests can set it."""
+
+    def now(self) -> datetime:
+        """Return the current time, aware, in UTC."""
+
+
+class Database(Protocol):
+    """The memory database."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a file of this machine, which no process of another one can reach."""
+        ...
+
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
+        """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
+
+    def reading(self) -> AbstractAsyncContextManager[Transaction]:
+        """Open a short read transaction that sees one state of the database."""
+
+    async def scrub(self) -> bool:
+        """Rewrite what still holds deleted text: index segments, write-ahead log.
+
+        Returns False while another reader or process keeps the old pages in use: call again later.
+        """
+
+
+class FactStore(Protocol):
+    """The facts: the truth about every person.
+
+    Each write raises the scope's `revision` by one, keeps the keyword index in step and puts the ids it
+    touched into the outbox, all in the caller's transaction.
+    """
+
+    async def state(self, tx: Transaction, scope: Scope) -> ScopeState:
+        """Return the scope's revision and `forgotten_at`; zeros for a scope nobody wrote to.
+
+        In a write transaction both stay as they are until its end.
+        """
+
+    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
+        """Store `drafts` and return the fact each became, in order.
+
+        A draft whose normal form is already there becomes a further source of that fact (whose text stays);
+        it fills in the vector when the fact has none.
+
+        Raises:
+            InvalidInputError: a text is blank, a time naive, or metadata are no flat scalars; nothing is written.
+        """
+
+    async def facts(self, tx: Transaction, scope: Scope, *, limit: int | None = None, offset: int = 0) -> list[Fact]:
+        """Return current facts, oldest first."""
+
+    async def count(self, tx: Transaction, scope: Scope) -> int:
+        """Count current facts."""
+
+    async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
+        """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""
+
+    async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
+        """Return the conversations these facts were learned from, each with the ids of the events used."""
+
+    async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
+        """Find facts by words, best first; a query without a usable word finds nothing."""
+
+    async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
+        """Return ids and a float32 matrix, one row an id, of the vectors that `embedder` made."""
+
+    async def embedder(self, tx: Transaction) -> str | None:
+        """Return the identity that most vectors carry, of any scope; None without vectors."""
+
+    async def taught_only_by(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
+        """Return ids of the facts whose every source is this conversation."""
+
+    async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
+        """Remove this conversation from the sources of facts that have others; return how many rows.
+
+        A fact that stood at its place in this conversation moves to that of its oldest other source.
+        """
+
+    async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
+        """Delete facts of this scope and its cached profile, say how many facts; their ids go into the outbox."""
+
+    async def delete_all(self, tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:
+        """Delete everything of this scope: facts, sources, words, vectors, cached profile, tombstones.
+
+        Sets `forgotten_at`. Returns the rows removed by place; the key `facts` is the count of facts.
+        """
+
+    async def bury(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+        """Leave a tombstone (a salted hash of the normal form) for each of these facts, before a delete."""
+
+    async def buried(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
+        """Say for each text whether its normal form has a tombstone."""
+
+    async def unbury(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
+        """Lift the tombstones of these texts."""
+
+    async def cached_profile(self, tx: Transaction, scope: Scope) -> Profile | None:
+        """Return the last profile made for this scope."""
+
+    async def cache_profile(self, tx: Transaction, scope: Scope, profile: Profile) -> bool:
+        """Keep a profile; False, and nothing written, when the scope's revision is no longer the profile's."""
+
+    async def scopes(self, tx: Transaction) -> list[Scope]:
+        """Return every scope that holds a fact."""
+
+
+class Outbox(Protocol):
+    """What the mem0 store still has to follow, and which store that is."""
+
+    async def store(self, tx: Transaction) -> StoreState:
+        """Return the current store, its lag and its owner."""
+
+    async def dirty(self, tx: Transaction, *, limit: int) -> list[DirtyFact]:
+        """Return the oldest dirty ids."""
+
+    async def read(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
+        """Return those of `fact_ids` that are facts now, of any scope, with their vectors."""
+
+    async def done(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
+        """Remove rows whose version is still the one given; return how many were removed."""
+
+    async def fill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
+        """Give facts a vector of `embedder`, each only while its version is unchanged.
+
+        Versions stay; the revision of the scopes rises, because what their vectors are has changed.
+        """
+
+    async def renew(self, tx: Transaction, store_id: str) -> None:
+        """Make `store_id`, an empty store, the current one: every fact becomes dirty, dead ids leave."""
+
+    async def own(self, tx: Transaction, owner: str, *, now: float, lease: float | None) -> bool:
+        """Note `owner` as the one who writes the store.
+
+        With `lease` (seconds) it is a claim that fails while another owner's lease is running; without, the
+        operating system's lock has decided already.
+        """
+
+    async def disown(self, tx: Transaction, owner: str) -> None:
+        """Give the store back."""
+
+    async def await_store(self, tx: Transaction, *, until: float) -> None:
+        """Say that somebody waits for the store until then."""
+
+    async def note_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
+        """Note that files may hold text that was forgotten."""
+
+    async def erasures(self, tx: Transaction) -> list[int]:
+        """Return the ids of erasures that are not finished."""
+
+    async def erased(self, tx: Transaction, erasures: Collection[int]) -> None:
+        """Note that these erasures are finished."""
+
+
+class Follower(Protocol):
+    """Brings the mem0 store to the state of the database."""
+
+    def wake(self) -> None:
+        """Say that there may be something to follow."""
+
+    async def settled(self, *, stall_seconds: float = 60.0) -> None:
+        """Return when the ids dirty at the call are applied and no erasure is pending, whoever owns the store.
+
+        Raises:
+            StoreStalledError: no progress for `stall_seconds`; it names the owner.
+        """
