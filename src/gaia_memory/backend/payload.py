@@ -20,9 +20,9 @@ _INTEGER_LIMIT = 2**63
 def payload(fact: Fact, *, with_words: bool) -> dict[str, Scalar]:
     """Return mem0's payload for `fact`, of flat scalars that every store takes.
 
-    The owner is the partition of the fact's scope. The fact's own metadata keeps its names; a
-    reserved one, which could hide the fact or move it to somebody else, is left out. `with_words` adds the copy of the text that stores with a keyword search of their
-    own look into.
+    The owner is the partition of the fact's scope. The fact's own metadata keeps its names; a reserved one,
+    which could hide the fact or move it to somebody else, is left out. `with_words` adds the copy of the text
+    that stores with a keyword search of their own look into.
     """
     text = _plain(fact.text)
     found: dict[str, Scalar] = {
