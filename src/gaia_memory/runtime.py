@@ -56,5 +56,5 @@ async def open_memory(
         engine = await acquire(loaded, clock=clock, projects=projects)
         stack.push_async_callback(release, engine)
         gaia = Gaia(engine, llm)
-        stack.push_async_callback(gaia.close_runners)
+        stack.push_async_callback(gaia.close)
         yield gaia

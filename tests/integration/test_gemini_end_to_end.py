@@ -32,10 +32,7 @@ async def opened(home: Path, clock: FakeClock) -> AsyncIterator[tuple[Gaia, LlmA
     """Open memory as a host does that has set nothing but the key."""
     settings = {"home": str(home), "sessions": {"coalesce_seconds": 0}}
     async with open_memory(settings, home=home, clock=clock) as gaia:
-        model = gaia.model
-        yield gaia, LlmAgent(name="assistant", model=model, instruction="Help.")
-    # ADK never closes the client of a model.
-    await model.api_client.aio.aclose()
+        yield gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
 
 
 async def went_quiet(gaia: Gaia, clock: FakeClock) -> tuple[int, int]:

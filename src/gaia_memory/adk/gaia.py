@@ -9,7 +9,7 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 
 from gaia_memory.adk.conversation import Conversation
 from gaia_memory.adk.memory_plugin import MemoryPlugin
-from gaia_memory.adk.model import build_model
+from gaia_memory.adk.model import build_model, close_model
 from gaia_memory.adk.parts import EngineSource
 from gaia_memory.adk.runner import GaiaRunner
 from gaia_memory.adk.service import Mem0MemoryService
@@ -36,6 +36,7 @@ class Gaia:
         """Take an open engine; `model` overrides the configured one."""
         self._engine = engine
         self._given_model = model
+        self._own_model: BaseLlm | None = None
         self._runners: dict[int, GaiaRunner] = {}
         self.session_service = DatabaseSessionService(db_engine=engine.sessions_engine())
         self.memory_service = Mem0MemoryService(config=engine.loaded)
@@ -55,8 +56,16 @@ class Gaia:
 
     @property
     def model(self) -> BaseLlm:
-        """The model for `LlmAgent(model=…)`: the one given, the configured one, or the offline model."""
-        return self._given_model or build_model(self.config.model)
+        """The model for `LlmAgent(model=…)`: the one given, the configured one, or the offline model.
+
+        Raises:
+            ConfigError: ADK knows no model of the configured name.
+        """
+        if self._given_model is not None:
+            return self._given_model
+        if self._own_model is None:
+            self._own_model = build_model(self.config.model)
+        return self._own_model
 
     @property
     def plugins(self) -> list[BasePlugin]:
@@ -117,8 +126,10 @@ class Gaia:
         """
         return await self._engine.sweep(force=force, progress=progress)
 
-    async def close_runners(self) -> None:
-        """Close the Runners made here, and their plugins with them."""
+    async def close(self) -> None:
+        """Close the Runners made here, with their plugins, and the client of the model made here."""
         for runner in self._runners.values():
             await runner.close()
         self._runners.clear()
+        if self._own_model is not None:
+            await close_model(self._own_model)

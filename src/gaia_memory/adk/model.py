@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from gaia_memory.errors import ConfigError
+
 if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm as BaseLlm
 
@@ -18,6 +20,9 @@ def build_model(name: str) -> BaseLlm:
 
     `auto` is ADK's default Gemini when `GEMINI_API_KEY` or `GOOGLE_API_KEY` is set and not empty, else the
     offline model; `offline` is the offline model; any other name goes to ADK's registry.
+
+    Raises:
+        ConfigError: ADK knows no model of that name.
     """
     from google.adk.agents.llm_agent import LlmAgent
     from google.adk.models.registry import LLMRegistry
@@ -27,7 +32,22 @@ def build_model(name: str) -> BaseLlm:
     if name == "offline" or (name == "auto" and not has_gemini_key()):
         return OfflineModel()
     wanted = LlmAgent.DEFAULT_MODEL if name == "auto" else name
-    return _gemini(wanted) if wanted.startswith("gemini") else LLMRegistry.new_llm(wanted)
+    if wanted.startswith("gemini"):
+        return _gemini(wanted)
+    try:
+        return LLMRegistry.new_llm(wanted)
+    except ValueError as error:
+        problem = f"model is {name!r}, which ADK does not know: use `auto`, `offline`, a Gemini name or one of ADK's"
+        raise ConfigError([problem]) from error
+
+
+async def close_model(model: BaseLlm) -> None:
+    """Close the client that a model of `build_model` opened, which ADK leaves to whoever made the model."""
+    from google.adk.models.google_llm import Gemini
+
+    # Without a key there is no client, and asking for one would make it.
+    if isinstance(model, Gemini) and has_gemini_key():
+        await model.api_client.aio.aclose()
 
 
 def has_gemini_key() -> bool:

@@ -70,6 +70,7 @@ def main(arguments: list[str]) -> int:
     try:
         return SOUND if probe(Path(arguments[0])) else DAMAGED
     except Exception as error:
+        # Whatever an open raises, the folder is damaged: that is the answer asked for.
         sys.stderr.write(f"{type(error).__name__}\n")
         return DAMAGED
 

@@ -73,6 +73,7 @@ def insert_all(
     try:
         insert(facts)
     except Exception as error:
+        # Every store has its own errors; what they mean is told apart here, and the rest raised again.
         if not _is_refusal(error):
             raise
         answers()

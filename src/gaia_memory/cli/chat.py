@@ -16,11 +16,9 @@ from gaia_memory.cli.opening import ConfigOption, load_config, run
 from gaia_memory.cli.terminal import note
 
 if TYPE_CHECKING:
-    from google.adk.models.base_llm import BaseLlm
     from prompt_toolkit import PromptSession
 
     from gaia_memory.adk.conversation import Conversation
-    from gaia_memory.adk.gaia import Gaia
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.config.schema import GaiaConfig
 
@@ -83,23 +81,13 @@ async def _chat(config: GaiaConfig, user: str, channel: str) -> None:
     from gaia_memory.runtime import open_memory
 
     async with open_memory(config) as gaia:
-        agent = LlmAgent(name="gaia", model=_model_of(gaia), instruction=INSTRUCTION)
+        agent = LlmAgent(name="gaia", model=gaia.model, instruction=INSTRUCTION)
         typer.echo(f"{gaia.describe()}; user {user}, channel {channel}")
         talk = gaia.conversation(agent, user_id=user, channel=channel)
         at_terminal = sys.stdin.isatty()
         with _output_above_prompt() if at_terminal else contextlib.nullcontext():
             async for line in _typed() if at_terminal else _piped():
                 await _answer(talk, line)
-
-
-def _model_of(gaia: Gaia) -> BaseLlm:
-    from gaia_memory.errors import ConfigError
-
-    try:
-        return gaia.model
-    except ValueError as error:
-        # What ADK raises for a name it does not know goes on for several lines.
-        raise ConfigError([f"model: {str(error).partition(chr(10))[0]}"], source="the agent's model") from error
 
 
 async def _answer(talk: Conversation, line: str) -> None:

@@ -213,25 +213,21 @@ def _reading(database: Path) -> sqlite3.Connection:
     return connection
 
 
-def test_the_demo_holds_in_less_than_twenty_seconds_without_key_and_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_holds_without_key_and_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of its lines is an observation that holds; the machine's own settings do not change it."""
     monkeypatch.setenv("GAIA_MEMORY__ENABLED", "false")
     monkeypatch.setenv("GEMINI_API_KEY", "no-real-key")
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
-    started = time.monotonic()
     pipe = subprocess.PIPE
     with running("demo", stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
-        process.stdout.readline()
-        first_line_after = time.monotonic() - started
+        first = process.stdout.readline().decode()
         rest = process.stdout.read().decode().splitlines()
         code = process.wait()
-    seconds = time.monotonic() - started
 
     assert code == 0
     assert {line[:4] for line in rest[:-1]} == {"OK  "}
     assert len(rest) >= 15
     assert "observations hold" in rest[-1]
-    assert first_line_after < 2
-    assert seconds < 40
+    assert "no key, no network" in first
     assert not home().exists()
