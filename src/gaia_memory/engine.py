@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.follower import StoreFollower
+from gaia_memory.backend.follow.follower import StoreFollower
 from gaia_memory.config.load import LoadedConfig
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
 from gaia_memory.facts import SqlFacts, SqlOutbox

@@ -21,7 +21,7 @@ BORDERS = {
     "prompt_toolkit": ("cli/",),
     "gaia_memory.testing": ("testing.py",),
     # Its calls block: the driver's own thread, and a process that probes a damaged store, may make them.
-    "sqlite3": ("database/", "backend/probe.py"),
+    "sqlite3": ("database/", "backend/follow/probe.py"),
 }
 
 

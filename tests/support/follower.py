@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.follower import StoreFollower
+from gaia_memory.backend.follow.follower import StoreFollower
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.database.engine import SqlDatabase, open_database
 from gaia_memory.errors import ModelUnavailableError

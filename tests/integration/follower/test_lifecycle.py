@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend import follower
-from gaia_memory.backend.follower import StoreFollower
+from gaia_memory.backend.follow import follower
+from gaia_memory.backend.follow.follower import StoreFollower
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.models import DirtyFact, Scope
 from support.follower import RealClock, Rig, rig

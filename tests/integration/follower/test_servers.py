@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend.ownership import FolderLock, StoreLease
+from gaia_memory.backend.follow.ownership import FolderLock, StoreLease
 from gaia_memory.models import Scope
 from support.follower import RealClock, Rig, rig
 

@@ -1,4 +1,4 @@
-"""`python -m gaia_memory.backend.probe FOLDER`: exit 0 when an embedded Chroma folder can be opened and searched.
+"""`python -m gaia_memory.backend.follow.probe FOLDER`: exit 0 when an embedded Chroma folder opens and can be searched.
 
 It runs as a process of its own because a damaged folder can crash whoever opens it. Its exit code is all it
 says: nothing of what is stored is printed.

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.door import refuse_on_loop
-from gaia_memory.backend.payload import payload
-from gaia_memory.backend.store import EMBEDDER_KEY, Builder, Label, check_label, insert_all
-from gaia_memory.backend.store_folder import blank_unused
+from gaia_memory.backend.follow.folder import blank_unused
+from gaia_memory.backend.follow.payload import payload
+from gaia_memory.backend.follow.store import EMBEDDER_KEY, Builder, Label, check_label, insert_all
 from gaia_memory.models import StoredFact
 
 HNSW = {"space": "cosine", "sync_threshold": 1_000_000, "batch_size": 100}

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.door import refuse_on_loop
-from gaia_memory.backend.payload import payload
-from gaia_memory.backend.store import EMBEDDER_KEY, Builder, Label, check_label, insert_all
+from gaia_memory.backend.follow.payload import payload
+from gaia_memory.backend.follow.store import EMBEDDER_KEY, Builder, Label, check_label, insert_all
 from gaia_memory.models import StoredFact
 
 MARKER_USER = "gaia-store"

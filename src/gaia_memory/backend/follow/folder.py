@@ -110,7 +110,7 @@ class StoreFolders:
         """Open and search the folder in a child process; a crash, a failure or a time-out is a no."""
         environment = dict(os.environ, ANONYMIZED_TELEMETRY="False", PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
         child = subprocess.Popen(
-            [sys.executable, "-m", "gaia_memory.backend.probe", str(folder)],
+            [sys.executable, "-m", "gaia_memory.backend.follow.probe", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

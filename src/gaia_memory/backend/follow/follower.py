@@ -10,15 +10,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from gaia_memory.backend.erasing import Erasing
-from gaia_memory.backend.keeper import StoreKeeper
-from gaia_memory.backend.ownership import LEASE_SECONDS, FolderLock, Ownership, StoreLease
-from gaia_memory.backend.places import place
+from gaia_memory.backend.follow.erasing import Erasing
+from gaia_memory.backend.follow.keeper import StoreKeeper
+from gaia_memory.backend.follow.ownership import LEASE_SECONDS, FolderLock, Ownership, StoreLease
+from gaia_memory.backend.follow.places import place
+from gaia_memory.backend.follow.settling import Settling, owner_process
+from gaia_memory.backend.follow.store import Builder
+from gaia_memory.backend.follow.vectors import MissingVectors
 from gaia_memory.backend.pools import Pool
 from gaia_memory.backend.providers import Provider
-from gaia_memory.backend.settling import Settling, owner_process
-from gaia_memory.backend.store import Builder
-from gaia_memory.backend.vectors import MissingVectors
 from gaia_memory.errors import GaiaMemoryError, StoreNotOwnedError, StoreStalledError
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Database, Embedder, Outbox

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from gaia_memory.backend.chroma_store import open_chroma_server, open_folder
+from gaia_memory.backend.follow.chroma import open_chroma_server, open_folder
+from gaia_memory.backend.follow.folder import StoreFolders
+from gaia_memory.backend.follow.server import open_server
+from gaia_memory.backend.follow.store import Builder, Label, Mem0Store
 from gaia_memory.backend.providers import Provider
-from gaia_memory.backend.server_store import open_server
-from gaia_memory.backend.store import Builder, Label, Mem0Store
-from gaia_memory.backend.store_folder import StoreFolders
 from gaia_memory.errors import GaiaMemoryError
 
 CHROMA = "chroma"

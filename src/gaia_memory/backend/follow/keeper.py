@@ -8,9 +8,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from gaia_memory.backend.places import Place
+from gaia_memory.backend.follow.places import Place
+from gaia_memory.backend.follow.store import Label, Mem0Store, same_embedder
 from gaia_memory.backend.pools import Pool
-from gaia_memory.backend.store import Label, Mem0Store, same_embedder
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.models import DirtyFact, StoredFact, StoreState
 from gaia_memory.ports import Database, Embedder, Outbox
