@@ -6,7 +6,6 @@ This is the only place that names concrete stores and providers.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from gaia_memory.ports import Clock, ProjectsProvider, Transcript
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
+from gaia_memory.sessions.beat import Beat
 from gaia_memory.sessions.bursts import Bursts
 from gaia_memory.sessions.consolidate import Consolidator, LearnSettings, Outcome
 from gaia_memory.sessions.locks import SessionLocks
@@ -33,14 +33,7 @@ from gaia_memory.sessions.sweep import Progress, Sweeper
 from gaia_memory.sessions.turns import TurnMarks
 
 if TYPE_CHECKING:
-    from apscheduler.schedulers.asyncio import AsyncIOScheduler
     from sqlalchemy.ext.asyncio import AsyncEngine
-
-logger = logging.getLogger(__name__)
-
-SWEEP_SECONDS = 60.0
-"""The longest time between two looks for quiet conversations; with a short idle time it is a quarter of that."""
-
 
 USUAL_PROVIDERS = frozenset({"auto", "offline"})
 """Providers that need no check with mem0 before memory is opened."""
@@ -81,8 +74,6 @@ class Engine:
         self.marks = TurnMarks(database, self.ledger, clock)
         self.transcripts: dict[str, Transcript] = {}
         self._sessions: AsyncEngine | None = None
-        self._scheduler: AsyncIOScheduler | None = None
-        self._beats: set[asyncio.Task[object]] = set()
         self.follower = StoreFollower(
             database,
             self.outbox,
@@ -117,6 +108,7 @@ class Engine:
             clock=clock,
             idle_seconds=config.sessions.idle_consolidate_minutes * 60,
         )
+        self._beat = Beat(self.sweep, idle_seconds=config.sessions.idle_consolidate_minutes * 60)
 
     @classmethod
     async def open(
@@ -176,21 +168,8 @@ class Engine:
         """Begin to follow the facts with the mem0 store and to sweep; neither is waited for."""
         if self.config.memory.enabled:
             self.follower.start()
-        if self.learns and self._scheduler is None:
-            from apscheduler.schedulers.asyncio import AsyncIOScheduler
-
-            seconds = min(self.config.sessions.idle_consolidate_minutes * 60 / 4, SWEEP_SECONDS)
-            self._scheduler = AsyncIOScheduler(timezone=UTC)
-            self._scheduler.add_job(
-                self._beat,
-                "interval",
-                seconds=seconds,
-                coalesce=True,
-                max_instances=1,
-                misfire_grace_time=None,
-                next_run_time=datetime.now(UTC),
-            )
-            self._scheduler.start()
+        if self.learns:
+            self._beat.start()
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Learn every conversation that is due; `force` ignores idleness, back-off and parking."""
@@ -227,12 +206,7 @@ class Engine:
 
     async def close(self) -> None:
         """Stop what runs, give leases and the store back, close the databases; learns nothing, loses nothing."""
-        if self._scheduler is not None:
-            self._scheduler.shutdown(wait=False)
-            self._scheduler = None
-        for beat in self._beats:
-            beat.cancel()
-        await asyncio.gather(*self._beats, return_exceptions=True)
+        await self._beat.stop()
         await self.follower.stop()
         async with self.database.transaction() as tx:
             await self.ledger.release_all(tx, self.owner)
@@ -244,16 +218,6 @@ class Engine:
     def abandon(self) -> None:
         """Give back what the operating system should not wait for, when the event loop is gone."""
         self.follower.abandon()
-
-    async def _beat(self) -> None:
-        beat = asyncio.create_task(self.sweep())
-        self._beats.add(beat)
-        beat.add_done_callback(self._beats.discard)
-        try:
-            await beat
-        except Exception:
-            # A database that is away for a moment must not end the beat.
-            logger.exception("the sweep failed; it is tried again")
 
     async def _scrub_sessions(self) -> bool:
         if self._sessions is None or self._sessions is self.database.engine:

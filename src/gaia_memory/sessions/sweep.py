@@ -100,9 +100,10 @@ class Sweeper:
     async def _consolidate(self, key: SessionKey) -> Outcome:
         try:
             return await self._consolidator.run(key)
-        except Exception:
+        except Exception as error:
             # One conversation that breaks must not keep the others from being learned; it stays due.
-            logger.exception("conversation %s could not be consolidated", key.session)
+            logger.error("conversation %s could not be consolidated: %s", key.session, type(error).__name__)
+            logger.debug("conversation %s could not be consolidated", key.session, exc_info=True)
             return "failed"
 
 
