@@ -233,3 +233,18 @@ async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Ma
     await sut.run_idle("u", "cli")
 
     assert await sut.texts("u") == ["F"]
+
+
+async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> None:
+    """Databases, the store and what mem0 writes: 0600, their folders 0700."""
+    sut = await make(extractor=[facts("F")])
+    await sut.chat("u", "cli", "hello")
+    await sut.run_idle("u", "cli")
+    await sut.rows("u")
+    (sut.home / "gaia.yaml").unlink()
+    await sut.close()
+    modes = {str(path.relative_to(sut.home)): oct(path.stat().st_mode & 0o777) for path in sut.home.rglob("*")}
+    open_to_others = {name: mode for name, mode in modes.items() if int(mode, 8) & 0o077}
+
+    assert len(modes) > 8
+    assert open_to_others == {}

@@ -117,7 +117,8 @@ class Gaia:
 
     def describe(self) -> str:
         """Return one line that says which model and memory are used."""
-        return f"model {self.model.model}, memory {self._engine.backend.describe()}"
+        memory = self._engine.backend.describe() if self.config.memory.enabled else "off"
+        return f"agent: model {self.model.model}; memory: {memory}"
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Learn every conversation that went quiet.

@@ -92,7 +92,8 @@ def _answer(request: LlmRequest) -> str | types.Part:
 
 def _recalled(request: LlmRequest, question: str) -> str | types.Part:
     wanted = _content_words(question)
-    known = [line for line in _profile(request) if wanted & _content_words(line)]
+    # "What do you know about me?" asks for nothing in particular.
+    known = [line for line in _profile(request) if not wanted or wanted & _content_words(line)]
     if known:
         return _introduced(request, _listing("From what I know about you:", known))
     if "load_memory" in request.tools_dict:

@@ -128,3 +128,11 @@ async def test_it_streams_pieces_and_then_the_whole() -> None:
 async def test_it_has_an_answer_to_nothing() -> None:
     """An empty request is answered too."""
     assert await text(asked())
+
+
+async def test_it_tells_all_it_knows_when_asked_for_nothing_in_particular() -> None:
+    """ "What do you know about me?" is answered with the whole profile."""
+    answer = await text(asked(words("What do you know about me?"), system=BLOCK))
+
+    assert "Name: Itay" in answer
+    assert "Lives in Berlin" in answer

@@ -37,6 +37,10 @@ def learned(*texts: str, role: str = "user", day: str = "2026-11-20") -> list[st
         ("I'm vegetarian", "User is vegetarian"),
         ("I’m vegetarian.", "User is vegetarian."),  # noqa: RUF001
         ("i'm allergic to nuts", "User is allergic to nuts"),
+        (
+            "My sister is called Noa and I am allergic to nuts",
+            "User's sister is called Noa and User is allergic to nuts",
+        ),
         ("my sister is called Noa", "User's sister is called Noa"),
         ("My name is Itay", "User's name is Itay"),
         ("I moved to Berlin", "User moved to Berlin"),

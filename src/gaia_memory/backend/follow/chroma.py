@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.door import refuse_on_loop
-from gaia_memory.backend.follow.folder import blank_unused
+from gaia_memory.backend.follow.folder import blank_unused, keep_private
 from gaia_memory.backend.follow.payload import payload
 from gaia_memory.backend.follow.store import EMBEDDER_KEY, Builder, Label, check_label, insert_all
 from gaia_memory.models import StoredFact
@@ -41,25 +41,26 @@ class ChromaStore:
         if ids and (there := self._collection.get(ids=ids, include=[])["ids"]):
             self._collection.delete(ids=there)
         refused = insert_all(self._insert, facts, answers=self._collection.count)
-        self._blank()
+        self._tidy()
         return refused
 
     def warm_up(self) -> None:
         """Load the index now: Chroma would at the first search, and that writes its files."""
         if self._folder is not None and (first := self._collection.get(limit=1, include=["embeddings"]))["ids"]:
             self._collection.query(query_embeddings=first["embeddings"], n_results=1, include=[])
-            self._blank()
+            self._tidy()
 
     def close(self) -> None:
         """Close mem0 and the client: Chroma keeps one client a folder in the process until it is closed."""
         refuse_on_loop("closing the mem0 store")
-        self._blank()
+        self._tidy()
         self.memory.close()
         _close(self._client)
 
-    def _blank(self) -> None:
+    def _tidy(self) -> None:
         if self._folder is not None:
             blank_unused(self._folder)
+            keep_private(self._folder)
 
     def _insert(self, facts: Sequence[StoredFact]) -> None:
         self._collection.upsert(

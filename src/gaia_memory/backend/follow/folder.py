@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -139,6 +140,14 @@ def blank_unused(folder: Path) -> None:
             if path.is_file() and any(path.read_bytes()):
                 with path.open("r+b") as file:
                     file.write(bytes(path.stat().st_size))
+
+
+def keep_private(folder: Path) -> None:
+    """Take other people's rights from the files of `folder`: Chroma makes them as the process's mask has it."""
+    for path in folder.rglob("*"):
+        # What Chroma removes meanwhile needs no rights.
+        with contextlib.suppress(FileNotFoundError):
+            path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 def _files(folder: Path) -> dict[str, list[int]]:

@@ -146,8 +146,9 @@ def _third_person(found: re.Match[str]) -> str:
         if re.search(r"\bI\b", before):
             # "I cook and I sing": one subject, said once.
             return f"{found['adverbs']}{_conjugated(found['verb'])}{found['rest'] or ''}"
-        # "Noa and I live here": several subjects, whose verb stays.
-        return f"User {found['adverbs']}{found['verb']}{found['rest'] or ''}"
+        if found["verb"] != "am":
+            # "Noa and I live here": several subjects, whose verb stays; "am" has one.
+            return f"User {found['adverbs']}{found['verb']}{found['rest'] or ''}"
     return f"User {found['adverbs']}{_conjugated(found['verb'])}{found['rest'] or ''}"
 
 
