@@ -1,0 +1,136 @@
+"""The public names as a reference page: each with its signature and what it is for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+_GIVEN = {"Gaia", "Conversation", "Memory"}
+"""What callers get and do not make."""
+
+_FOR_THE_HOST = {"close", "generate_content_async", "model_post_init", "raises_errors"}
+"""What ADK and pydantic call, and what `open_memory` does by itself."""
+
+_HEAD = """\
+# Public names
+
+What stands here is meant to be used and stays; everything else may change. `await` and `async` say how a call is made.
+Values are frozen. The fakes of `gaia_memory.testing` have [a page of their own](../how-to/test-your-agent.md).
+"""
+
+
+_SERVICES = "Besides these it holds ADK's services for a Runner: `session_service` and `memory_service`."
+
+
+def render_public() -> str:
+    """The page of public names."""
+    import gaia_memory
+    from gaia_memory import models
+    from gaia_memory.adk.conversation import Conversation
+    from gaia_memory.adk.gaia import Gaia
+    from gaia_memory.commands.command import Reply
+    from gaia_memory.config.schema import GaiaConfig
+    from gaia_memory.memory import Memory
+
+    names = [getattr(gaia_memory, name) for name in gaia_memory.__all__]
+    errors = [found for found in names if inspect.isclass(found) and issubclass(found, Exception)]
+    values = [found for found in names if found.__module__.startswith("gaia_memory.models")]
+    parts = [found for found in names if found not in errors and found not in values and found is not GaiaConfig]
+    met = [models.Profile, models.Status, models.SweepReport, Reply]
+    sections = [
+        ("`from gaia_memory import …`", "", sorted(parts, key=inspect.isclass)),
+        ("What `open_memory` gives", _SERVICES, [Gaia]),
+        ("What `gaia.conversation` gives", "", [Conversation]),
+        ("What `gaia.memory` is", "", [Memory]),
+        ("Values", "`GaiaConfig` is [the configuration](configuration.md).", [*values, *met]),
+        ("Errors", "The whole tree: [errors](errors.md).", errors),
+    ]
+    return "\n".join([_HEAD, *(_section(title, words, found) for title, words, found in sections)])
+
+
+def first_line(documented: Any) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(documented) or "").partition("\n")[0]
+
+
+def signature_of(function: Any, *, name: str) -> str:
+    """Return a call as it is written: the name, and the arguments with their types and defaults."""
+    found = inspect.signature(function)
+    given = [parameter for parameter in found.parameters.values() if parameter.name not in {"self", "_"}]
+    words: list[str] = []
+    for parameter in given:
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in {word[0] for word in words}:
+            words.append("*")
+        star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
+        words.append(f"{star}{parameter.name}{_type(parameter)}{_default(parameter)}")
+    return f"{name}({', '.join(words)})"
+
+
+def _section(title: str, words: str, found: list[Any]) -> str:
+    entries = [_entry(one) for one in found]
+    return "\n\n".join(part for part in (f"## {title}", words, *entries) if part) + "\n"
+
+
+def _entry(found: Any) -> str:
+    if not inspect.isclass(found):
+        call = f"{_how(found)}{signature_of(found, name=found.__name__)}{_returned(found)}"
+        return "\n\n".join([f"### `{found.__name__}`", first_line(found), f"```text\n{call}\n```"])
+    lines = [f"### `{found.__name__}`", first_line(found)]
+    if _is_made_by_callers(found):
+        lines.append(f"```text\n{signature_of(found, name=found.__name__)}\n```")
+    members = [_item(member, name) for name, member in _members(found)]
+    return "\n\n".join([*lines, "\n".join(members)] if members else lines)
+
+
+def _is_made_by_callers(kind: type) -> bool:
+    return kind.__name__ not in _GIVEN and (not issubclass(kind, Exception) or "__init__" in vars(kind))
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield the public methods and properties that a class defines itself, and no hook that ADK alone calls."""
+    for name, member in vars(kind).items():
+        if name.startswith("_") or name.endswith("_callback") or name in _FOR_THE_HOST:
+            continue
+        if inspect.isfunction(member) or isinstance(member, property):
+            yield name, member
+
+
+def _item(member: Any, name: str) -> str:
+    if isinstance(member, property):
+        return f"- `{name}`: {first_line(member)}"
+    return f"- `{_how(member)}{signature_of(member, name=name)}{_returned(member)}`: {first_line(member)}"
+
+
+def _returned(function: Any) -> str:
+    result = inspect.signature(function).return_annotation
+    return "" if result in (None, "None", inspect.Signature.empty) else f" -> {_named(result)}"
+
+
+def _how(function: Any) -> str:
+    """How a call is made: awaited, entered or iterated over."""
+    inner = inspect.unwrap(function)
+    if inspect.isasyncgenfunction(inner):
+        return "async for … in " if inner is function else "async with "
+    return "await " if inspect.iscoroutinefunction(inner) else ""
+
+
+def _type(parameter: inspect.Parameter) -> str:
+    return "" if parameter.annotation is parameter.empty else f": {_named(parameter.annotation)}"
+
+
+def _named(annotation: Any) -> str:
+    return annotation.strip("'\"") if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    value = parameter.default
+    if value is parameter.empty:
+        return ""
+    if isinstance(value, Enum):
+        return f" = {value.name}"
+    if isinstance(value, Path):
+        return f" = {str(value)!r}"
+    return " = …" if repr(value).startswith("<") else f" = {value!r}"

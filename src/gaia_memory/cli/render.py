@@ -1,0 +1,192 @@
+"""The reference pages that come from code: command line, slash commands, errors and public names.
+
+`python -m gaia_memory.cli.render` writes them all when it is run in a checkout.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from typer import Typer
+from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
+
+from gaia_memory.cli.public import render_public
+
+COMMAND = "python -m gaia_memory.cli.render"
+
+_CLI_HEAD = """\
+# The command line
+
+`gaia` is installed with the package. Each command shows this with `--help` (`-h`).
+
+Exit codes: 0, it was done; 1, it was not, and one line on standard error says why; 2, the command was written wrongly.
+Answers go to standard output, everything else (progress, warnings, questions) to standard error.
+"""
+
+_COMMANDS_HEAD = """\
+# Slash commands
+
+A person writes them as a message of their own, on every channel. They are answered without the model, and neither the
+command nor its answer is replayed to the model or learned. An unknown one gets a hint in a `Conversation`; in somebody
+else's Runner it goes to the model.
+
+| command | what it does | while memory is off |
+|---|---|---|
+"""
+
+_ERRORS_HEAD = """\
+# Errors
+
+All of them are in `gaia_memory.errors`; `ConfigError`, `GaiaMemoryError` and `MemoryUnavailable` are public names of
+`gaia_memory`. Each message says what happened, the value in question, and what to do about it. A turn of a conversation
+raises none of them unless `memory.on_unavailable` is `fail`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """A command as it is typed, the function behind it, and its examples."""
+
+    name: str
+    callback: Callable[..., Any]
+    epilog: str
+
+
+def render_cli() -> str:
+    """The page of `gaia` and its commands."""
+    from gaia_memory.cli.app import app
+
+    sections = [_CLI_HEAD]
+    for command in _walk(app, "gaia"):
+        told = inspect.getdoc(command.callback) or ""
+        usage = " ".join([command.name, *_arguments(command.callback)])
+        parts = [
+            f"## `{command.name}`",
+            told,
+            f"```text\n{usage}\n```",
+            _options(command.callback),
+            command.epilog.strip(),
+        ]
+        sections.append("\n\n".join(part for part in parts if part) + "\n")
+    return "\n".join(sections)
+
+
+def render_commands() -> str:
+    """The page of slash commands."""
+    from gaia_memory.commands.registry import COMMANDS
+
+    rows = [
+        f"| `{command.usage}` | {command.summary} | {'says that it is off' if command.needs_memory else 'works'} |"
+        for command in COMMANDS.values()
+    ]
+    return _COMMANDS_HEAD + "\n".join(rows) + "\n"
+
+
+def render_errors() -> str:
+    """The page of errors: the tree, and each one with what it carries."""
+    from gaia_memory import errors
+
+    tree = (inspect.getdoc(errors) or "").split("\n\n")[1]
+    found = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)]
+    rows = [
+        f"| `{kind.__name__}` | `{kind.__bases__[0].__name__}` | {' '.join((inspect.getdoc(kind) or '').split())} |"
+        for kind in sorted(found, key=lambda kind: tree.index(kind.__name__))
+    ]
+    table = "| error | is a | meaning |\n|---|---|---|\n" + "\n".join(rows)
+    return f"{_ERRORS_HEAD}\n```text\n{tree}\n```\n\n{table}\n"
+
+
+def files() -> dict[str, str]:
+    """What is rendered, by its path in a checkout."""
+    return {
+        "docs/reference/cli.md": render_cli(),
+        "docs/reference/commands.md": render_commands(),
+        "docs/reference/errors.md": render_errors(),
+        "docs/reference/public-api.md": render_public(),
+    }
+
+
+def main() -> int:
+    """Write the rendered pages into the checkout that is the working directory."""
+    checkout = Path.cwd()
+    if not (checkout / "src" / "gaia_memory" / "cli" / "render.py").is_file():
+        sys.stderr.write(f"{checkout} is no checkout of gaia-memory: run `{COMMAND}` in its top folder\n")
+        return 2
+    for name, text in files().items():
+        path = checkout / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{name}\n")
+    return 0
+
+
+def _walk(app: Typer, name: str) -> Iterator[_Command]:
+    """Yield a Typer app's own options and its commands, those of its groups after them."""
+    callback = app.registered_callback
+    if callback is not None and callback.callback is not None:
+        yield _Command(name, callback.callback, str(callback.epilog or ""))
+    for command in app.registered_commands:
+        if command.callback is not None:
+            yield _Command(
+                f"{name} {command.name or command.callback.__name__}", command.callback, command.epilog or ""
+            )
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            yield from _walk(group.typer_instance, f"{name} {group.name}")
+
+
+def _parameters(callback: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Any, ParameterInfo]]:
+    """Yield the options and arguments of a command, each with its type."""
+    hints = get_type_hints(callback, include_extras=True)
+    for name, parameter in inspect.signature(callback).parameters.items():
+        for info in getattr(hints[name], "__metadata__", ()):
+            if isinstance(info, ParameterInfo):
+                yield parameter, hints[name].__origin__, info
+
+
+def _arguments(callback: Callable[..., Any]) -> list[str]:
+    words = ["[OPTIONS]"]
+    for parameter, kind, info in _parameters(callback):
+        if isinstance(info, ArgumentInfo):
+            word = parameter.name.upper() + ("..." if "list" in str(kind) else "")
+            words.append(word if parameter.default is parameter.empty else f"[{word}]")
+    return words
+
+
+def _options(callback: Callable[..., Any]) -> str:
+    rows = [
+        f"| {_spelled(parameter, kind, info)} | {_default(parameter)} | {info.help or ''} |"
+        for parameter, kind, info in _parameters(callback)
+    ]
+    return "| option or argument | default | what it does |\n|---|---|---|\n" + "\n".join(rows) if rows else ""
+
+
+def _spelled(parameter: inspect.Parameter, kind: Any, info: ParameterInfo) -> str:
+    if not isinstance(info, OptionInfo):
+        return f"`{parameter.name.upper()}`"
+    # Inside `Annotated` Typer keeps the first spelling where otherwise the default stands.
+    spelled = [info.default, *(info.param_decls or ())]
+    names = [name for name in spelled if isinstance(name, str) and name.startswith("-")]
+    value = "" if kind is bool else _value(kind, info)
+    return ", ".join(f"`{name}`" for name in names or [f"--{parameter.name}"]) + value
+
+
+def _value(kind: Any, info: ParameterInfo) -> str:
+    word = "PATH" if "Path" in str(kind) else "NUMBER" if "int" in str(kind) else "TEXT"
+    bounds = f" ({info.min:g} to {info.max:g})" if info.min is not None and info.max is not None else ""
+    return f" {word}{bounds}"
+
+
+def _default(parameter: inspect.Parameter) -> str:
+    if parameter.default is parameter.empty:
+        return "required"
+    return "" if parameter.default in (None, False) else f"`{parameter.default}`"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,85 @@
+"""The reference pages say what the code says."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import gaia_memory
+from gaia_memory import errors
+from gaia_memory.cli import render
+from gaia_memory.commands.registry import COMMANDS
+from gaia_memory.memory import Memory
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """What the code says now."""
+    return render.files()
+
+
+@pytest.mark.parametrize("name", ["cli", "commands", "errors", "public-api"])
+def test_the_rendered_pages_in_the_repository_are_fresh(name: str, pages: dict[str, str]) -> None:
+    """`python -m gaia_memory.cli.render` in the checkout refreshes them."""
+    committed = (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
+
+    assert committed == pages[f"docs/reference/{name}.md"], f"{name}.md is stale: run `{render.COMMAND}`"
+
+
+def test_every_option_of_a_command_stands_on_its_page(pages: dict[str, str]) -> None:
+    """With both spellings, its default and its help."""
+    page = pages["docs/reference/cli.md"]
+
+    assert "## `gaia memory search`" in page
+    assert "gaia memory search [OPTIONS] QUERY..." in page
+    assert "| `--limit`, `-n` NUMBER (1 to 50) |  | How many facts at most. |" in page
+    assert "| `--user`, `-u` TEXT | required | Whose memory: the user id. |" in page
+    assert "| `--channel` TEXT | `cli` |" in page
+
+
+def test_every_slash_command_stands_on_its_page(pages: dict[str, str]) -> None:
+    """As it is typed."""
+    missing = [command.usage for command in COMMANDS.values() if f"`{command.usage}`" not in pages[_page("commands")]]
+
+    assert missing == []
+
+
+def test_every_error_stands_on_its_page(pages: dict[str, str]) -> None:
+    """With the one it hangs on and its whole docstring."""
+    for name, kind in inspect.getmembers(errors, inspect.isclass):
+        words = " ".join((kind.__doc__ or "").split())
+
+        assert f"| `{name}` | `{kind.__bases__[0].__name__}` | {words} |" in pages[_page("errors")]
+
+
+def test_every_public_name_stands_on_its_page(pages: dict[str, str]) -> None:
+    """And every method of `gaia.memory`."""
+    page = pages[_page("public-api")]
+    names = set(gaia_memory.__all__) - {"GaiaConfig"}
+    methods = {name for name, _ in inspect.getmembers(Memory, inspect.isfunction) if not name.startswith("_")}
+
+    assert [name for name in sorted(names) if f"### `{name}`" not in page] == []
+    assert [name for name in sorted(methods) if f"- `await {name}(" not in page] == []
+    assert "async with open_memory(source: ConfigArgument = LOOK_UP, *, home: str | Path | None = None" in page
+
+
+def test_rendering_writes_into_a_checkout_and_nowhere_else(tmp_path, monkeypatch, capsys):
+    """In another folder it would litter."""
+    monkeypatch.chdir(tmp_path)
+    refused = render.main()
+    left = list(tmp_path.rglob("*.md"))
+    (tmp_path / "src/gaia_memory/cli").mkdir(parents=True)
+    (tmp_path / "src/gaia_memory/cli/render.py").touch()
+    written = render.main()
+
+    assert (refused, left, written) == (2, [], 0)
+    assert (tmp_path / "docs/reference/cli.md").read_text(encoding="utf-8") == render.render_cli()
+    assert render.COMMAND in capsys.readouterr().err
+
+
+def _page(name: str) -> str:
+    return f"docs/reference/{name}.md"
