@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.learn.apply import embed_drafts
-from gaia_memory.learn.screen import MAX_CHARACTERS, holds_credential
-from gaia_memory.models import Draft, Fact, Hit, NewFact, Pending, Profile, Receipt, Scope, Source, Status, StoreState
+from gaia_memory.learn.screen import refuse_unkeepable
+from gaia_memory.models import (
+    Contact,
+    Draft,
+    Fact,
+    Hit,
+    NewFact,
+    Pending,
+    Profile,
+    Receipt,
+    Scope,
+    Source,
+    Status,
+    StoreState,
+)
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
 from gaia_memory.profile.distil import Distiller
+from gaia_memory.recall.contact import find_contact
 from gaia_memory.recall.pipeline import Recall
+from gaia_memory.transfer.transfer import Transfer
 
 Progress = Callable[[int, int], None]
 """Called with the number of facts done and their total."""
@@ -116,6 +132,39 @@ class Memory:
         self._require_enabled()
         return await self.distiller.profile(scope)
 
+    async def resolve_contact(self, scope: Scope, who: str) -> Contact:
+        """Return the phone number of a relation or a name ("girlfriend"): one for certain, several, or none.
+
+        Only facts that name `who` as a word count.
+
+        Raises:
+            InvalidInputError: `who` is blank.
+        """
+        return find_contact(await self.facts(scope), who)
+
+    async def export(self, scope: Scope) -> dict[str, Any]:
+        """Return everything held about a person as data for JSON; works while memory is off.
+
+        Facts with all their sources, the last profile, and which conversations wait to be learned; no vectors.
+        """
+        return await self._transfer.give(scope)
+
+    async def import_(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool = False) -> int:
+        """Store what `export` returned, all or none; returns how many facts were written or confirmed.
+
+        Importing twice adds no fact twice, and the data may come from another scope or home. Unless
+        `restore_forgotten` is set, single facts that this scope forgot stay forgotten, and so does everything
+        noted before the whole scope was. What `forget(session_id=…)` removed is not marked, and comes back.
+
+        Raises:
+            InvalidInputError: the data is not of that form; it names place, value and fix, and nothing is written.
+            MemoryDisabledError: memory is off.
+        """
+        self._require_enabled()
+        count = await self._transfer.take(scope, data, restore_forgotten=restore_forgotten)
+        self.follower.wake()
+        return count
+
     async def status(self, scope: Scope) -> Status:
         """Return how memory is doing for this person: state, reason and remedy, counts, what waits."""
         async with self.database.reading() as tx:
@@ -137,11 +186,21 @@ class Memory:
         """
         await self.follower.settled()
 
+    @property
+    def _transfer(self) -> Transfer:
+        return Transfer(
+            database=self.database,
+            facts=self.facts_store,
+            ledger=self.ledger,
+            embedder=self.embedder,
+            clock=self.clock,
+        )
+
     async def _write(
         self, scope: Scope, facts: Sequence[NewFact], *, source: Source, progress: Progress | None
     ) -> list[Fact]:
         for fact in facts:
-            _check(fact)
+            refuse_unkeepable(fact)
         drafts: list[Draft] = []
         for start in range(0, len(facts), _EMBED_BATCH):
             batch = [Draft(fact=fact, source=source, app=scope.app) for fact in facts[start : start + _EMBED_BATCH]]
@@ -157,15 +216,6 @@ class Memory:
     def _require_enabled(self) -> None:
         if not self.config.memory.enabled:
             raise MemoryDisabledError
-
-
-def _check(fact: NewFact) -> None:
-    if len(fact.text) > MAX_CHARACTERS:
-        raise InvalidInputError(
-            f"the fact has {len(fact.text)} characters: shorten it to {MAX_CHARACTERS} or split it in several"
-        )
-    if holds_credential(fact.text):
-        raise InvalidInputError("the fact holds a credential: keep secrets in a password store, not in memory")
 
 
 def _status(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from google.adk.apps.app import App
 from google.adk.sessions.database_session_service import DatabaseSessionService
 
-from gaia_memory.adk.conversation import Conversation
+from gaia_memory.adk.conversation import Conversation, Reply
 from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.adk.model import build_model, close_model
 from gaia_memory.adk.parts import EngineSource
@@ -20,6 +21,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey, SweepReport
+from gaia_memory.people import who_speaks
 from gaia_memory.sessions.sweep import Progress
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm
     from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.tools.base_tool import BaseTool
+
+logger = logging.getLogger(__name__)
 
 
 class Gaia:
@@ -110,6 +114,26 @@ class Gaia:
         user = str(user_id)
         key = SessionKey(self.config.app, user, f"{user}:{channel}")
         return Conversation(self.runner(root_agent), self._engine, key, admin=admin)
+
+    async def inbound(self, channel: str, sender_id: str | int, text: str, *, agent: BaseAgent) -> list[Reply]:
+        """Return the replies to a message that came in on a channel: one, or none.
+
+        `people:` in the configuration says who the sender is; the message goes to that person's conversation on
+        the channel. A sender it does not name gets no reply and leaves no trace: no model is asked, nothing is
+        stored. Without `people:` that is everybody; `people.unknown: allow` lets unknown senders in, each as a
+        person of their own with the user id `channel:sender` (both percent-encoded). A message that a later one
+        of the same burst is answered with has no reply either.
+
+        Raises:
+            InvalidInputError: the channel or the sender is missing.
+        """
+        speaker = who_speaks(self.config.people, channel, sender_id)
+        if speaker is None:
+            logger.info("a message on %r was refused: its sender is not under `people.users`", channel)
+            return []
+        talk = self.conversation(agent, user_id=speaker.user_id, channel=channel, admin=speaker.admin)
+        reply = await talk.send(text)
+        return [reply] if reply.text else []
 
     def scope(self, user_id: str) -> Scope:
         """Return the scope of a person in the configured app."""

@@ -10,10 +10,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import masked
+from gaia_memory.config.secrets import shown
 from gaia_memory.config.wording import KeyPath, allowed, dotted, section_of, settings, variable
-
-_SHOWN_CHARACTERS = 80
 
 Label = Callable[[KeyPath], str]
 """How a setting is named to the reader: its dotted key, its environment variable or the argument."""
@@ -38,12 +36,6 @@ def validated(data: Mapping[str, Any], label: Label) -> GaiaConfig | list[tuple[
             value = _value_at(data, path)
             problems.setdefault(path, f"{label(path)}: {shown(value)} {reason}; give {allowed(field)}")
         return list(problems.items())
-
-
-def shown(value: object) -> str:
-    """The value as a message may show it: on one line, short, without keys and passwords."""
-    text = masked(repr(value))
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
 def _known(

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gaia_memory.config.people import PeopleConfig
 from gaia_memory.config.providers import Amount, Count, ProviderConfig, Section, Share, VectorStoreConfig
 from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
 
@@ -188,6 +189,11 @@ class GaiaConfig(BaseSettings):
     sessions: SessionsConfig = Field(
         default=SessionsConfig(),
         description=SessionsConfig.__doc__,
+        json_schema_extra={"allowed": "a section: `key: value` lines, indented"},
+    )
+    people: PeopleConfig = Field(
+        default=PeopleConfig(),
+        description=PeopleConfig.__doc__,
         json_schema_extra={"allowed": "a section: `key: value` lines, indented"},
     )
 

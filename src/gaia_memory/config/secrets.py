@@ -62,6 +62,7 @@ _HARMLESS_ENDINGS = {
 _HARMLESS_KEYS = {"cache", "foreign", "hash", "metadata", "partition", "primary", "sort", "text", "vector"}
 
 _HIDDEN = "***"
+_SHOWN_CHARACTERS = 80
 
 
 def is_secret_name(name: str) -> bool:
@@ -79,6 +80,12 @@ def masked(text: str) -> str:
     text = _VENDOR_KEY.sub(_HIDDEN, text)
     text = _URL_PASSWORD.sub(rf"\g<before>{_HIDDEN}@", text)
     return _ASSIGNED.sub(rf"\g<before>{_HIDDEN}", text)
+
+
+def shown(value: object) -> str:
+    """The value as a message may show it: on one line, short, without keys and passwords."""
+    text = masked(repr(value))
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
 def without_secrets(data: Mapping[Any, Any]) -> tuple[dict[Any, Any], list[tuple[tuple[str, ...], str]]]:

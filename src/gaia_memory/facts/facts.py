@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from gaia_memory.facts import delete, keywords, lineage, scopes, tables, write
 from gaia_memory.facts.rows import fact_of, in_chunks, matrix, scope_of
 from gaia_memory.facts.tables import facts, profiles
-from gaia_memory.models import Candidate, Draft, Fact, Profile, Scope, ScopeState, SessionKey
+from gaia_memory.models import Candidate, Draft, Fact, Origin, Profile, Scope, ScopeState, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -56,6 +56,10 @@ class SqlFacts:
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
         return await lineage.conversations(tx, scope, fact_ids)
+
+    async def origins(self, tx: Transaction, scope: Scope) -> dict[str, list[Origin]]:
+        """Return the sources of every fact of this scope by the fact's id, oldest first."""
+        return await lineage.origins(tx, scope)
 
     async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Find facts by words, best first; a query without a usable word finds nothing."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, delete, exists, select, update
 
 from gaia_memory.database.text import decode_id, encode_id
-from gaia_memory.facts.rows import in_chunks
+from gaia_memory.facts.rows import in_chunks, moment
 from gaia_memory.facts.scopes import mark_dirty, raise_revision
 from gaia_memory.facts.tables import facts, sources
-from gaia_memory.models import Scope, SessionKey
+from gaia_memory.models import Origin, Scope, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -31,6 +31,28 @@ async def conversations(tx: Transaction, scope: Scope, fact_ids: Collection[str]
             if app is not None:
                 key = SessionKey(app, scope.user, decode_id(row.session_id))
                 found.setdefault(key, set()).update(row.event_ids)
+    return found
+
+
+async def origins(tx: Transaction, scope: Scope) -> dict[str, list[Origin]]:
+    """Return the sources of every fact of this scope by the fact's id, oldest first."""
+    statement = (
+        select(facts.c.id, sources)
+        .join(sources, sources.c.fact_row == facts.c.row)
+        .where(facts.c.partition == scope.partition)
+        .order_by(sources.c.row)
+    )
+    found: dict[str, list[Origin]] = {}
+    for row in await tx.execute(statement):
+        origin = Origin(
+            source=row.kind,
+            app=None if row.app is None else decode_id(row.app),
+            session_id=None if row.session_id is None else decode_id(row.session_id),
+            seq=row.seq,
+            said_at=None if row.said_at is None else moment(row.said_at),
+            event_ids=tuple(row.event_ids),
+        )
+        found.setdefault(row.id, []).append(origin)
     return found
 
 

@@ -6,10 +6,11 @@ import logging
 import re
 from collections.abc import Sequence
 
+from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.credentials import holds_credential
 from gaia_memory.models import Chunk, Draft, Extracted, NewFact, Scalar, Turn
 
-__all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "screen"]
+__all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "refuse_unkeepable", "screen"]
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,20 @@ def screen(extracted: Sequence[Extracted]) -> list[Extracted]:
             len(extracted),
         )
     return kept
+
+
+def refuse_unkeepable(fact: NewFact) -> None:
+    """Refuse a fact given word for word that is too long or holds a credential.
+
+    Raises:
+        InvalidInputError: it is one of these.
+    """
+    if len(fact.text) > MAX_CHARACTERS:
+        raise InvalidInputError(
+            f"the fact has {len(fact.text)} characters: shorten it to {MAX_CHARACTERS} or split it in several"
+        )
+    if holds_credential(fact.text):
+        raise InvalidInputError("the fact holds a credential: keep secrets in a password store, not in memory")
 
 
 def drafts_of(chunk: Chunk, extracted: Sequence[Extracted]) -> list[Draft]:

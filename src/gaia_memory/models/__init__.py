@@ -1,5 +1,6 @@
 """The values that travel between rooms: frozen, typed, without behaviour beyond their own form."""
 
+from gaia_memory.models.contact import Contact
 from gaia_memory.models.fact import (
     RESERVED_METADATA,
     Candidate,
@@ -8,6 +9,7 @@ from gaia_memory.models.fact import (
     Hit,
     Metadata,
     NewFact,
+    Origin,
     Profile,
     Receipt,
     Scalar,
@@ -33,6 +35,7 @@ __all__ = [
     "Anchor",
     "Candidate",
     "Chunk",
+    "Contact",
     "DirtyFact",
     "Draft",
     "Extracted",
@@ -44,6 +47,7 @@ __all__ = [
     "Message",
     "Metadata",
     "NewFact",
+    "Origin",
     "PARTITION_LIMIT",
     "Pending",
     "Profile",

@@ -90,6 +90,18 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """One source of a fact: what taught it, where and when, and from which events."""
+
+    source: Source
+    app: str | None = None
+    session_id: str | None = None
+    seq: int | None = None
+    said_at: datetime | None = None
+    event_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """What one retriever found: a fact's id and the score it gave, higher is better."""
 

@@ -12,6 +12,7 @@ from gaia_memory.models import (
     DirtyFact,
     Draft,
     Fact,
+    Origin,
     Profile,
     Scope,
     ScopeState,
@@ -85,6 +86,9 @@ class FactStore(Protocol):
 
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
+
+    async def origins(self, tx: Transaction, scope: Scope) -> dict[str, list[Origin]]:
+        """Return the sources of every fact of this scope by the fact's id, oldest first."""
 
     async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Find facts by words, best first; a query without a usable word finds nothing."""

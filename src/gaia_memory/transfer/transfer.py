@@ -1,0 +1,68 @@
+"""Takes a person's memory out as data and in again.
+
+The data carries no vectors: they are made anew where it comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.models import Scope
+from gaia_memory.ports import Clock, Database, Embedder, FactStore, Ledger, Transaction
+from gaia_memory.transfer.data import Imported, read, written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """Gives a person's memory out as data and takes it in again."""
+
+    database: Database
+    facts: FactStore
+    ledger: Ledger
+    embedder: Embedder
+    clock: Clock
+
+    async def give(self, scope: Scope) -> dict[str, Any]:
+        """Return everything that is held about a person, as one moment saw it."""
+        async with self.database.reading() as tx:
+            facts = await self.facts.facts(tx, scope)
+            origins = await self.facts.origins(tx, scope)
+            profile = await self.facts.cached_profile(tx, scope)
+            pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
+        held = [(fact, origins.get(fact.id, [])) for fact in facts]
+        return written(scope, held, profile, pending, now=self.clock.now())
+
+    async def take(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool) -> int:
+        """Store the facts of `data` and return how many were written or confirmed, all or none.
+
+        What this scope has forgotten stays forgotten unless `restore_forgotten` is set: single facts by their
+        tombstones, and after everything was forgotten all that was noted before.
+        """
+        imported = read(data)
+        if not restore_forgotten:
+            async with self.database.reading() as tx:
+                imported = await self._unforgotten(tx, scope, imported)
+        # One vector a fact is enough; its further sources need none.
+        first = await embed_drafts(self.embedder, [item.drafts[0] for item in imported])
+        ready = [replace(item, drafts=(draft, *item.drafts[1:])) for draft, item in zip(first, imported, strict=True)]
+        async with self.database.transaction() as tx:
+            if restore_forgotten:
+                await self.facts.unbury(tx, scope, [item.text for item in ready])
+            else:
+                ready = await self._unforgotten(tx, scope, ready)
+            drafts = [draft for item in ready for draft in item.drafts]
+            stored = await self.facts.write(tx, scope, drafts, now=self.clock.now())
+        return len({fact.id for fact in stored})
+
+    async def _unforgotten(self, tx: Transaction, scope: Scope, imported: Sequence[Imported]) -> list[Imported]:
+        state = await self.facts.state(tx, scope)
+        buried = await self.facts.buried(tx, scope, [item.text for item in imported])
+        until = state.forgotten_at
+        return [
+            item
+            for item, gone in zip(imported, buried, strict=True)
+            if not gone and (until is None or item.created_at is None or item.created_at.timestamp() > until)
+        ]

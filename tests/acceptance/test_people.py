@@ -1,0 +1,110 @@
+"""Who is speaking: messages from several channels reach the right person's memory, or nobody's."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from sqlalchemy import text
+
+from support.harness import TXT, Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+PEOPLE = """
+people:
+  users:
+    itay: {admin: true, telegram: ["12345"], email: ["itay@x"]}
+    noa: {telegram: ["7"]}
+"""
+
+
+async def said(sut: Sut, channel: str, sender: str | int, words: str) -> list[str]:
+    return [reply.text for reply in await sut.gaia.inbound(channel, sender, words, agent=sut.agent)]
+
+
+async def rows_of_everybody(sut: Sut) -> int:
+    database = sut.gaia.memory.database
+    async with database.reading() as tx:
+        counts = [
+            (await tx.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one()
+            for table in ("gaia_scopes", "gaia_facts", "gaia_conversations")
+        ]
+    return sum(counts)
+
+
+async def sessions_of_everybody(sut: Sut) -> int:
+    listed = await sut.gaia.session_service.list_sessions(app_name=sut.gaia.config.app)
+    return len(listed.sessions)
+
+
+async def test_C20_a_sender_nobody_named_reaches_neither_model_nor_memory(make: Make) -> None:
+    """Talk and commands alike: no reply, no model call, no session, no row."""
+    sut = await make(PEOPLE)
+
+    for words in ("hello", "/remember I was here", "/memory", "/forget yes", "/reset"):
+        assert await said(sut, "telegram", "99", words) == []
+    assert await said(sut, "email", "12345", "a sender of another channel") == []
+
+    assert sut.REQ == []
+    assert await sessions_of_everybody(sut) == 0
+    assert await rows_of_everybody(sut) == 0
+
+    assert await said(sut, "telegram", "12345", "hello") == ["ok"]
+    assert await sessions_of_everybody(sut) == 1
+    assert await rows_of_everybody(sut) > 0
+
+
+async def test_C20_without_people_everybody_is_refused(make: Make) -> None:
+    """Whoever forgets the section does not open the door."""
+    sut = await make()
+
+    assert await said(sut, "telegram", "12345", "hello") == []
+    assert sut.REQ == []
+
+
+async def test_one_person_has_one_memory_on_all_their_channels(make: Make) -> None:
+    """Each channel is a session of its own, what was noted on one is known on the other, and to nobody else."""
+    sut = await make(PEOPLE, main=["hi", "hi again"])
+
+    assert await said(sut, "telegram", 12345, "hello") == ["hi"]
+    assert await said(sut, "email", "itay@x", "hello from my desk") == ["hi again"]
+    [noted] = await said(sut, "telegram", "12345", "/remember allergic to nuts")
+
+    assert noted
+    assert await sut.texts("itay") == ["allergic to nuts"]
+    assert "hello from my desk" not in TXT(sut.REQ[0])
+    assert "allergic to nuts" in (await said(sut, "email", "itay@x", "/memory"))[0]
+    assert "allergic to nuts" not in (await said(sut, "telegram", "7", "/memory"))[0]
+    assert await sut.session("itay", "telegram") is not None
+    assert await sut.session("itay", "email") is not None
+
+
+async def test_what_comes_in_is_learned_like_any_other_talk(make: Make) -> None:
+    """It goes through the person's conversation, and no other door."""
+    sut = await make(PEOPLE, extractor=[facts("Noa has a dog")])
+
+    await said(sut, "telegram", "7", "I got a dog")
+    await sut.run_idle()
+
+    assert await sut.texts("noa") == ["Noa has a dog"]
+
+
+async def test_unknown_senders_that_are_allowed_are_people_of_their_own(make: Make) -> None:
+    """A guest who calls themselves like a named person reads and writes their own memory."""
+    sut = await make(PEOPLE.replace("people:", "people:\n  unknown: allow"))
+
+    await said(sut, "telegram", "12345", "/remember allergic to nuts")
+    await said(sut, "telegram", "itay", "/remember likes walnuts")
+
+    assert await sut.texts("itay") == ["allergic to nuts"]
+    assert await sut.texts("telegram:itay") == ["likes walnuts"]
+
+
+async def test_a_burst_has_one_reply(make: Make) -> None:
+    """The messages that were answered with the last one bring none of their own."""
+    sut = await make(PEOPLE + "sessions: {coalesce_seconds: 0.2}")
+
+    replies = await asyncio.gather(*(said(sut, "telegram", "7", words) for words in ("one", "two", "three")))
+
+    assert sorted(replies) == [[], [], ["ok"]]
+    assert TXT(sut.REQ[0]) == "one\ntwo\nthree"
+    assert await said(sut, "telegram", "7", "  ") == []

@@ -1,0 +1,106 @@
+"""`people:` names who writes from where, and refuses what could mix two people up."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.config.load import load
+from gaia_memory.config.people import guest_id
+from gaia_memory.config.schema import GaiaConfig, PeopleConfig
+from gaia_memory.errors import ConfigError
+
+
+def people(users: object, **more: object) -> PeopleConfig:
+    return load({"people": {"users": users, **more}}, environ={}).config.people
+
+
+def refusal(users: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        people(users)
+    [problem] = caught.value.problems
+    return problem
+
+
+def test_nobody_is_known_and_unknown_senders_are_refused_by_default():
+    """Whoever configures nothing lets nobody in."""
+    config = load(None, environ={}).config.people
+
+    assert (config.unknown, dict(config.users)) == ("refuse", {})
+
+
+def test_one_person_may_write_from_several_channels():
+    """Each sender leads to the person, on its own channel alone."""
+    config = people({"itay": {"admin": True, "telegram": ["1", "2"], "email": ["itay@x"]}, "noa": {"telegram": ["3"]}})
+
+    found = config.find("email", "itay@x")
+    assert found is not None
+    assert (found[0], found[1].admin) == ("itay", True)
+    assert [config.find("telegram", sender) is not None for sender in ("1", "2", "3", "4")] == [True, True, True, False]
+    assert config.find("email", "1") is None
+    assert not config.users["noa"].admin
+
+
+def test_a_sender_of_two_people_is_refused_by_naming_both():
+    """Two people on one sender would share a memory."""
+    problem = refusal({"itay": {"telegram": ["1"]}, "noa": {"telegram": ["2", "1"]}})
+
+    assert "gives the sender '1' on 'telegram' to both 'itay' and 'noa'" in problem
+
+
+@pytest.mark.parametrize(
+    ("users", "words"),
+    [
+        ({"itay": {"telegram": [12345]}}, "holds the sender 12345 for 'itay' on 'telegram', which must be text"),
+        ({"itay": {"telegram": [""]}}, "holds the sender '' for 'itay'"),
+        ({"itay": {"telegram": "12345"}}, "which must be a list of senders"),
+        ({"itay": {7: ["1"]}}, "names the channel 7 for 'itay', which must be text"),
+        ({"itay": {"admn": True}}, "holds True for 'itay' on 'admn', which must be a list of senders"),
+        ({"itay": {"admin": "yes"}}, "holds 'yes' for 'itay' at admin, which must be true or false"),
+        ({"itay": None}, "holds None for 'itay', which must be a section"),
+        ({7: {}}, "has the user id 7, which must be text"),
+        ({"": {}}, "has the user id '', which must be text"),
+        ({"a:b": {"telegram": ["1"]}}, "has the user id 'a:b', whose colon is kept"),
+        (["itay"], "is not allowed"),
+    ],
+)
+def test_what_no_channel_calls_a_sender_is_refused_with_its_place(users, words):
+    """YAML reads an unquoted id as a number, and a typo as a channel."""
+    problem = refusal(users)
+
+    assert problem.startswith("people.users: ")
+    assert words in problem
+    assert 'as in `ada: {admin: true, telegram: ["12345"]' in problem
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    """Nobody corrects a file one error a run."""
+    problem = refusal({"itay": {"telegram": [1]}, "noa": None})
+
+    assert "'itay'" in problem
+    assert "'noa'" in problem
+
+
+def test_a_guest_keeps_the_id_when_named():
+    """A colon is fine where the id is that of the person's own sender: their memory stays with them."""
+    config = people({"telegram:99": {"telegram": ["99"]}})
+
+    assert config.find("telegram", "99") == ("telegram:99", config.users["telegram:99"])
+
+
+@pytest.mark.parametrize("one", [("a:b", "c"), ("a", "b:c"), ("a%3Ab", "c"), ("é", "*"), ("\ud800", " ")])
+@pytest.mark.parametrize("other", [("a", "b"), ("a:b", "c%20"), ("a", "b%3Ac"), ("e\u0301", "*")])
+def test_two_guests_never_share_an_id(one, other):
+    """Both halves are encoded, so that the border between them cannot be moved."""
+    assert guest_id(*one) != guest_id(*other)
+    assert guest_id(*one).count(":") == 1
+
+
+def test_the_environment_and_a_finished_configuration_carry_people():
+    """A container has no file, and a host may build the configuration itself."""
+    environ = {"GAIA_PEOPLE__UNKNOWN": "allow", "GAIA_PEOPLE__USERS": '{"Itay": {"telegram": ["1"]}}'}
+    config = load({}, environ=environ).config
+
+    assert config.people.unknown == "allow"
+    assert config.people.find("telegram", "1") is not None
+    assert load(config, environ={}).config == config
+    assert GaiaConfig(people={"users": {"Itay": {"telegram": ["1"]}}, "unknown": "allow"}).people == config.people
