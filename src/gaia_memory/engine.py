@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from gaia_memory.sessions.bursts import Bursts
 from gaia_memory.sessions.consolidate import Consolidator, LearnSettings, Outcome
 from gaia_memory.sessions.locks import SessionLocks
 from gaia_memory.sessions.sweep import Progress, Sweeper
+from gaia_memory.sessions.transcripts import Transcripts
 from gaia_memory.sessions.turns import TurnMarks
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ class Engine:
         self.locks = SessionLocks()
         self.bursts = Bursts()
         self.marks = TurnMarks(database, self.ledger, clock)
-        self.transcripts: dict[str, Transcript] = {}
+        self.transcripts = Transcripts()
         self._sessions: AsyncEngine | None = None
         self.follower = StoreFollower(
             database,
@@ -152,8 +154,8 @@ class Engine:
         return Scope(None if self.config.memory.scope == "user" else app, user)
 
     def attach_transcript(self, app: str, transcript: Transcript) -> None:
-        """Make an app's sessions readable for consolidation; the first one given for an app stays."""
-        self.transcripts.setdefault(app, transcript)
+        """Make an app's sessions readable for consolidation, besides those of transcripts given before."""
+        self.transcripts.attach(app, transcript)
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -206,18 +208,23 @@ class Engine:
 
     async def close(self) -> None:
         """Stop what runs, give leases and the store back, close the databases; learns nothing, loses nothing."""
-        await self._beat.stop()
-        await self.follower.stop()
-        async with self.database.transaction() as tx:
-            await self.ledger.release_all(tx, self.owner)
-        await self.backend.close()
-        if self._sessions is not None and self._sessions is not self.database.engine:
-            await self._sessions.dispose()
-        await self.database.close()
+        # Each step is taken, the last one pushed first, even where another one fails.
+        async with AsyncExitStack() as steps:
+            steps.push_async_callback(self.database.close)
+            if self._sessions is not None and self._sessions is not self.database.engine:
+                steps.push_async_callback(self._sessions.dispose)
+            steps.push_async_callback(self.backend.close)
+            steps.push_async_callback(self._release_leases)
+            steps.push_async_callback(self.follower.stop)
+            await self._beat.stop()
 
     def abandon(self) -> None:
         """Give back what the operating system should not wait for, when the event loop is gone."""
         self.follower.abandon()
+
+    async def _release_leases(self) -> None:
+        async with self.database.transaction() as tx:
+            await self.ledger.release_all(tx, self.owner)
 
     async def _scrub_sessions(self) -> bool:
         if self._sessions is None or self._sessions is self.database.engine:

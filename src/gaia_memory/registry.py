@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gaia_memory.config.load import LoadedConfig
@@ -18,6 +17,13 @@ class _Entry:
     loop: asyncio.AbstractEventLoop
     opening: asyncio.Task[Engine]
     references: int = 0
+
+    @property
+    def engine(self) -> Engine | None:
+        """The open engine; None while it is being opened and where that failed."""
+        opening = self.opening
+        is_open = opening.done() and not opening.cancelled() and opening.exception() is None
+        return opening.result() if is_open else None
 
 
 @dataclass
@@ -37,10 +43,18 @@ class _Registry:
         entry = self.entries.get(key)
         if entry is None:
             entry = self.entries[key] = _Entry(loop, opener())
+            entry.opening.add_done_callback(lambda _: self._drop_failed(entry))
         return entry
+
+    def entry_of(self, engine: Engine) -> _Entry | None:
+        return next((entry for entry in list(self.entries.values()) if entry.engine is engine), None)
 
     def drop(self, entry: _Entry) -> None:
         self.entries = {key: kept for key, kept in self.entries.items() if kept is not entry}
+
+    def _drop_failed(self, entry: _Entry) -> None:
+        if entry.engine is None:
+            self.drop(entry)
 
     def _drop_dead(self) -> None:
         """Let go of engines whose event loop was closed over them: their locks would outlive them."""
@@ -72,32 +86,38 @@ async def acquire(
     try:
         return await asyncio.shield(entry.opening)
     except BaseException:
-        entry.references -= 1
-        if entry.opening.done():
-            _registry.drop(entry)
+        await _give_back(entry)
         raise
 
 
 async def release(engine: Engine) -> None:
     """Give an engine back; the last one closes it."""
-    for entry in list(_registry.entries.values()):
-        if entry.opening.done() and not entry.opening.cancelled() and entry.opening.result() is engine:
-            entry.references -= 1
-            if entry.references <= 0:
-                _registry.drop(entry)
-                await engine.close()
-            return
+    entry = _registry.entry_of(engine)
+    if entry is not None:
+        await _give_back(entry)
 
 
 async def borrow(loaded: LoadedConfig) -> Engine:
     """Return the running engine of a configuration without keeping it open."""
     engine = await acquire(loaded)
-    for entry in _registry.entries.values():
-        if entry.opening.done() and entry.opening.result() is engine:
-            entry.references -= 1
+    entry = _registry.entry_of(engine)
+    if entry is not None:
+        entry.references -= 1
     return engine
 
 
+async def _give_back(entry: _Entry) -> None:
+    """Take a reference away; without any, the engine is closed, or no longer opened."""
+    entry.references -= 1
+    if entry.references > 0:
+        return
+    _registry.drop(entry)
+    if entry.engine is not None:
+        await entry.engine.close()
+    else:
+        entry.opening.cancel()
+
+
 def _abandon(entry: _Entry) -> None:
-    with suppress(asyncio.InvalidStateError, asyncio.CancelledError):
-        entry.opening.result().abandon()
+    if entry.engine is not None:
+        entry.engine.abandon()

@@ -103,6 +103,20 @@ def test_commands_and_private_turns_are_no_talk():
     assert turns == [[("user", "I live in Berlin")], [("user", "bye")]]
 
 
+@pytest.mark.acceptance("I07")
+def test_one_stamped_event_takes_its_whole_invocation_out():
+    """Where another plugin replaced the message, ADK appends it before the command is recognised and stamped."""
+    turns = said(
+        event(1, "user", "/remember I like teal", invocation_id="i"),
+        event(2, "root", "I will remember that", invocation_id="i", custom_metadata={COMMAND_STAMP: "remember"}),
+        event(3, "user", "bye", invocation_id="j"),
+        event(4, "user", "hi", invocation_id=""),
+        event(5, "root", "You like teal", invocation_id="", custom_metadata={COMMAND_STAMP: "memory"}),
+    )
+
+    assert turns == [[("user", "bye")], [("user", "hi")]]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

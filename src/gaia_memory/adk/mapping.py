@@ -47,12 +47,16 @@ def turns_of(events: Sequence[Event], *, turns_before: int, skipped: Collection[
     A turn begins where the person speaks; what an agent says before that is a turn of its own. Left out are
     rewound, partial and failed events, commands, private turns, other branches, thoughts, calls, responses,
     files, whatever is neither the person's nor an agent's, and the events whose ids are in `skipped`.
+    A stamp counts for its whole invocation: ADK does not put it on a message that another plugin replaced.
     """
     turns: list[Turn] = []
     messages: list[Message] = []
     ended: Mark | None = None
-    for event in live_events(events):
-        message = None if event.id in skipped else message_of(event)
+    live = live_events(events)
+    stamped = {event.invocation_id for event in live if is_stamped(event, COMMAND_STAMP, PRIVATE_STAMP)} - {""}
+    for event in live:
+        is_left_out = event.id in skipped or event.invocation_id in stamped
+        message = None if is_left_out else message_of(event)
         if message is not None and message.role == "user" and messages:
             turns.append(_turn(messages, ended, turns_before + len(turns) + 1))
             messages = []

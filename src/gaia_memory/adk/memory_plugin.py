@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from gaia_memory.adk.service import Mem0MemoryService
 from gaia_memory.adk.session_profile import session_block
 from gaia_memory.adk.tools import memory_tools
 from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import SessionKey
 
 if TYPE_CHECKING:
@@ -56,7 +58,6 @@ class _Turn:
 
     key: SessionKey
     command: tuple[str, str] | None
-    is_answer: bool
     root: str | None
     engine: Engine | None = None
     row: LedgerRow | None = None
@@ -190,7 +191,6 @@ class MemoryPlugin(BasePlugin):
         turn = _Turn(
             key=SessionKey(session.app_name, session.user_id, session.id),
             command=command_in(message),
-            is_answer=message is None or any(part.function_response for part in message.parts or []),
             root=_root(invocation),
             renewed_at=asyncio.get_running_loop().time(),
         )
@@ -202,14 +202,17 @@ class MemoryPlugin(BasePlugin):
         return turn
 
     async def _mark(self, invocation: InvocationContext, turn: _Turn) -> None:
-        """Mark the beginning of a turn in the ledger; a command leaves no mark, an answer to a call no count."""
+        """Mark the beginning of a turn in the ledger; a command leaves no mark.
+
+        An answer to a call and a resumed run count too: what the agent says then is talk to be learned.
+        """
         engine = turn.engine = await self._open(invocation)
         if not engine.config.memory.enabled:
             return
         if turn.command is not None:
             await reload_if_cleared(invocation, await engine.marks.row(turn.key))
             return
-        turn.row = await (engine.marks.hold(turn.key) if turn.is_answer else engine.marks.begin(turn.key))
+        turn.row = await engine.marks.begin(turn.key)
         await reload_if_cleared(invocation, turn.row)
 
     async def _open(self, invocation: InvocationContext) -> Engine:
@@ -219,8 +222,7 @@ class MemoryPlugin(BasePlugin):
         self._raises_errors = loaded.config.memory.on_unavailable == "fail"
         engine = await self._source.hold()
         app = invocation.session.app_name
-        if app not in engine.transcripts:
-            engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
+        engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
         return engine
 
     async def _end(self, invocation: InvocationContext) -> None:
@@ -231,6 +233,11 @@ class MemoryPlugin(BasePlugin):
             await turn.engine.consolidate(turn.key)
         elif turn.row is not None:
             await turn.engine.marks.end(turn.key)
+        elif turn.command is None and turn.engine.config.memory.enabled:
+            # The ledger was away when the turn began, which is logged; what is not counted is never looked for.
+            with suppress(MemoryUnavailable, OSError):
+                await turn.engine.marks.begin(turn.key)
+                await turn.engine.marks.end(turn.key)
 
 
 def _message_of(invocation: InvocationContext) -> types.Content | None:

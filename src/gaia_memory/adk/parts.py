@@ -61,7 +61,12 @@ class EngineSource:
         if self._held is not None and self._held.loop is not asyncio.get_running_loop():
             self._held = None
         if self._held is None:
-            self._held = await acquire(await self.loaded())
+            engine = await acquire(await self.loaded())
+            if self._held is not None:
+                # Another first use was quicker: what is held once is given back once.
+                await release(engine)
+                return self._held
+            self._held = engine
         return self._held
 
     async def release(self) -> None:

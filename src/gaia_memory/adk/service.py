@@ -59,7 +59,7 @@ class Mem0MemoryService(BaseMemoryService):
         if not engine.config.memory.enabled:
             return
         key = SessionKey(session.app_name, session.user_id, session.id)
-        if key.app in engine.transcripts:
+        if key.app in engine.transcripts.apps:
             await _entered(engine, key)
             await engine.consolidate(key, clear=False)
             return

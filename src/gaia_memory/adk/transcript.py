@@ -35,6 +35,14 @@ class SessionTranscript:
         self._service = session_service
         self._app = app
 
+    def __eq__(self, other: object) -> bool:
+        """Say whether another transcript reads the same sessions, however it clears them."""
+        return isinstance(other, SessionTranscript) and (self._service, self._app) == (other._service, other._app)
+
+    def __hash__(self) -> int:
+        """Go by the sessions alone."""
+        return hash((id(self._service), self._app))
+
     async def sessions(self) -> dict[SessionKey, float]:
         """Return all sessions of the app with the time each was last touched."""
         listed = await self._service.list_sessions(app_name=self._app)

@@ -26,13 +26,17 @@ class SqlLedger:
         row = (await tx.execute(select(conversations).where(rows.is_at(key)))).one_or_none()
         return None if row is None else rows.ledger_row(row)
 
-    async def begin_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> LedgerRow:
-        """Count a turn and mark the conversation active, unless somebody clears it; return its row."""
-        return await turns.begin(tx, key, now=now, active_seconds=active_seconds, counted=True)
+    async def begin_turn(
+        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
+    ) -> LedgerRow:
+        """Count a turn and mark the conversation active; with `waits` not while somebody clears it; return its row."""
+        return await turns.begin(tx, key, now=now, active_seconds=active_seconds, counted=True, waits=waits)
 
-    async def hold(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> LedgerRow:
+    async def hold(
+        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
+    ) -> LedgerRow:
         """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
-        return await turns.begin(tx, key, now=now, active_seconds=active_seconds, counted=False)
+        return await turns.begin(tx, key, now=now, active_seconds=active_seconds, counted=False, waits=waits)
 
     async def renew_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> None:
         """Keep a long turn active."""

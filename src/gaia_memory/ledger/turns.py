@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 
-async def begin(tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, counted: bool) -> LedgerRow:
-    """Mark a conversation active, and count a turn in it, unless somebody clears it; return its row."""
+async def begin(
+    tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, counted: bool, waits: bool = True
+) -> LedgerRow:
+    """Mark a conversation active, and count a turn in it; with `waits` not while somebody clears it; return its row."""
     values = {"active_until": now + active_seconds, "clearing": None, "clearing_until": None}
     row = fresh(key, touched=now) | values | ({"turn_no": 1} if counted else {})
     changes = values | (
@@ -26,7 +28,7 @@ async def begin(tx: Transaction, key: SessionKey, *, now: float, active_seconds:
     statement = statement.on_conflict_do_update(
         index_elements=[conversations.c.conversation],
         set_=changes,
-        where=is_over(conversations.c.clearing_until, now),
+        where=is_over(conversations.c.clearing_until, now) if waits else None,
     )
     begun = (await tx.execute(statement.returning(conversations))).one_or_none()
     if begun is None:

@@ -18,14 +18,18 @@ class Ledger(Protocol):
     async def row(self, tx: Transaction, key: SessionKey) -> LedgerRow | None:
         """Return the row of a conversation."""
 
-    async def begin_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> LedgerRow:
+    async def begin_turn(
+        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
+    ) -> LedgerRow:
         """Count a turn and mark the conversation active; return the row as it is after that.
 
         While somebody clears the conversation (`clearing` set and not expired) nothing is written: the
-        returned row has `clearing` set, and the caller waits and asks again.
+        returned row has `clearing` set, and the caller waits and asks again, at last without `waits`.
         """
 
-    async def hold(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> LedgerRow:
+    async def hold(
+        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
+    ) -> LedgerRow:
         """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
 
     async def renew_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> None:

@@ -5,10 +5,8 @@ Killed before a chunk's commit, nothing of it happened; killed after it, nothing
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,16 +16,18 @@ from gaia_memory.learn.chunk import chunks
 from gaia_memory.learn.screen import drafts_of
 from gaia_memory.models import Chunk, Draft, LedgerRow, Mark, Scope, SessionKey, Talk, Turn
 from gaia_memory.ports import Clock, Database, Embedder, Extractor, FactStore, Ledger, Transaction, Transcript
+from gaia_memory.sessions.leases import Lease, Leases
 from gaia_memory.sessions.locks import SessionLocks
 from gaia_memory.sessions.retry import PARK_AFTER, retry_after
+from gaia_memory.sessions.transcripts import Transcripts
 
 logger = logging.getLogger(__name__)
 
-Outcome = Literal["learned", "failed", "skipped"]
+Outcome = Literal["learned", "kept", "failed", "skipped"]
+"""How it ended: learned, and cleared where that was wanted; learned, and kept because somebody spoke meanwhile;
+not learned; somebody else at work."""
 ClearMode = Literal["auto", "delete", "rewind", "keep"]
 
-LEASE_SECONDS = 30.0
-RENEW_SECONDS = 10.0
 CLEAR_SECONDS = 5.0
 
 
@@ -39,14 +39,6 @@ class LearnSettings:
     clear: ClearMode
     scope_of: Callable[[str, str], Scope]
     owner: str
-
-
-@dataclass(slots=True)
-class Lease:
-    """A lease taken; `given_back` once a step returned it in its own transaction."""
-
-    row: LedgerRow
-    given_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +62,7 @@ class Consolidator:
         ledger: Ledger,
         extractor: Extractor,
         embedder: Embedder,
-        transcripts: Mapping[str, Transcript],
+        transcripts: Transcripts,
         locks: SessionLocks,
         clock: Clock,
         settings: LearnSettings,
@@ -84,43 +76,42 @@ class Consolidator:
         self._locks = locks
         self._clock = clock
         self._settings = settings
+        self._leases = Leases(database, ledger, clock, owner=settings.owner)
 
     async def run(self, key: SessionKey, *, clear: bool = True) -> Outcome:
         """Learn what was said since the watermark and clear what was learned.
 
-        Returns "skipped" when somebody else is at it, the person is talking, or the lease was lost;
-        "failed" when the model gave no usable answer, which is noted for a later try.
+        Returns "kept" when somebody spoke meanwhile, so that it was learned and not cleared; "skipped" when
+        somebody else is at it, the person is talking, or the lease was lost; "failed" when the model gave no
+        usable answer, which is noted for a later try.
         """
-        transcript = self._transcripts.get(key.app)
-        if transcript is None:
+        if key.app not in self._transcripts.apps:
             return "skipped"
-        async with self._leased(key) as lease:
+        async with self._leases.taken(key) as lease:
             if lease is None:
                 return "skipped"
             try:
-                talk = await self._learn_talk(lease.row, transcript)
-                if clear:
-                    await self._clear(lease, talk, transcript)
+                talk, transcript = await self._learn_talk(lease.row)
+                is_done = not clear or await self._clear(lease, talk, transcript)
             except ModelError as error:
                 await self._note_failure(lease, error)
                 return "failed"
             except LeaseLostError:
                 logger.info("conversation %s changed hands while it was learned", key.session)
                 return "skipped"
-        return "learned"
+        return "learned" if is_done else "kept"
 
     async def clear(self, key: SessionKey) -> Outcome:
         """Clear a conversation that nobody wants learned; what was said in it is gone."""
-        transcript = self._transcripts.get(key.app)
-        if transcript is None:
+        if key.app not in self._transcripts.apps:
             return "skipped"
-        async with self._leased(key) as lease:
+        async with self._leases.taken(key) as lease:
             if lease is None:
                 return "skipped"
             row = lease.row
-            talk = await transcript.read(key, after=row.watermark, turns_before=row.learned_turns)
-            await self._clear(lease, talk, transcript)
-        return "learned"
+            talk, transcript = await self._transcripts.read(key, after=row.watermark, turns_before=row.learned_turns)
+            is_cleared = await self._clear(lease, talk, transcript)
+        return "learned" if is_cleared else "kept"
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host, each event once, whether or not their session can be read.
@@ -128,7 +119,7 @@ class Consolidator:
         Returns the number of facts written or confirmed. Raises `ModelError` when the model gave no usable
         answer; then nothing of the failed chunk is kept or marked.
         """
-        async with self._leased(key) as lease:
+        async with self._leases.taken(key) as lease:
             if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
             learning = await self._open(lease.row)
@@ -140,11 +131,11 @@ class Consolidator:
                 count += await self._commit(learning, chunk, drafts, to=None)
             return count
 
-    async def _learn_talk(self, row: LedgerRow, transcript: Transcript) -> Talk | None:
-        """Learn chunk by chunk; the watermark moves with each commit."""
-        talk = await transcript.read(row.key, after=row.watermark, turns_before=row.learned_turns)
+    async def _learn_talk(self, row: LedgerRow) -> tuple[Talk | None, Transcript]:
+        """Learn chunk by chunk; the watermark moves with each commit. Returns what was read, and from where."""
+        talk, transcript = await self._transcripts.read(row.key, after=row.watermark, turns_before=row.learned_turns)
         if talk is None or talk.end is None:
-            return talk
+            return talk, transcript
         learning = await self._open(row)
         pieces = list(chunks(_without(talk.turns, learning), key=row.key))
         for number, chunk in enumerate(pieces):
@@ -154,7 +145,7 @@ class Consolidator:
             learning = replace(learning, row=replace(learning.row, watermark=to))
         if not pieces and talk.end != row.watermark:
             await self._commit(learning, None, [], to=talk.end)
-        return talk
+        return talk, transcript
 
     async def _open(self, row: LedgerRow) -> Learning:
         scope = self._settings.scope_of(row.key.app, row.key.user)
@@ -197,7 +188,8 @@ class Consolidator:
         if state.forgotten_at != learning.forgotten_at or skipped.intersection(_event_ids(chunk)):
             raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
 
-    async def _clear(self, lease: Lease, talk: Talk | None, transcript: Transcript) -> None:
+    async def _clear(self, lease: Lease, talk: Talk | None, transcript: Transcript) -> bool:
+        """Clear what was read, as configured; False where somebody spoke meanwhile."""
         mode = self._settings.clear
         how = transcript.clears_by if mode == "auto" else mode
         row, key, owner = lease.row, lease.row.key, self._settings.owner
@@ -205,13 +197,13 @@ class Consolidator:
             async with self._database.transaction() as tx:
                 await self._ledger.release(tx, key, owner, done=True)
             lease.given_back = True
-            return
+            return True
         async with self._locks.of(key):
             async with self._database.transaction() as tx:
                 if not await self._ledger.begin_clearing(
                     tx, key, owner, turn_no=row.turn_no, now=self._now(), seconds=CLEAR_SECONDS
                 ):
-                    return
+                    return False
             cleared_at = None
             try:
                 if talk is None or await transcript.clear(talk, how=how):
@@ -219,6 +211,7 @@ class Consolidator:
             finally:
                 async with self._database.transaction() as tx:
                     await self._ledger.end_clearing(tx, key, owner, cleared_at=cleared_at)
+        return cleared_at is not None
 
     async def _note_failure(self, lease: Lease, error: ModelError) -> None:
         row = lease.row
@@ -237,35 +230,6 @@ class Consolidator:
                 parked=parked,
             )
         lease.given_back = True
-
-    @asynccontextmanager
-    async def _leased(self, key: SessionKey) -> AsyncIterator[Lease | None]:
-        owner = self._settings.owner
-        async with self._database.transaction() as tx:
-            row = await self._ledger.claim(tx, key, owner, now=self._now(), lease_seconds=LEASE_SECONDS)
-        if row is None:
-            yield None
-            return
-        beat = asyncio.create_task(self._keep_lease(key))
-        lease = Lease(row)
-        try:
-            yield lease
-        finally:
-            beat.cancel()
-            await asyncio.gather(beat, return_exceptions=True)
-            if not lease.given_back:
-                async with self._database.transaction() as tx:
-                    await self._ledger.release(tx, key, owner)
-
-    async def _keep_lease(self, key: SessionKey) -> None:
-        while True:
-            await asyncio.sleep(RENEW_SECONDS)
-            async with self._database.transaction() as tx:
-                kept = await self._ledger.renew(
-                    tx, key, self._settings.owner, now=self._now(), lease_seconds=LEASE_SECONDS
-                )
-            if not kept:
-                return
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 
 from gaia_memory.models import SessionKey, SweepReport
-from gaia_memory.ports import Clock, Database, Ledger, Transcript
+from gaia_memory.ports import Clock, Database, Ledger
 from gaia_memory.sessions.consolidate import Consolidator, Outcome
+from gaia_memory.sessions.transcripts import Transcripts
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class Sweeper:
         *,
         database: Database,
         ledger: Ledger,
-        transcripts: Mapping[str, Transcript],
+        transcripts: Transcripts,
         consolidator: Consolidator,
         clock: Clock,
         idle_seconds: float,
@@ -65,7 +66,8 @@ class Sweeper:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
-        return SweepReport(consolidated=counts["learned"], failed=counts["failed"], skipped=counts["skipped"])
+        learned = counts["learned"] + counts["kept"]
+        return SweepReport(consolidated=learned, failed=counts["failed"], skipped=counts["skipped"])
 
     async def _due(self, force: bool) -> AsyncIterator[SessionKey]:
         """Yield due conversations, oldest first, each once: one that fails stays due in a forced sweep."""
@@ -78,7 +80,7 @@ class Sweeper:
                     now=now,
                     quiet_since=None if force else now - self._idle_seconds,
                     limit=_PAGE + len(seen),
-                    apps=list(self._transcripts),
+                    apps=self._transcripts.apps,
                 )
             fresh = [key for key in page if key not in seen]
             if not fresh:
@@ -89,11 +91,18 @@ class Sweeper:
 
     async def _bootstrap(self) -> None:
         """Enter the sessions that were there before us, once an app."""
-        for app, transcript in list(self._transcripts.items()):
+        for app in self._transcripts.apps:
             async with self._database.reading() as tx:
                 if await self._ledger.bootstrapped(tx, app):
                     continue
-            sessions = await transcript.sessions()
+            sessions: dict[SessionKey, float] = {}
+            try:
+                for transcript in self._transcripts.of(app):
+                    sessions |= await transcript.sessions()
+            except Exception as error:
+                # A host's session service that is away must not keep other apps from being learned.
+                logger.error("the sessions of app %s cannot be listed yet: %s", app, type(error).__name__)
+                continue
             async with self._database.transaction() as tx:
                 await self._ledger.bootstrap(tx, app, sessions)
 

@@ -32,14 +32,16 @@ class TurnMarks:
         """Keep a conversation from being cleared while it is loaded for a turn; waits for a running clear."""
         return await self._when_not_clearing(
             key,
-            lambda tx: self._ledger.hold(tx, key, now=self._now(), active_seconds=ACTIVE_SECONDS),
+            lambda tx, waits: self._ledger.hold(tx, key, now=self._now(), active_seconds=ACTIVE_SECONDS, waits=waits),
         )
 
     async def begin(self, key: SessionKey) -> LedgerRow:
         """Count a turn and mark it active; waits for a running clear. Returns the row after that."""
         return await self._when_not_clearing(
             key,
-            lambda tx: self._ledger.begin_turn(tx, key, now=self._now(), active_seconds=ACTIVE_SECONDS),
+            lambda tx, waits: self._ledger.begin_turn(
+                tx, key, now=self._now(), active_seconds=ACTIVE_SECONDS, waits=waits
+            ),
         )
 
     async def renew(self, key: SessionKey) -> None:
@@ -61,15 +63,17 @@ class TurnMarks:
         return self._clock.now().timestamp()
 
     async def _when_not_clearing(
-        self, key: SessionKey, mark: Callable[[Transaction], Awaitable[LedgerRow]]
+        self, key: SessionKey, mark: Callable[[Transaction, bool], Awaitable[LedgerRow]]
     ) -> LedgerRow:
+        """Mark once nobody clears; after a while in any case: talk that is not counted is never learned."""
         deadline = asyncio.get_running_loop().time() + CLEAR_WAIT_SECONDS
+        waits = True
         while True:
             async with self._database.transaction() as tx:
-                row = await mark(tx)
+                row = await mark(tx, waits)
             if row.clearing is None:
                 return row
+            await asyncio.sleep(_POLL_SECONDS)
             if asyncio.get_running_loop().time() > deadline:
                 logger.warning("conversation %s is still being cleared by %s", key.session, row.clearing)
-                return row
-            await asyncio.sleep(_POLL_SECONDS)
+                waits = False

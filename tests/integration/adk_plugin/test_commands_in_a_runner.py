@@ -80,12 +80,17 @@ async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models
 
     model = ScriptedLlm("one", "two")
     plugins: list[Any] = [Rewriter("first"), MemoryPlugin(config={"home": str(tmp_path / "gaia")})]
+    extractor = ScriptedExtractor([])
     async with hosted(tmp_path, agent_of(model), plugins=plugins) as host:
+        learn_with(await host.engine(), extractor)
         await host.say("first")
         command = await host.say("/memory")
         await host.say("second")
         row = await host.row()
+        await (await host.engine()).sweep(force=True)
 
+    [chunk] = extractor.chunks
+    assert [message.text for message in chunk.messages] == ["first", "one", "second", "two"]
     assert "don't remember" in text_of(command)
     assert words_of(model.requests[1]) == "first\none\nsecond"
     assert row is not None

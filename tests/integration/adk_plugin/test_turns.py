@@ -95,8 +95,8 @@ async def test_a_cancelled_turn_is_harmless(tmp_path: Path) -> None:
     assert (row.turn_no, row.active_until) == (2, None)
 
 
-async def test_an_answer_to_a_call_is_no_turn(tmp_path: Path) -> None:
-    """A long-running call is answered by the host; the person said nothing."""
+async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
+    """A long-running call is answered by the host; what the agent says then is to be learned."""
 
     def approve() -> None:
         """Ask for approval."""
@@ -110,7 +110,7 @@ async def test_an_answer_to_a_call_is_no_turn(tmp_path: Path) -> None:
         row = await host.row()
 
     assert row is not None
-    assert (row.turn_no, row.active_until) == (1, None)
+    assert (row.turn_no, row.active_until) == (2, None)
 
 
 async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

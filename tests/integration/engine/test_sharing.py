@@ -1,0 +1,107 @@
+"""Engines shared by the parts of a process: opened once, closed once, and no part's trouble is another's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory import registry
+from gaia_memory.adk.parts import EngineSource
+from gaia_memory.config.load import LoadedConfig, load
+from gaia_memory.engine import Engine
+from gaia_memory.registry import acquire, borrow, release
+
+
+@pytest.fixture(autouse=True)
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[registry._Registry]:
+    """Keep what another test left open out of this one."""
+    fresh = registry._Registry(registered=True)
+    monkeypatch.setattr(registry, "_registry", fresh)
+    yield fresh
+    assert fresh.entries == {}
+
+
+async def loaded(home: Path) -> LoadedConfig:
+    return await asyncio.to_thread(load, {"memory": {"auto_ingest": False}}, home=home)
+
+
+async def test_a_memory_that_could_not_be_opened_troubles_no_other_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its caller was gone when it failed: nobody was left to take it off the list."""
+    good, bad = await loaded(tmp_path / "good"), await loaded(tmp_path / "bad")
+    go_on = asyncio.Event()
+
+    async def fails(*_: Any, **__: Any) -> Engine:
+        await go_on.wait()
+        raise RuntimeError("cannot be opened")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Engine, "open", fails)
+        impatient = asyncio.create_task(acquire(bad))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    impatient.cancel()
+    await asyncio.gather(impatient, return_exceptions=True)
+    engine = await acquire(good)
+    go_on.set()
+    await asyncio.sleep(0.01)
+
+    assert await borrow(good) is engine
+
+    await release(engine)
+
+
+async def test_an_opening_that_nobody_waits_for_any_more_leaves_nothing_open(tmp_path: Path) -> None:
+    """A caller that gave up never gives the engine back."""
+    config = await loaded(tmp_path / "home")
+    impatient = asyncio.create_task(acquire(config))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    await asyncio.gather(impatient, return_exceptions=True)
+
+    engine = await acquire(config)
+    await release(engine)
+
+
+async def test_two_first_hooks_at_once_hold_the_engine_once(tmp_path: Path, shared: registry._Registry) -> None:
+    """A part gives back once what it holds, so it must not have taken it twice."""
+    source = EngineSource(await loaded(tmp_path / "home"))
+
+    first, second = await asyncio.gather(source.hold(), source.hold())
+    await source.release()
+
+    assert first is second
+    assert shared.entries == {}
+
+
+async def test_an_engine_whose_database_is_away_still_closes_everything_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store of mem0 and the connections are given back, whatever the leases do."""
+    engine = await acquire(await loaded(tmp_path / "home"))
+    closed: list[str] = []
+    backend, database = engine.backend.close, engine.database.close
+
+    async def close_backend() -> None:
+        closed.append("backend")
+        await backend()
+
+    async def close_database() -> None:
+        closed.append("database")
+        await database()
+
+    async def away(*_: Any) -> None:
+        raise OSError("away")
+
+    monkeypatch.setattr(engine.backend, "close", close_backend)
+    monkeypatch.setattr(engine.database, "close", close_database)
+    monkeypatch.setattr(engine.ledger, "release_all", away)
+    with pytest.raises(OSError, match="away"):
+        await release(engine)
+
+    assert closed == ["backend", "database"]

@@ -1,0 +1,162 @@
+"""What people said is learned once, whatever happens around it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.apps.app import App
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+
+from gaia_memory.adk.memory_plugin import MemoryPlugin
+from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from support.harness import Sut, facts
+from support.turns import APP, USER, agent_of, hosted, learn_with, message
+
+Make = Callable[..., Awaitable[Sut]]
+
+
+async def test_two_hosts_of_one_app_with_sessions_of_their_own_are_both_learned(tmp_path: Path) -> None:
+    """A second Runner in the process may bring its own session service for the same app."""
+    extractor = ScriptedExtractor(default=["Itay is here"])
+    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        await host.say("from the first")
+        second = Runner(
+            app=App(
+                name=APP, root_agent=agent_of(ScriptedLlm(default="ok")), plugins=[MemoryPlugin(config=host.config)]
+            ),
+            session_service=InMemorySessionService(),
+            auto_create_session=True,
+        )
+        turn = second.run_async(user_id=USER, session_id="other", new_message=message("from the second"))
+        [_ async for _ in turn]
+        await engine.sweep(force=True)
+        await second.close()
+
+    said = sorted(chunk.messages[0].text for chunk in extractor.chunks)
+    assert said == ["from the first", "from the second"]
+
+
+async def test_a_turn_whose_begin_could_not_be_marked_is_learned_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger was away for a moment; what is not counted would never be looked for."""
+    extractor = ScriptedExtractor(default=[])
+    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        await host.say("first")
+        await engine.sweep(force=True)
+        begin = engine.ledger.begin_turn
+
+        async def away(*_: Any, **__: Any) -> Any:
+            monkeypatch.setattr(engine.ledger, "begin_turn", begin)
+            raise OSError("away")
+
+        monkeypatch.setattr(engine.ledger, "begin_turn", away)
+        await host.say("second")
+        await engine.sweep(force=True)
+
+    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["first", "second"]
+
+
+async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who clears may be dead, and its host's clock ahead: the person speaks, and that is learned."""
+    monkeypatch.setattr("gaia_memory.sessions.turns.CLEAR_WAIT_SECONDS", 0.05)
+    sut = await make()
+    await sut.chat("u", "cli", "one")
+    engine, key = sut.gaia._engine, sut.talk("u", "cli").key
+    now = sut.clock.now().timestamp()
+    async with engine.database.transaction() as tx:
+        await engine.ledger.claim(tx, key, "dead:1:1", now=now, lease_seconds=1)
+        assert await engine.ledger.begin_clearing(tx, key, "dead:1:1", turn_no=1, now=now, seconds=3600)
+    row = await engine.marks.begin(key)
+
+    assert row.turn_no == 2
+    assert row.active_until is not None
+
+
+async def test_a_host_whose_sessions_cannot_be_listed_holds_up_no_other_app(tmp_path: Path) -> None:
+    """Apps have session services of their own."""
+
+    class Away(InMemorySessionService):
+        async def list_sessions(self, **_: Any) -> Any:
+            raise OSError("away")
+
+    extractor = ScriptedExtractor(default=[])
+    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        engine.attach_transcript("away", SessionTranscript(Away(), "away", clears_by="rewind"))
+        await host.say("hello")
+        report = await engine.sweep(force=True)
+
+    assert report.consolidated == 1
+    assert len(extractor.chunks) == 1
+
+
+async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(make: Make) -> None:
+    """The talk is learned and stays, because another process took a message meanwhile."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(10)
+        return facts("F")
+
+    sut = await make(extractor=[slow])
+    await sut.chat("u", "cli", "one")
+    resetting = asyncio.create_task(sut.chat("u", "cli", "/reset"))
+    await asyncio.to_thread(asked.wait, 10)
+    marks, key = sut.gaia._engine.marks, sut.talk("u", "cli").key
+    await marks.begin(key)
+    await marks.end(key)
+    go_on.set()
+    [reply] = await resetting
+
+    assert await sut.session("u", "cli") is not None
+    assert "fresh start" not in reply
+
+
+async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease that is not renewed lets another process ask the same talk again."""
+    monkeypatch.setattr("gaia_memory.sessions.leases.RENEW_SECONDS", 0.01)
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(10)
+        return facts("F")
+
+    sut = await make(extractor=[slow])
+    ledger = sut.gaia._engine.ledger
+    renew, renewed = ledger.renew, asyncio.Event()
+    tries = 0
+
+    async def once_away(*args: Any, **kwargs: Any) -> bool:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise MemoryUnavailable("away", remedy="wait")
+        renewed.set()
+        return await renew(*args, **kwargs)
+
+    monkeypatch.setattr(ledger, "renew", once_away)
+    await sut.chat("u", "cli", "one")
+    idle = asyncio.create_task(sut.run_idle())
+    try:
+        await asyncio.wait_for(renewed.wait(), 5)
+    finally:
+        go_on.set()
+        await idle
+
+    assert await sut.texts("u") == ["F"]
