@@ -1,0 +1,33 @@
+"""The benchmark of starting runs, and what it starts loads nothing that it does not need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import startup
+
+
+def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One round: ratios of medians, without a word about absolute times."""
+    out = tmp_path / "startup.json"
+
+    assert startup.main(["--repetitions", "1", "--json", str(out)]) == 0
+
+    rows = {row["name"]: row for row in json.loads(out.read_text(encoding="utf-8"))["rows"]}
+    assert list(rows) == [case.name for case in startup.CASES]
+    assert all(row["ratio"] == pytest.approx(row["ours"] / row["theirs"]) for row in rows.values())
+    assert "| gaia --help |" in capsys.readouterr().out
+    assert rows["import gaia_memory"]["loaded"] == []
+    assert rows["gaia --help"]["loaded"] == []
+    assert "google.adk" in rows["open_memory to its first turn"]["loaded"]
+
+
+def test_a_program_that_fails_is_no_figure() -> None:
+    """Its error is told instead of a time."""
+    broken = startup.Case("broken", "nothing", "raise SystemExit('boom')", "")
+
+    with pytest.raises(RuntimeError, match="boom"):
+        startup.measure(broken, 1)
