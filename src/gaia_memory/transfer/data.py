@@ -87,7 +87,7 @@ def _imported(data: object, place: str) -> Imported:
         drafts = tuple(_draft(text, origin, metadata) for origin in origins)
         refuse_unkeepable(drafts[0].fact)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{place}: {error}") from error
+        raise InvalidInputError(f"{place}: {error}; nothing was imported") from error
     return Imported(drafts, _moment(fact.get("created_at"), f"{place}['created_at']"))
 
 

@@ -51,9 +51,7 @@ def test_one_number_written_in_several_ways_is_one():
     assert find_contact(known, "Grace").number == "+972501234567"
 
 
-@pytest.mark.parametrize(
-    "text", ["ex-girlfriend 0501234567", "girlfriends 0501234567", "girlfriend-to-be 0501234567"]
-)
+@pytest.mark.parametrize("text", ["ex-girlfriend 0501234567", "girlfriends 0501234567", "girlfriend-to-be 0501234567"])
 def test_the_name_counts_as_a_whole_word_only(text):
     """To call the ex instead is worse than to ask."""
     assert find_contact(facts(text), "girlfriend").status == "not_found"

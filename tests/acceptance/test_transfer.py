@@ -1,0 +1,197 @@
+"""A person's memory leaves as data and comes in again, and what was forgotten does not come with it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory import NewFact
+from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.models import Contact
+from support.harness import Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+SAID = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+
+
+async def exported(sut: Sut, user: str) -> dict[str, Any]:
+    """Export, and check on the way that the data survives JSON."""
+    data = await sut.gaia.memory.export(sut.scope(user))
+    assert json.loads(json.dumps(data)) == data
+    return data
+
+
+async def filled(sut: Sut, user: str = "itay") -> None:
+    """Give a person facts of every kind."""
+    memory = sut.gaia.memory
+    fact = NewFact("Sister is Noa", said_at=SAID, session_id="itay:cli", seq=4, metadata={"speaker": "Itay", "n": 1.5})
+    await memory.add(sut.scope(user), [fact, NewFact("likes teal")])
+    await memory.remember(sut.scope(user), "Likes teal.")
+
+
+def plain(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what of the facts has to survive a journey."""
+    kept = ("text", "metadata", "said_at", "session_id", "seq")
+    places = ("app", "session_id", "seq", "said_at", "event_ids")
+    return [
+        {name: fact[name] for name in kept}
+        | {"sources": {json.dumps([source[name] for name in places]) for source in fact["sources"]}}
+        for fact in data["facts"]
+    ]
+
+
+async def test_Q09_a_contact_is_given_when_it_is_certain(make: Make) -> None:
+    """One number, two different numbers, none; never another person's."""
+    sut = await make()
+    memory = sut.gaia.memory
+    await memory.remember(sut.scope("u"), "girlfriend is Grace, +972 50 123 4567")
+    await memory.remember(sut.scope("u"), "dentist since 2019: room 1234567")
+    await memory.remember(sut.scope("other"), "girlfriend: +1 212 555 1234")
+
+    certain = await memory.resolve_contact(sut.scope("u"), "girlfriend")
+    none = await memory.resolve_contact(sut.scope("u"), "dentist")
+    await memory.remember(sut.scope("u"), "Grace's work phone is 03-555-12345")
+    two = await memory.resolve_contact(sut.scope("u"), "Grace")
+
+    assert certain == Contact(status="found", number="+972501234567", candidates=("+972501234567",))
+    assert none == Contact(status="not_found")
+    assert (two.status, two.number, two.candidates) == ("ambiguous", None, ("+972501234567", "0355512345"))
+
+
+async def test_everything_held_about_a_person_is_exported(make: Make) -> None:
+    """Facts with their sources, the profile, what waits to be learned; nothing of others, no vector."""
+    sut = await make(profiler=["- likes teal"])
+    await filled(sut)
+    await sut.gaia.memory.profile(sut.scope("itay"))
+    await sut.gaia.memory.remember(sut.scope("noa"), "mine alone")
+    await sut.chat("itay", "telegram", "not learned yet")
+
+    data = await exported(sut, "itay")
+
+    assert (data["format"], data["version"], data["scope"]) == ("gaia-memory", 1, {"app": "gaia", "user": "itay"})
+    assert [fact["text"] for fact in data["facts"]] == ["Sister is Noa", "likes teal"]
+    assert data["facts"][0]["said_at"] == "2026-01-02T03:04:05.678901+00:00"
+    assert [source["source"] for source in data["facts"][1]["sources"]] == ["add", "remember"]
+    assert data["profile"] == {"bullets": ["likes teal"]}
+    assert [waiting["session_id"] for waiting in data["pending"]] == ["itay:telegram"]
+    assert "mine alone" not in json.dumps(data)
+    assert "vector" not in json.dumps(data)
+
+
+async def test_what_a_conversation_taught_keeps_its_events(make: Make, tmp_path: Path) -> None:
+    """In the other home, too, a fact knows the conversation that taught it."""
+    sut = await make(extractor=[facts("Itay has a dog")])
+    await sut.chat("itay", "cli", "I got a dog")
+    await sut.run_idle()
+    data = await exported(sut, "itay")
+    [source] = data["facts"][0]["sources"]
+    other = await make(home=tmp_path / "other")
+
+    await other.gaia.memory.import_(other.scope("itay"), data)
+
+    assert source["event_ids"]
+    assert plain(await exported(other, "itay")) == plain(data)
+    receipt = await other.gaia.memory.forget(other.scope("itay"), session_id="itay:cli")
+    assert receipt.count == 1
+
+
+async def test_an_import_is_whole_findable_and_changes_nothing_the_second_time(make: Make, tmp_path: Path) -> None:
+    """Into another home or another person; plain mem0 holds it as well."""
+    sut = await make()
+    await filled(sut)
+    data = await exported(sut, "itay")
+    other = await make(home=tmp_path / "other")
+    memory = other.gaia.memory
+
+    counts = [await memory.import_(other.scope(user), data) for user in ("itay", "itay", "noa")]
+    first = await exported(other, "itay")
+    counts.append(await memory.import_(other.scope("itay"), first))
+
+    assert counts == [2, 2, 2, 2]
+    assert plain(first) == plain(data)
+    assert await exported(other, "itay") | {"exported_at": ""} == first | {"exported_at": ""}
+    assert [row["source"] for row in await other.rows("itay")] == ["import", "import"]
+    assert await other.texts("noa") == ["Sister is Noa", "likes teal"]
+    [hit, *_] = await memory.recall(other.scope("itay"), "who is my sister?")
+    assert hit.fact.text == "Sister is Noa"
+    assert hit.missing == ()
+    assert "vectors" in hit.why
+
+
+async def test_a_fact_forgotten_since_stays_forgotten_unless_asked_for(make: Make) -> None:
+    """Its tombstone binds imports, however it is spelled there."""
+    sut = await make()
+    memory, scope = sut.gaia.memory, sut.scope("itay")
+    await filled(sut)
+    data = await exported(sut, "itay")
+    data["facts"][0]["text"] = "SISTER is Noa."
+    gone = next(fact for fact in await memory.facts(scope) if fact.text == "Sister is Noa")
+    await memory.forget(scope, fact_id=gone.id)
+
+    assert await memory.import_(scope, data) == 1
+    assert await sut.texts("itay") == ["likes teal"]
+
+    assert await memory.import_(scope, data, restore_forgotten=True) == 2
+    assert await sut.texts("itay") == ["likes teal", "SISTER is Noa."]
+    assert await memory.import_(scope, data) == 2
+
+
+async def test_an_import_does_not_undo_that_everything_was_forgotten(make: Make) -> None:
+    """What was noted before stays gone, what is new comes in; restoring is a decision of its own."""
+    sut = await make()
+    memory, scope = sut.gaia.memory, sut.scope("itay")
+    await filled(sut)
+    data = await exported(sut, "itay")
+    await memory.forget(scope)
+
+    assert await memory.import_(scope, data) == 0
+    assert await sut.texts("itay") == []
+    assert await memory.import_(scope, {**data, "facts": [{"text": "likes red"}]}) == 1
+
+    assert await memory.import_(scope, data, restore_forgotten=True) == 2
+    assert sorted(await sut.texts("itay")) == ["Sister is Noa", "likes red", "likes teal"]
+
+
+async def test_what_is_forgotten_is_not_even_embedded(make: Make) -> None:
+    """No text that was forgotten leaves for a model."""
+    sut = await make()
+    memory, scope = sut.gaia.memory, sut.scope("itay")
+    await filled(sut)
+    data = await exported(sut, "itay")
+    await memory.forget(scope)
+    before = len(sut.script.embedded)
+
+    await memory.import_(scope, data)
+
+    assert sut.script.embedded[before:] == []
+
+
+async def test_data_with_one_wrong_value_is_not_imported_at_all(make: Make) -> None:
+    """The good facts before it are not written either."""
+    sut = await make()
+    data = {"format": "gaia-memory", "version": 1, "facts": [{"text": "fine"}, {"text": ""}]}
+
+    with pytest.raises(InvalidInputError, match=r"data\['facts'\]\[1\]\['text'\] is ''"):
+        await sut.gaia.memory.import_(sut.scope("itay"), data)
+
+    assert await sut.texts("itay") == []
+
+
+async def test_memory_that_is_off_gives_its_data_and_takes_none(make: Make) -> None:
+    """What is held belongs to the person, whatever is switched."""
+    sut = await make()
+    await filled(sut)
+    await sut.close()
+    sut.set_yaml("memory: {enabled: false}")
+    await sut.open()
+
+    data = await exported(sut, "itay")
+
+    assert [fact["text"] for fact in data["facts"]] == ["Sister is Noa", "likes teal"]
+    with pytest.raises(MemoryDisabledError):
+        await sut.gaia.memory.import_(sut.scope("itay"), data)
+    with pytest.raises(MemoryDisabledError):
+        await sut.gaia.memory.resolve_contact(sut.scope("itay"), "Noa")

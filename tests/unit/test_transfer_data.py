@@ -1,0 +1,114 @@
+"""Exported data is read with every value checked, before anything happens with it."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.models import Draft, NewFact
+from gaia_memory.transfer.data import read
+
+SAID = datetime(2026, 1, 2, tzinfo=UTC)
+FACT = {
+    "id": "1",
+    "text": "Sister is Noa",
+    "metadata": {"speaker": "Itay"},
+    "said_at": "2026-01-02T00:00:00+00:00",
+    "session_id": "itay:cli",
+    "seq": 4,
+    "source": "conversation",
+    "sources": [
+        {"source": "remember", "app": "gaia", "session_id": None, "seq": None, "said_at": None, "event_ids": []},
+        {
+            "source": "conversation",
+            "app": "gaia",
+            "session_id": "itay:cli",
+            "seq": 4,
+            "said_at": "2026-01-02T00:00:00Z",
+            "event_ids": ["e1"],
+        },
+    ],
+    "created_at": "2026-01-03T00:00:00+00:00",
+    "updated_at": "2026-01-03T00:00:00+00:00",
+}
+
+
+def data(*facts: object) -> dict[str, Any]:
+    return {"format": "gaia-memory", "version": 1, "facts": list(facts)}
+
+
+def changed(*path: str | int, to: object) -> dict[str, Any]:
+    whole = data(copy.deepcopy(FACT), copy.deepcopy(FACT))
+    place: Any = whole
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = to
+    return whole
+
+
+def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
+    """The first draft of a new fact says where it stands."""
+    [imported] = read(data(FACT))
+    metadata = {"speaker": "Itay"}
+
+    assert imported.text == "Sister is Noa"
+    assert imported.created_at == datetime(2026, 1, 3, tzinfo=UTC)
+    assert imported.drafts == (
+        Draft(
+            fact=NewFact("Sister is Noa", said_at=SAID, session_id="itay:cli", seq=4, metadata=metadata),
+            source="import",
+            app="gaia",
+            event_ids=("e1",),
+        ),
+        Draft(fact=NewFact("Sister is Noa", metadata=metadata), source="import", app="gaia"),
+    )
+
+
+def test_a_text_is_enough_of_a_fact():
+    """Whoever comes from somewhere else writes the data by hand."""
+    [imported] = read(data({"text": "likes teal"}))
+
+    assert imported.drafts == (Draft(fact=NewFact("likes teal"), source="import"),)
+    assert imported.created_at is None
+
+
+FAULTS: list[tuple[object, str]] = [
+    ([FACT], "data is [{"),
+    ({**data(FACT), "format": "mem0"}, "data['format'] is 'mem0'"),
+    ({**data(FACT), "version": 2}, "data['version'] is 2: this release reads version 1"),
+    ({**data(FACT), "facts": None}, "data['facts'] is None: pass a list"),
+    (data(FACT, "text"), "data['facts'][1] is 'text': pass a mapping"),
+    (changed("facts", 1, "txt", to="x"), "a key of data['facts'][1] is 'txt'"),
+    (changed("facts", 1, "text", to=" "), "data['facts'][1]['text'] is ' ': pass a text"),
+    (changed("facts", 1, "text", to=7), "data['facts'][1]['text'] is 7"),
+    (changed("facts", 1, "text", to="x" * 2001), "data['facts'][1]: the fact has 2001 characters"),
+    (changed("facts", 1, "text", to="password: hunter2hunter2"), "data['facts'][1]: the fact holds a credential"),
+    (changed("facts", 1, "said_at", to="2026-01-02"), "data['facts'][1]['said_at'] is '2026-01-02': pass a time"),
+    (changed("facts", 1, "said_at", to=0), "data['facts'][1]['said_at'] is 0"),
+    (changed("facts", 1, "created_at", to="yesterday"), "data['facts'][1]['created_at'] is 'yesterday'"),
+    (changed("facts", 1, "session_id", to=3), "data['facts'][1]['session_id'] is 3: pass an id as text"),
+    (changed("facts", 1, "seq", to="4"), "data['facts'][1]['seq'] is '4': pass a whole number"),
+    (changed("facts", 1, "seq", to=2**63), "data['facts'][1]['seq'] is 9223372036854775808"),
+    (changed("facts", 1, "metadata", to={"a": []}), "data['facts'][1]: NewFact.metadata['a'] is []"),
+    (changed("facts", 1, "metadata", to={"user_id": "noa"}), "data['facts'][1]: NewFact.metadata names 'user_id'"),
+    (changed("facts", 1, "sources", to={"a": 1}), "data['facts'][1]['sources'] is {'a': 1}: pass a list"),
+    (changed("facts", 1, "sources", 1, "app", to=""), "data['facts'][1]['sources'][1]['app'] is ''"),
+    (
+        changed("facts", 1, "sources", 1, "event_ids", to=["e", None]),
+        "data['facts'][1]['sources'][1]['event_ids'][1] is None",
+    ),
+]
+
+
+@pytest.mark.parametrize(("broken", "words"), FAULTS)
+def test_a_wrong_value_is_refused_with_place_value_and_fix(broken, words):
+    """A file of thousands is no place to search."""
+    with pytest.raises(InvalidInputError) as caught:
+        read(broken)
+
+    assert words in str(caught.value)
+    assert "nothing was imported" in str(caught.value)
