@@ -39,7 +39,7 @@ def render_public() -> str:
     errors = [found for found in names if inspect.isclass(found) and issubclass(found, Exception)]
     values = [found for found in names if found.__module__.startswith("gaia_memory.models")]
     parts = [found for found in names if found not in errors and found not in values and found is not GaiaConfig]
-    met = [models.Profile, models.Status, models.SweepReport, Reply]
+    met = [models.Contact, models.Profile, models.Status, models.SweepReport, Reply]
     sections = [
         ("`from gaia_memory import …`", "", sorted(parts, key=inspect.isclass)),
         ("What `open_memory` gives", _SERVICES, [Gaia]),

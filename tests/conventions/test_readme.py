@@ -1,0 +1,45 @@
+"""The README's map shows the house as it is."""
+
+from __future__ import annotations
+
+import re
+
+from support.checkout import PACKAGE, ROOT, told
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def on_the_map() -> set[str]:
+    """The rooms that the table `src/gaia_memory/` names in its first column."""
+    table = README.partition("| `src/gaia_memory/` |")[2].partition("\n\n")[0]
+    return {name for line in table.splitlines()[2:] for name in re.findall(r"`([\w/]+)`", line.split("|")[1])}
+
+
+def rooms() -> set[str]:
+    """Every folder (`name/`) and module (`name`) of the package."""
+    folders = {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
+    return folders | {path.stem for path in PACKAGE.glob("*.py") if path.stem != "__init__"}
+
+
+def test_every_room_is_on_the_map():
+    """Whoever looks for a room finds it in the README."""
+    missing = sorted(rooms() - on_the_map())
+
+    assert not missing, told(missing, "not in the map of README.md:")
+
+
+def test_the_map_names_no_room_that_is_gone():
+    """A wrong map is worse than none."""
+    gone = sorted(on_the_map() - rooms())
+
+    assert not gone, told(gone, "in the map of README.md, but not in the package:")
+
+
+def test_the_first_two_commands_of_the_readme_are_the_demo_and_the_tests():
+    """Both stand before anything else that could be typed."""
+    commands = re.findall(r"<!-- (\w+) command -->\n```bash\n(.+?)\n```", README)
+
+    assert [name for name, _ in commands] == ["demo", "test"]
+    assert re.findall(r"```(\w+)", README)[:2] == ["bash", "bash"]
+    assert commands[0][1].endswith("gaia demo")
+    assert '"$VENV/bin/pytest"' in commands[1][1]
