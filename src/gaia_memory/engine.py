@@ -21,7 +21,7 @@ from gaia_memory.forget.erase import Scrub
 from gaia_memory.learn.prompts import instructions
 from gaia_memory.ledger import SqlLedger, this_process
 from gaia_memory.memory import Memory
-from gaia_memory.models import Scope, SessionKey, SweepReport, Turn
+from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, ProjectsProvider, Transcript
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.recall.pipeline import Recall
@@ -188,6 +188,7 @@ class Engine:
         Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
         a host's explicit wish.
         """
+        await self.enter(key)
         if clear and not self.learns:
             return await self.consolidator.clear(key)
         if not self.config.memory.enabled:
@@ -196,6 +197,14 @@ class Engine:
             return await self.consolidator.run(key, clear=clear)
         finally:
             self.follower.wake()
+
+    async def enter(self, key: SessionKey) -> LedgerRow:
+        """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
+        async with self.database.transaction() as tx:
+            row = await self.ledger.row(tx, key)
+            if row is None:
+                row = await self.ledger.hold(tx, key, now=self.clock.now().timestamp(), active_seconds=0.0)
+        return row
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host; returns how many facts they gave."""

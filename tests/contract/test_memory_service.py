@@ -67,7 +67,7 @@ def service(engine: Engine, extractor: ScriptedExtractor, monkeypatch: pytest.Mo
 def event(text: str, *, author: str = "user", event_id: str | None = None, **fields: Any) -> Event:
     role = "user" if author == "user" else "model"
     content = types.Content(role=role, parts=[types.Part(text=text)] if text else [])
-    return Event(id=event_id or Event.new_id(), invocation_id="i", author=author, content=content, **fields)
+    return Event(id=event_id or Event.new_id(), invocation_id=Event.new_id(), author=author, content=content, **fields)
 
 
 def session(*events: Event, session_id: str = "s1", user: str = USER, app: str = APP) -> Session:

@@ -84,19 +84,45 @@ async def test_what_was_flushed_stands_in_the_line_before_the_one_who_flushed() 
     assert order == ["said", "command"]
 
 
-async def test_a_flush_leaves_messages_whose_caller_was_cancelled_to_the_next_one() -> None:
-    """Nobody is there to answer them yet, and nobody waits for that."""
+async def test_a_message_whose_later_one_was_taken_back_is_answered_itself() -> None:
+    """Nobody else may ever write again."""
+    bursts = Bursts()
+    first = asyncio.create_task(bursts.join(KEY, "a", seconds=SOON, private=False))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(bursts.join(KEY, "b", seconds=LATE, private=False))
+    await asyncio.sleep(0)
+    second.cancel()
+
+    assert await asyncio.wait_for(first, 1) == "a"
+    assert await bursts.join(KEY, "c", seconds=SOON, private=False) == "c"
+
+
+async def test_a_flush_takes_what_is_left_where_its_last_caller_is_cancelled() -> None:
+    """Neither the one who flushes nor the one before is kept waiting."""
     bursts = Bursts()
     first = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
     await asyncio.sleep(0)
     second = asyncio.create_task(bursts.join(KEY, "b", seconds=LATE, private=False))
     await asyncio.sleep(0)
+    flushing = asyncio.create_task(bursts.flush(KEY))
+    await asyncio.sleep(0)
     second.cancel()
-    await asyncio.gather(first, second, return_exceptions=True)
 
+    await asyncio.wait_for(flushing, 1)
+    results = await asyncio.wait_for(asyncio.gather(first, second, return_exceptions=True), 1)
+
+    assert [text for text in results if isinstance(text, str)] in (["a"], ["a\nb"])
+
+
+async def test_a_flush_waits_for_nobody_where_every_caller_was_cancelled() -> None:
+    """There is nothing left to answer."""
+    bursts = Bursts()
+    only = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
+    await asyncio.sleep(0)
+    only.cancel()
     await asyncio.wait_for(bursts.flush(KEY), 1)
 
-    assert await bursts.join(KEY, "c", seconds=SOON, private=False) == "a\nc"
+    assert await bursts.join(KEY, "b", seconds=SOON, private=False) == "b"
 
 
 async def test_a_cancelled_caller_takes_only_its_own_message_back() -> None:

@@ -14,7 +14,7 @@ from google.genai import types
 from gaia_memory.adk.mapping import turns_of
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.errors import InvalidInputError, LeaseLostError, MemoryUnavailable, ModelError
-from gaia_memory.models import Fact, LedgerRow, Metadata, NewFact, Receipt, SessionKey
+from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -60,7 +60,6 @@ class Mem0MemoryService(BaseMemoryService):
             return
         key = SessionKey(session.app_name, session.user_id, session.id)
         if key.app in engine.transcripts.apps:
-            await _entered(engine, key)
             await engine.consolidate(key, clear=False)
             return
         try:
@@ -149,19 +148,10 @@ class Mem0MemoryService(BaseMemoryService):
 
 
 async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event]) -> None:
-    row = await _entered(engine, key)
+    row = await engine.enter(key)
     turns = turns_of(events, turns_before=row.learned_turns)
     if turns:
         await engine.learn(key, turns)
-
-
-async def _entered(engine: Engine, key: SessionKey) -> LedgerRow:
-    """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
-    async with engine.database.transaction() as tx:
-        row = await engine.ledger.row(tx, key)
-        if row is None:
-            row = await engine.ledger.hold(tx, key, now=engine.clock.now().timestamp(), active_seconds=0.0)
-    return row
 
 
 def _require_entries(memories: object) -> Sequence[MemoryEntry]:

@@ -57,6 +57,10 @@ class SessionTranscript:
         if session is None:
             return None
         events = _after(session.events, after)
+        if self.clears_by == "delete" and after is not None and not _holds(session.events, after):
+            session = await self._load(key, None) or session
+            # Deleted and begun anew: all of it is new, also what a host with a slower clock said.
+            events = _after(session.events, after if _holds(session.events, after) else None)
         return Talk(
             key=key,
             turns=turns_of(events, turns_before=turns_before),
@@ -114,6 +118,10 @@ def _after(events: Sequence[Event], mark: Mark | None) -> Sequence[Event]:
         if event.id == mark.event_id:
             return events[place + 1 :]
     return [event for event in events if event.timestamp > mark.at]
+
+
+def _holds(events: Sequence[Event], mark: Mark) -> bool:
+    return any(event.id == mark.event_id for event in events)
 
 
 def _ends_with(events: Sequence[Event], end: Mark | None) -> bool:

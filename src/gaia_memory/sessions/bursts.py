@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 from gaia_memory.models import SessionKey
 from gaia_memory.sessions.locks import SessionLocks
 
 
+class _Caller:
+    """One message, and the event that tells its caller to look again."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.woken = asyncio.Event()
+
+
 class _Burst:
-    """The messages of one burst so far; `latest` wakes the newest caller, `taken` says that it has them."""
+    """The messages of one burst so far, in order; `taken` is set once the last caller has them all."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.latest: asyncio.Event | None = None
+        self.callers: list[_Caller] = []
+        self.is_flushed = False
         self.taken = asyncio.Event()
 
-    def add(self, text: str) -> asyncio.Event:
-        self.texts.append(text)
-        before, self.latest = self.latest, asyncio.Event()
-        if before is not None:
-            before.set()
-        return self.latest
+    def is_last(self, caller: _Caller) -> bool:
+        return self.callers[-1] is caller
+
+    def wake(self) -> None:
+        for caller in self.callers:
+            caller.woken.set()
 
 
 class Bursts:
@@ -43,46 +50,55 @@ class Bursts:
     async def join(self, key: SessionKey, text: str, *, seconds: float, private: bool) -> str | None:
         """Wait until nothing follows for `seconds` and return the burst's messages, joined by newline.
 
-        Returns None when a later message came: its caller gets them all. A private message and one that is
-        not never share a burst. A caller that is cancelled takes its own message back, and leaves those
-        before it to the next one.
+        Returns None when a later caller has them all. A private message and one that is not never share a
+        burst. A caller that is cancelled takes its own message back; the one before it is the last one then.
         """
         if seconds <= 0:
             return text
         await self._flush(key, private=not private)
         burst = self._open.setdefault((key, private), _Burst())
-        newer = burst.add(text)
+        caller = _Caller(text)
+        burst.callers.append(caller)
+        burst.wake()
         try:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(newer.wait(), seconds)
+            await self._wait(burst, caller, seconds)
         except asyncio.CancelledError:
-            burst.texts.remove(text)
-            if burst.latest is newer:
-                burst.latest = None
-                self._close(key, burst, private=private, keep=bool(burst.texts))
+            burst.callers.remove(caller)
+            burst.wake()
+            if not burst.callers:
+                self._close(key, burst, private=private)
             raise
-        if burst.latest is not newer:
+        if burst.taken.is_set():
             return None
         self._close(key, burst, private=private)
-        return "\n".join(burst.texts)
+        return "\n".join(each.text for each in burst.callers)
 
     async def flush(self, key: SessionKey) -> None:
         """Let what is waiting in a conversation begin its turn; returns when it stands in the line."""
         await self._flush(key, private=False)
         await self._flush(key, private=True)
 
+    async def _wait(self, burst: _Burst, caller: _Caller, seconds: float) -> None:
+        """Return when the burst is taken, or this caller is to take it."""
+        while not burst.taken.is_set() and not (burst.is_flushed and burst.is_last(caller)):
+            caller.woken.clear()
+            try:
+                await asyncio.wait_for(caller.woken.wait(), seconds if burst.is_last(caller) else None)
+            except TimeoutError:
+                if burst.is_last(caller):
+                    return
+
     async def _flush(self, key: SessionKey, *, private: bool) -> None:
-        burst = self._open.get((key, private))
-        if burst is None or burst.latest is None:
+        burst = self._open.pop((key, private), None)
+        if burst is None:
             return
-        del self._open[key, private]
-        burst.latest.set()
+        burst.is_flushed = True
+        burst.wake()
         await burst.taken.wait()
 
-    def _close(self, key: SessionKey, burst: _Burst, *, private: bool, keep: bool = False) -> None:
-        """Say that the newest caller has the burst; with `keep` its messages wait for another one."""
-        if self._open.get((key, private)) is burst and not keep:
+    def _close(self, key: SessionKey, burst: _Burst, *, private: bool) -> None:
+        """Say that somebody has the burst, or nobody is left who wants it."""
+        if self._open.get((key, private)) is burst:
             del self._open[key, private]
         burst.taken.set()
-        if keep:
-            burst.taken = asyncio.Event()
+        burst.wake()

@@ -240,11 +240,11 @@ def _event_ids(chunk: Chunk | None) -> set[str]:
 
 
 def _without(turns: Sequence[Turn], learning: Learning) -> list[Turn]:
-    """Drop turns that were forgotten or whose events must not be learned from."""
+    """Drop turns that were forgotten, and messages whose events must not be learned from (again)."""
     limit = learning.forgotten_at
-    return [
-        turn
-        for turn in turns
-        if not learning.skipped.intersection(turn.event_ids)
-        and (limit is None or turn.messages[0].said_at.timestamp() > limit)
+    kept = [turn for turn in turns if limit is None or turn.messages[0].said_at.timestamp() > limit]
+    told = [
+        replace(turn, messages=tuple(said for said in turn.messages if said.event_id not in learning.skipped))
+        for turn in kept
     ]
+    return [turn for turn in told if turn.messages]

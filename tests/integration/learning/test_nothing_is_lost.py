@@ -10,17 +10,26 @@ from typing import Any
 
 import pytest
 from google.adk.apps.app import App
+from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.genai import types
 
 from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.adk.transcript import SessionTranscript
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.harness import Sut, facts
 from support.turns import APP, USER, agent_of, hosted, learn_with, message
 
 Make = Callable[..., Awaitable[Sut]]
+
+
+def event(text: str, *, author: str = "user") -> Event:
+    role = "user" if author == "user" else "model"
+    content = types.Content(role=role, parts=[types.Part(text=text)])
+    return Event(invocation_id=Event.new_id(), author=author, content=content)
 
 
 async def test_two_hosts_of_one_app_with_sessions_of_their_own_are_both_learned(tmp_path: Path) -> None:
@@ -160,3 +169,83 @@ async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pyt
         await idle
 
     assert await sut.texts("u") == ["F"]
+
+
+async def test_an_answer_to_a_long_running_call_makes_the_conversation_due_again(tmp_path: Path) -> None:
+    """What the agent says hours later is talk, though the person wrote nothing."""
+
+    def approve() -> None:
+        """Ask for approval."""
+
+    extractor = ScriptedExtractor(default=[])
+    agent = agent_of(ScriptedLlm(call("approve"), "booked"), tools=[LongRunningFunctionTool(approve)])
+    async with hosted(tmp_path, agent, config={"sessions": {"clear": "keep"}}) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        events = await host.say("please")
+        [asked] = [found for each in events for found in each.get_function_calls()]
+        await engine.sweep(force=True)
+        response = types.FunctionResponse(id=asked.id, name="approve", response={"ok": True})
+        await host.say(types.Content(role="user", parts=[types.Part(function_response=response)]))
+        await engine.sweep(force=True)
+
+    assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["please"], ["booked"]]
+
+
+async def test_the_answer_to_a_message_that_was_handed_over_before_is_learned(make: Make) -> None:
+    """Hosts hand over the last events after each step, and the steps overlap."""
+    extractor = ScriptedExtractor(default=[])
+    sut = await make()
+    learn_with(sut.gaia._engine, extractor)
+    question, answer = event("question"), event("answer", author="root")
+    for handed in ([question], [question, answer], [question, answer]):
+        await sut.gaia.memory_service.add_events_to_memory(app_name="gaia", user_id="u", session_id="s", events=handed)
+
+    assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["question"], ["answer"]]
+
+
+async def test_a_new_session_is_learned_whole_though_its_host_has_a_slower_clock(make: Make) -> None:
+    """The mark of the session that was deleted is later than all that is said in the new one."""
+    extractor = ScriptedExtractor(default=[])
+    sut = await make()
+    learn_with(sut.gaia._engine, extractor)
+    await sut.chat("u", "cli", "early")
+    await sut.sweep(force=True)
+
+    assert await sut.session("u", "cli") is None
+
+    key, service, marks = sut.talk("u", "cli").key, sut.gaia.session_service, sut.gaia._engine.marks
+    session = await service.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
+    late = event("behind")
+    late.timestamp -= 600
+    await service.append_event(session, late)
+    await marks.begin(key)
+    await marks.end(key)
+    await sut.sweep(force=True)
+
+    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["early", "behind"]
+    assert await sut.session("u", "cli") is None
+
+
+async def test_a_message_is_answered_though_the_one_after_it_was_taken_back(make: Make) -> None:
+    """Its sender was told that the later one answers it."""
+    sut = await make("sessions: {coalesce_seconds: 0.1}")
+    first = asyncio.create_task(sut.talk("u", "cli").send("first"))
+    await asyncio.sleep(0.02)
+    second = asyncio.create_task(sut.talk("u", "cli").send("second"))
+    await asyncio.sleep(0.02)
+    second.cancel()
+    reply = await first
+    session = await sut.session("u", "cli")
+
+    assert (reply.text, reply.merged) == ("ok", False)
+    assert session is not None
+    assert [said.content.parts[0].text for said in session.events if said.content] == ["first", "ok"]
+
+
+async def test_a_reset_before_anything_was_said_is_a_fresh_start(make: Make) -> None:
+    """Nobody else is at work on a conversation that does not exist."""
+    sut = await make()
+    [reply] = await sut.chat("u", "cli", "/reset")
+
+    assert "fresh start" in reply
