@@ -32,7 +32,8 @@ _LOOK_ALIKES = {
 }
 
 _NAMES = "|".join(tag.replace("_", "").casefold() for tag in TAGS)
-_TAG = re.compile(f"[<>/]*<[<>/]*(?:{_NAMES})[<>/]*")
+# An open bracket at the end counts too: the next line would complete it.
+_TAG = re.compile(f"[<>/]*<[<>/]*(?:(?:{_NAMES})[<>/]*|$)")
 _ROUND = {"<": "(", ">": ")"}
 
 _ENTITIES = re.compile(r"&(?:lt|gt|#0*6[02]|#x0*3[ce]);?", re.IGNORECASE)
