@@ -65,8 +65,9 @@ def load(
 ) -> LoadedConfig:
     """The checked configuration of `source`: a path, a mapping, or None for defaults and environment.
 
-    An argument wins over the environment, which wins over the source. A finished `GaiaConfig` is taken as it is,
-    but for the arguments. It reads the disk: call it off the event loop.
+    An argument wins over all, the environment over a file; a mapping comes from the program itself and wins over
+    the environment. A finished `GaiaConfig` is taken as it is, but for the arguments. It reads the disk: call it
+    off the event loop.
 
     Raises:
         ConfigError: the file cannot be read, or a value is wrong; it lists every problem.
@@ -122,12 +123,14 @@ class _Merge:
         home = file.get("home")
         if isinstance(home, str) and home.strip() and not home.startswith("~") and self._path is not None:
             file["home"] = str(self._path.parent / home)
-        return {**_over(file, self._variables), **self._arguments}
+        merged = _over(file, self._variables) if self._path is not None else _over(self._variables, file)
+        return {**merged, **self._arguments}
 
     def _label(self, path: KeyPath) -> str:
         if path[0] in self._arguments:
             return f"the argument {dotted(path)}"
-        if _holds(self._variables, path):
+        from_program = self._path is None and _holds(self._file, path)
+        if _holds(self._variables, path) and not from_program:
             return origin(path, self._environ)
         return dotted(path)
 

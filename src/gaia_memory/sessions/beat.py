@@ -60,6 +60,10 @@ class Beat:
         running.add_done_callback(self._running.discard)
         try:
             await running
+        except asyncio.CancelledError:
+            if self._scheduler is not None:
+                raise
+            # It was stopped: that is no error for the scheduler to tell.
         except Exception as error:
             # A database that is away for a moment must not end the beat.
             logger.error("the sweep failed and is tried again: %s", type(error).__name__)

@@ -195,7 +195,15 @@ def test_the_environment_overrides_the_file_and_arguments_override_both(file):
     assert (found.config.app, found.config.home, found.config.model) == ("kept", Path("/two"), "m2")
 
 
-def test_the_environment_carries_lists_sections_and_a_providers_own_keys():
+def test_what_a_program_says_wins_over_the_environment(tmp_path):
+    """A mapping is written in code, by somebody who means it; what it leaves open the environment may say."""
+    environ = {"GAIA_HOME": "/one", "GAIA_MEMORY__RECALL_LIMIT": "8", "GAIA_MODEL": "m1"}
+    config = load({"home": str(tmp_path), "memory": {"recall_limit": 3}}, environ=environ).config
+
+    assert (config.home, config.memory.recall_limit, config.model) == (tmp_path, 3, "m1")
+
+
+def test_the_environment_carries_lists_sections_and_a_providers_own_keys(file):
     """JSON where a value has parts; numbers of a provider are numbers, as they are in the file."""
     environ = {
         "GAIA_MEMORY__PROFILE_AGENTS": '["a", "b"]',
@@ -205,18 +213,18 @@ def test_the_environment_carries_lists_sections_and_a_providers_own_keys():
         "GAIA_MEMORY__LLM__MODEL": "gpt",
         "GAIA_MEMORY__LLM__API_KEY": "12345",
     }
-    config = load({"memory": {"llm": {"provider": "openai", "max_tokens": 9, "model": "x"}}}, environ=environ).config
+    config = loaded(file, "memory: {llm: {provider: openai, max_tokens: 9, model: x}}", environ).config
 
     assert config.memory.profile_agents == ("a", "b")
     assert config.sessions.clear == "keep"
     assert config.memory.llm.config == {"max_tokens": 9, "model": "gpt", "temperature": 0.5, "api_key": "12345"}
 
 
-def test_another_provider_from_the_environment_gets_nothing_of_the_files_provider():
+def test_another_provider_from_the_environment_gets_nothing_of_the_files_provider(file):
     """A model of OpenAI means nothing to Gemini."""
-    file = {"memory": {"llm": {"provider": "openai", "model": "gpt"}}}
+    environ = {"GAIA_MEMORY__LLM__PROVIDER": "gemini"}
 
-    assert load(file, environ={"GAIA_MEMORY__LLM__PROVIDER": "gemini"}).config.memory.llm.config == {}
+    assert loaded(file, "memory: {llm: {provider: openai, model: gpt}}", environ).config.memory.llm.config == {}
 
 
 def test_bad_environment_values_are_named_by_their_variable(file):
