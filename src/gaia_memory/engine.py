@@ -19,7 +19,7 @@ from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.forget.erase import Scrub
 from gaia_memory.learn.prompts import instructions
-from gaia_memory.ledger import SqlLedger, this_process
+from gaia_memory.ledger import SqlLedger, new_owner, this_process
 from gaia_memory.memory import Memory
 from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, ProjectsProvider, Transcript
@@ -68,6 +68,7 @@ class Engine:
         self.clock = clock
         self.loop = asyncio.get_running_loop()
         self.owner = this_process()
+        self._lease_owner = new_owner()
         self.database = database
         self.facts, self.ledger, self.outbox = SqlFacts(), SqlLedger(), SqlOutbox()
         self.backend = Backend(config, stored_embedder=stored_embedder)
@@ -99,7 +100,7 @@ class Engine:
                 instructions=instructions(config),
                 clear=config.sessions.clear,
                 scope_of=self.scope,
-                owner=self.owner,
+                owner=self._lease_owner,
             ),
         )
         self._sweeper = Sweeper(
@@ -233,7 +234,7 @@ class Engine:
 
     async def _release_leases(self) -> None:
         async with self.database.transaction() as tx:
-            await self.ledger.release_all(tx, self.owner)
+            await self.ledger.release_all(tx, self._lease_owner)
 
     async def _scrub_sessions(self) -> bool:
         if self._sessions is None or self._sessions is self.database.engine:

@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from google.adk.models.llm_request import LlmRequest
+from google.genai import types
 
 from gaia_memory import NewFact
-from support.harness import ALL, Sut, facts
+from gaia_memory.testing import call
+from support.harness import ALL, SYS, Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -248,3 +251,26 @@ async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> No
 
     assert len(modes) > 8
     assert open_to_others == {}
+
+
+async def test_a_forget_takes_the_profile_out_of_the_turn_that_is_running(make: Make) -> None:
+    """The next question to the model, after a tool was called, holds nothing of it; the turn is not learned."""
+    started, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: LlmRequest) -> types.Content:
+        started.set()
+        await go_on.wait()
+        return call("load_memory", query="boat")
+
+    sut = await make(main=[slow, "done"], profiler=["- Has a boat called Quixotry"])
+    await sut.gaia.memory.remember(sut.scope("u"), "User's boat is called Quixotry")
+    turn = asyncio.create_task(sut.chat("u", "cli", "hello"))
+    await started.wait()
+    await sut.gaia.memory.forget(sut.scope("u"))
+    go_on.set()
+    await turn
+    await sut.run_idle("u", "cli")
+
+    assert "Quixotry" in SYS(sut.REQ[0])
+    assert "Quixotry" not in ALL(sut.REQ[1])
+    assert sut.EXT == []

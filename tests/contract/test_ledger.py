@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, owner_is_gone, this_process
+from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, this_process
 from gaia_memory.models import Anchor, Mark, SessionKey
 from support.truth import database
 
@@ -163,7 +163,7 @@ async def test_a_lease_that_is_given_back_is_free_at_once(database):
 
 async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(database):
     """With what it was clearing; that of another host runs to its end."""
-    dead = this_process().rpartition(":")[0] + ":1.00"
+    dead = this_process().rpartition(":")[0] + ":1.00/a1b2"
     await speak(database)
     await claim(database, dead)
     async with database.transaction() as tx:
@@ -171,6 +171,8 @@ async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(da
 
     assert owner_is_gone(dead)
     assert not owner_is_gone(this_process())
+    assert not owner_is_gone(new_owner())
+    assert new_owner() != new_owner()
     assert not owner_is_gone(ME)
     assert await due(database, now=101.0) == [KEY]
     taken = await claim(database, ME, now=101.0)

@@ -21,7 +21,7 @@ from gaia_memory.adk.guard import Contained, never_breaks_the_turn
 from gaia_memory.adk.offer import is_offered, offer
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.adk.session_profile import session_block
+from gaia_memory.adk.session_profile import session_block, still_frozen
 from gaia_memory.adk.tools import memory_tools
 from gaia_memory.adk.transcript import SessionTranscript
 from gaia_memory.errors import MemoryUnavailable
@@ -130,8 +130,12 @@ class MemoryPlugin(BasePlugin):
             return None
         turn = self._turns.get(invocation.invocation_id)
         engine = turn.engine if turn is not None else None
-        gets_it = engine is not None and turn is not None and is_offered(engine.config, invocation.agent, turn.root)
-        offer(llm_request, self._tools, block=turn.block if turn is not None and gets_it else None)
+        block = None
+        if turn is not None and engine is not None and is_offered(engine.config, invocation.agent, turn.root):
+            with Contained("looking whether the profile was forgotten meanwhile"):
+                turn.block = await still_frozen(engine, turn.key, turn.block)
+            block = turn.block
+        offer(llm_request, self._tools, block=block)
         return None
 
     @never_breaks_the_turn

@@ -35,6 +35,14 @@ async def session_block(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
     return ""
 
 
+async def still_frozen(engine: Engine, key: SessionKey, block: str) -> str:
+    """Return the block as it is frozen now: a forget drops it, also for the turn that is running."""
+    if not block:
+        return ""
+    row = await engine.marks.row(key)
+    return (row.profile if row is not None else None) or ""
+
+
 async def _freeze(engine: Engine, key: SessionKey, profile: Profile, block: str, profile_key: str) -> bool:
     """Keep the block where nothing was written, and nothing forgotten, since its facts were read."""
     scope = engine.scope(key.app, key.user)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import secrets
 
 import psutil
 
@@ -14,13 +15,18 @@ def this_process() -> str:
     return f"{_host()}:{pid}:{_start(pid)}"
 
 
+def new_owner() -> str:
+    """Return a name for one of several owners in this process: what one gives back is not another's."""
+    return f"{this_process()}/{secrets.token_hex(4)}"
+
+
 def owner_is_gone(owner: str) -> bool:
     """Say whether an owner was a process of this host that has ended; of another host nothing is known.
 
     It reads the process table: call it in a worker thread.
     """
     host, _, process = owner.rpartition(":")[0].rpartition(":")
-    start = owner.rpartition(":")[2]
+    start = owner.rpartition(":")[2].partition("/")[0]
     if host != _host() or not process.isdecimal():
         return False
     try:

@@ -16,6 +16,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from gaia_memory import open_memory
 from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.adk.transcript import SessionTranscript
 from gaia_memory.errors import MemoryUnavailable
@@ -249,3 +250,25 @@ async def test_a_reset_before_anything_was_said_is_a_fresh_start(make: Make) -> 
     [reply] = await sut.chat("u", "cli", "/reset")
 
     assert "fresh start" in reply
+
+
+async def test_closing_one_engine_leaves_the_leases_of_another_one_alone(make: Make) -> None:
+    """Two configurations of one home in one process: what the one learns is not asked twice."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(10)
+        return facts("F")
+
+    sut = await make(extractor=[slow])
+    await sut.chat("u", "cli", "one")
+    idle = asyncio.create_task(sut.run_idle())
+    await asyncio.to_thread(asked.wait, 10)
+    async with open_memory({"memory": {"auto_ingest": False}}, home=sut.home):
+        pass
+    go_on.set()
+    report = await idle
+
+    assert report.consolidated == 1
+    assert await sut.texts("u") == ["F"]
