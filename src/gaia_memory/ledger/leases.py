@@ -129,7 +129,7 @@ async def end_clearing(tx: Transaction, key: SessionKey, owner: str, *, cleared_
     """Unset `clearing`; with `cleared_at` the conversation begins anew."""
     if cleared_at is not None:
         changes: dict[str, Any] = {"cleared_at": cleared_at, "profile": None, "profile_key": None}
-        changes |= {"anchor_turn_no": None, "anchor_at": None} | _all_done()
+        changes |= {"anchor_turn_no": None, "anchor_at": None, "attempts": 0, "last_error": None} | _all_done()
         await _change(tx, key, or_(c.c.lease_owner == owner, c.c.clearing == owner), changes)
     await _change(tx, key, c.c.clearing == owner, {"clearing": None, "clearing_until": None})
 

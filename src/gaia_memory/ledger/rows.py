@@ -71,6 +71,7 @@ def ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
         touched=row.touched,
         watermark=None if row.watermark_at is None else Mark(row.watermark_at, decode_id(row.watermark_event)),
         learned_turns=row.learned_turns,
+        is_learned=row.turn_no <= row.learned_turn_no,
         lease_owner=row.lease_owner,
         lease_until=row.lease_until,
         clearing=row.clearing,

@@ -22,7 +22,10 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """What the ledger knows of one conversation. Times are seconds since the epoch."""
+    """What the ledger knows of one conversation. Times are seconds since the epoch.
+
+    `is_learned`: no turn was counted since it was last learned.
+    """
 
     key: SessionKey
     turn_no: int = 0
@@ -30,6 +33,7 @@ class LedgerRow:
     touched: float = 0.0
     watermark: Mark | None = None
     learned_turns: int = 0
+    is_learned: bool = False
     lease_owner: str | None = None
     lease_until: float | None = None
     clearing: str | None = None

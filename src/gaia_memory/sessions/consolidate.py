@@ -29,6 +29,7 @@ not learned; somebody else at work."""
 ClearMode = Literal["auto", "delete", "rewind", "keep"]
 
 CLEAR_SECONDS = 5.0
+MISSING_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class Consolidator:
 
         Returns "kept" when somebody spoke meanwhile, so that it was learned and not cleared; "skipped" when
         somebody else is at it, the person is talking, or the lease was lost; "failed" when the model gave no
-        usable answer, which is noted for a later try.
+        usable answer, or the session is not found here, which is noted for a later try.
         """
         if key.app not in self._transcripts.apps:
             return "skipped"
@@ -92,9 +93,12 @@ class Consolidator:
                 return "skipped"
             try:
                 talk, transcript = await self._learn_talk(lease.row)
+                if talk is None and self._may_be_elsewhere(lease.row):
+                    await self._postpone(lease, "its session is in no session database that this process reads")
+                    return "failed"
                 is_done = not clear or await self._clear(lease, talk, transcript)
             except ModelError as error:
-                await self._note_failure(lease, error)
+                await self._postpone(lease, str(error), error)
                 return "failed"
             except LeaseLostError:
                 logger.info("conversation %s changed hands while it was learned", key.session)
@@ -213,19 +217,22 @@ class Consolidator:
                     await self._ledger.end_clearing(tx, key, owner, cleared_at=cleared_at)
         return cleared_at is not None
 
-    async def _note_failure(self, lease: Lease, error: ModelError) -> None:
+    def _may_be_elsewhere(self, row: LedgerRow) -> bool:
+        """Say whether a session that is not found may belong to another process; after a day it was deleted."""
+        return not row.is_learned and self._now() - row.touched < MISSING_SECONDS
+
+    async def _postpone(self, lease: Lease, reason: str, error: ModelError | None = None) -> None:
         row = lease.row
         attempts = row.attempts + 1
         parked = isinstance(error, BadAnswerError) and attempts >= PARK_AFTER
-        logger.warning(
-            "conversation %s is not learned yet (try %d): %s", row.key.session, attempts, type(error).__name__
-        )
+        kind = type(error).__name__ if error is not None else reason
+        logger.warning("conversation %s is not learned yet (try %d): %s", row.key.session, attempts, kind)
         async with self._database.transaction() as tx:
             await self._ledger.failed(
                 tx,
                 row.key,
                 self._settings.owner,
-                error=str(error),
+                error=reason,
                 retry_at=self._now() + retry_after(attempts),
                 parked=parked,
             )

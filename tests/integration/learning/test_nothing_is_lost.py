@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from gaia_memory import open_memory
 from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.adk.transcript import SessionTranscript
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.harness import Sut, facts
 from support.turns import APP, USER, agent_of, hosted, learn_with, message
@@ -272,3 +274,42 @@ async def test_closing_one_engine_leaves_the_leases_of_another_one_alone(make: M
 
     assert report.consolidated == 1
     assert await sut.texts("u") == ["F"]
+
+
+async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_host(make: Make) -> None:
+    """Another process with the same home and app may keep its sessions elsewhere; after a day it is given up."""
+    extractor = ScriptedExtractor(default=[])
+    sut = await make()
+    engine = sut.gaia._engine
+    learn_with(engine, extractor)
+    key = SessionKey("gaia", "u", "elsewhere")
+    await engine.marks.begin(key)
+    await engine.marks.end(key)
+    first = await sut.sweep(force=True)
+    status = await sut.gaia.memory.status(sut.scope("u"))
+
+    assert (first.consolidated, first.failed) == (0, 1)
+    assert [waiting.key for waiting in status.pending] == [key]
+    assert "session" in status.reason
+
+    host = InMemorySessionService()
+    session = await host.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
+    await host.append_event(session, event("found at last"))
+    engine.attach_transcript(key.app, SessionTranscript(host, key.app, clears_by="rewind"))
+    await sut.sweep(force=True)
+
+    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["found at last"]
+
+
+async def test_a_conversation_whose_session_was_deleted_is_given_up_after_a_day(make: Make) -> None:
+    """Its host deleted it before it was learned: there is nothing left to wait for."""
+    sut = await make()
+    engine, key = sut.gaia._engine, SessionKey("gaia", "u", "deleted")
+    await engine.marks.begin(key)
+    await engine.marks.end(key)
+    await sut.sweep(force=True)
+    sut.clock.advance(timedelta(days=1, seconds=1))
+    await sut.sweep(force=True)
+    status = await sut.gaia.memory.status(sut.scope("u"))
+
+    assert (status.state, status.pending) == ("ok", ())
