@@ -181,7 +181,7 @@ class Engine:
         try:
             return await self._sweeper.sweep(force=force, progress=progress)
         finally:
-            self.follower.wake()
+            await self._settle_sessions()
 
     async def consolidate(self, key: SessionKey, *, clear: bool = True) -> Outcome:
         """Learn one conversation now, whether or not it is quiet, and clear it.
@@ -197,7 +197,7 @@ class Engine:
         try:
             return await self.consolidator.run(key, clear=clear)
         finally:
-            self.follower.wake()
+            await self._settle_sessions()
 
     async def enter(self, key: SessionKey) -> LedgerRow:
         """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
@@ -235,6 +235,12 @@ class Engine:
     async def _release_leases(self) -> None:
         async with self.database.transaction() as tx:
             await self.ledger.release_all(tx, self._lease_owner)
+
+    async def _settle_sessions(self) -> None:
+        """Have new facts followed, and what was cleared leave the session database's log."""
+        self.follower.wake()
+        if self._sessions is not None:
+            await self._scrub_sessions()
 
     async def _scrub_sessions(self) -> bool:
         if self._sessions is None or self._sessions is self.database.engine:

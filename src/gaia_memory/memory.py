@@ -120,7 +120,7 @@ class Memory:
         if fact_id is not None:
             receipt = await self.forgetter.fact(scope, fact_id, now=now)
         elif session_id is not None:
-            receipt = await self.forgetter.conversation(scope, session_id, now=now)
+            receipt = await self.forgetter.conversation(scope, session_id, now=now, said_until=time.time())
         else:
             # Transcripts carry the host's wall clock, so the border between before and after does too.
             receipt = await self.forgetter.everything(scope, now=now, said_until=time.time())

@@ -274,3 +274,44 @@ async def test_a_forget_takes_the_profile_out_of_the_turn_that_is_running(make: 
     assert "Quixotry" in SYS(sut.REQ[0])
     assert "Quixotry" not in ALL(sut.REQ[1])
     assert sut.EXT == []
+
+
+async def test_talk_that_was_not_learned_yet_leaves_every_file_once_it_is_cleared(make: Make) -> None:
+    """The receipt says that the open session keeps it; after the sweep no file does, while everything is open."""
+    sut = await make()
+    await sut.chat("u", "cli", "I like zanzibarnuts")
+    await sut.chat("u", "telegram", "zanzibarnuts are great")
+    receipt = await sut.gaia.memory.forget(sut.scope("u"))
+    await sut.run_idle()
+    await sut.gaia.memory.settled()
+    after = await sut.gaia.memory.forget(sut.scope("u"))
+
+    assert receipt.count == 0
+    assert "session" in receipt.notes[0]
+    assert after.notes == ()
+    assert sut.EXT == []
+    assert files_holding(sut.home, "zanzibarnuts", but="nothing is left out") == []
+
+
+async def test_a_forgotten_conversation_is_not_learned_from_later(make: Make) -> None:
+    """What was said in it and waits to be learned is forgotten too; what is said afterwards is learned."""
+    sut = await make(extractor=[facts("User likes rain")])
+    await sut.chat("u", "cli", "I like moonpie")
+    await sut.gaia.memory.forget(sut.scope("u"), session_id="u:cli")
+    await sut.chat("u", "cli", "I like rain")
+    await sut.run_idle()
+
+    assert len(sut.EXT) == 1
+    assert "moonpie" not in sut.EXT[0]
+    assert await sut.texts("u") == ["User likes rain"]
+
+
+async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None:
+    """A turn that never ended keeps its conversation waiting, and the report says so."""
+    sut = await make()
+    await sut.chat("u", "cli", "hello")
+    engine = sut.gaia._engine
+    await engine.marks.begin(sut.talk("u", "cli").key)
+    report = await sut.sweep(force=True)
+
+    assert (report.consolidated, report.failed, report.skipped) == (0, 0, 1)

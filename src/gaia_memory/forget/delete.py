@@ -30,7 +30,8 @@ class Forgetter:
             removed = dict(await self.facts.delete_all(tx, scope, forgotten_at=said_until))
             removed["profiles"] = removed.get("profiles", 0) + await self._drop_profiles(tx, scope)
             pending = await self._note_erasure(tx, scope, now, needed=any(removed.values()))
-        return _receipt(removed, pending)
+            notes = await self._notes(tx, scope)
+        return _receipt(removed, pending, notes)
 
     async def fact(self, scope: Scope, fact_id: str, *, now: datetime) -> Receipt:
         """Forget one fact, and never ask the talk it came from for it again."""
@@ -41,22 +42,32 @@ class Forgetter:
             await self.facts.bury(tx, scope, found)
             removed = await self._remove(tx, scope, found)
             pending = await self._note_erasure(tx, scope, now, needed=True)
-        return _receipt(removed, pending)
+            notes = await self._notes(tx, scope)
+        return _receipt(removed, pending, notes)
 
-    async def conversation(self, scope: Scope, session_id: str, *, now: datetime) -> Receipt:
-        """Forget what only this conversation taught; facts with other sources stay and lose this one."""
+    async def conversation(self, scope: Scope, session_id: str, *, now: datetime, said_until: float) -> Receipt:
+        """Forget what only this conversation taught; facts with other sources stay and lose this one.
+
+        What was said in it up to `said_until` (the host's wall clock) and is not learned yet never will be.
+        """
         async with self.database.transaction() as tx:
             taught = await self.facts.taught_only_by(tx, scope, session_id)
             removed = await self._remove(tx, scope, taught) if taught else {}
             removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
+            await self.ledger.forget_talk(tx, user=scope.user, app=scope.app, session=session_id, said_until=said_until)
             pending = await self._note_erasure(tx, scope, now, needed=any(removed.values()))
-        return _receipt(removed, pending)
+            notes = await self._notes(tx, scope)
+        return _receipt(removed, pending, notes)
 
     async def _remove(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
             await self.ledger.skip(tx, key, event_ids)
         count = await self.facts.delete(tx, scope, fact_ids)
         return {"facts": count, "profiles": await self._drop_profiles(tx, scope)}
+
+    async def _notes(self, tx: Transaction, scope: Scope) -> tuple[str, ...]:
+        holds_talk = await self.ledger.open_talk(tx, user=scope.user, app=scope.app)
+        return (_LIVE_TALK,) if holds_talk else ()
 
     async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:
         return await self.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
@@ -67,6 +78,6 @@ class Forgetter:
         return needed or bool(await self.outbox.erasures(tx))
 
 
-def _receipt(removed: dict[str, int], pending: bool) -> Receipt:
+def _receipt(removed: dict[str, int], pending: bool, notes: tuple[str, ...]) -> Receipt:
     count = removed.pop("facts", 0)
-    return Receipt(count=count, removed=removed, pending=pending, notes=(_LIVE_TALK,) if count else ())
+    return Receipt(count=count, removed=removed, pending=pending, notes=notes)

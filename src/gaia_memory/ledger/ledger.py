@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 
 from gaia_memory.database.text import bounded, decode_id, encode_id, storable
 from gaia_memory.ledger import leases, rows, turns
@@ -100,12 +100,20 @@ class SqlLedger:
 
     async def drop_profiles(self, tx: Transaction, *, user: str, app: str | None) -> int:
         """Drop the frozen profiles of a person's sessions, in one app or (None) in all."""
-        statement = update(conversations).where(
-            conversations.c.person == bounded(user), conversations.c.profile.is_not(None)
-        )
-        if app is not None:
-            statement = statement.where(conversations.c.app == encode_id(app))
+        statement = update(conversations).where(_of_person(user, app), conversations.c.profile.is_not(None))
         return (await tx.execute(statement.values(profile=None, profile_key=None))).rowcount
+
+    async def forget_talk(self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float) -> int:
+        """Never learn what was said in this session up to then, in one app or (None) in all; count the sessions."""
+        statement = update(conversations).where(_of_person(user, app), conversations.c.session_id == encode_id(session))
+        return (await tx.execute(statement.values(forgotten_at=said_until))).rowcount
+
+    async def open_talk(self, tx: Transaction, *, user: str, app: str | None) -> int:
+        """Count the sessions of a person that hold talk: spoken in and not cleared since."""
+        table = conversations.c
+        spoken = or_(table.turn_no > table.done_turn_no, and_(table.turn_no > 0, table.cleared_at.is_(None)))
+        statement = select(func.count()).select_from(conversations).where(_of_person(user, app), spoken)
+        return int((await tx.execute(statement)).scalar_one())
 
     async def anchor(self, tx: Transaction, key: SessionKey, anchor: Anchor) -> None:
         """Remember where the replay window begins."""
@@ -164,3 +172,9 @@ class SqlLedger:
 
     async def _enter(self, tx: Transaction, key: SessionKey) -> None:
         await tx.execute(rows.insert(tx, conversations).values(rows.fresh(key, touched=0.0)).on_conflict_do_nothing())
+
+
+def _of_person(user: str, app: str | None) -> ColumnElement[bool]:
+    """Match the sessions of a person, in one app or (None) in all."""
+    theirs = conversations.c.person == bounded(user)
+    return theirs if app is None else and_(theirs, conversations.c.app == encode_id(app))

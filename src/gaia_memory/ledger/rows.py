@@ -81,6 +81,7 @@ def ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
         retry_at=row.retry_at,
         last_error=row.last_error,
         parked=row.parked,
+        forgotten_at=row.forgotten_at,
         profile=row.profile,
         profile_key=row.profile_key,
         anchor=None if row.anchor_turn_no is None else Anchor(turn_no=row.anchor_turn_no, at=row.anchor_at),

@@ -32,6 +32,7 @@ conversations = Table(
     Column("retry_at", Moment),
     Column("last_error", Text),
     Column("parked", Boolean, nullable=False),
+    Column("forgotten_at", Moment, comment="nothing said in it up to then is learned"),
     Column("profile", Text),
     Column("profile_key", Text),
     Column("anchor_turn_no", Number),

@@ -43,6 +43,7 @@ class LedgerRow:
     retry_at: float | None = None
     last_error: str | None = None
     parked: bool = False
+    forgotten_at: float | None = None
     profile: str | None = None
     profile_key: str | None = None
     anchor: Anchor | None = None

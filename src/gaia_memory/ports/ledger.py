@@ -110,6 +110,14 @@ class Ledger(Protocol):
     async def skipped(self, tx: Transaction, key: SessionKey) -> set[str]:
         """Return the events never to be learned from."""
 
+    async def forget_talk(
+        self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float
+    ) -> int:
+        """Never learn what was said in this session up to then, in one app or (None) in all; count the sessions."""
+
+    async def open_talk(self, tx: Transaction, *, user: str, app: str | None) -> int:
+        """Count the sessions of a person that hold talk: spoken in and not cleared since."""
+
     async def bootstrapped(self, tx: Transaction, app: str) -> bool:
         """Say whether the sessions that were there before us have been entered for this app."""
 

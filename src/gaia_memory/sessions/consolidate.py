@@ -156,7 +156,8 @@ class Consolidator:
         async with self._database.reading() as tx:
             state = await self._facts.state(tx, scope)
             skipped = await self._ledger.skipped(tx, row.key)
-        return Learning(row=row, scope=scope, forgotten_at=state.forgotten_at, skipped=frozenset(skipped))
+        border = _later(state.forgotten_at, row.forgotten_at)
+        return Learning(row=row, scope=scope, forgotten_at=border, skipped=frozenset(skipped))
 
     async def _ask(self, chunk: Chunk) -> list[Draft]:
         extracted = await self._extractor.extract(chunk, instructions=self._settings.instructions)
@@ -189,7 +190,9 @@ class Consolidator:
         """Refuse a commit of talk that was forgotten while the model was asked."""
         state = await self._facts.state(tx, learning.scope)
         skipped = await self._ledger.skipped(tx, learning.row.key)
-        if state.forgotten_at != learning.forgotten_at or skipped.intersection(_event_ids(chunk)):
+        row = await self._ledger.row(tx, learning.row.key)
+        border = _later(state.forgotten_at, row.forgotten_at if row is not None else None)
+        if border != learning.forgotten_at or skipped.intersection(_event_ids(chunk)):
             raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
 
     async def _clear(self, lease: Lease, talk: Talk | None, transcript: Transcript) -> bool:
@@ -240,6 +243,10 @@ class Consolidator:
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
+
+
+def _later(one: float | None, other: float | None) -> float | None:
+    return max((moment for moment in (one, other) if moment is not None), default=None)
 
 
 def _event_ids(chunk: Chunk | None) -> set[str]:

@@ -46,32 +46,38 @@ class Sweeper:
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Consolidate every due conversation once.
 
-        `force` ignores idleness, back-off and parking, never an active turn.
+        `force` ignores idleness, back-off and parking, never an active turn; it counts as skipped what waits
+        all the same: somebody is talking, somebody else is at it, or its sessions cannot be read here.
         """
         await self._bootstrap()
         counts: Counter[str] = Counter()
-        found = 0
+        seen: set[SessionKey] = set()
         running: set[asyncio.Task[Outcome]] = set()
         try:
-            async for key in self._due(force):
-                found += 1
+            async for key in self._due(force, seen):
                 running.add(asyncio.create_task(self._consolidate(key)))
                 if len(running) >= PARALLEL:
                     running = await _collect(running, counts)
-                _tell(progress, counts, found)
+                _tell(progress, counts, len(seen))
             while running:
                 running = await _collect(running, counts)
-                _tell(progress, counts, found)
+                _tell(progress, counts, len(seen))
         finally:
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
+        if force:
+            counts["skipped"] += await self._left_out(seen)
         learned = counts["learned"] + counts["kept"]
         return SweepReport(consolidated=learned, failed=counts["failed"], skipped=counts["skipped"])
 
-    async def _due(self, force: bool) -> AsyncIterator[SessionKey]:
+    async def _left_out(self, seen: set[SessionKey]) -> int:
+        async with self._database.reading() as tx:
+            waiting = await self._ledger.pending(tx, user=None, app=None)
+        return sum(pending.key not in seen for pending in waiting)
+
+    async def _due(self, force: bool, seen: set[SessionKey]) -> AsyncIterator[SessionKey]:
         """Yield due conversations, oldest first, each once: one that fails stays due in a forced sweep."""
-        seen: set[SessionKey] = set()
         while True:
             now = self._clock.now().timestamp()
             async with self._database.reading() as tx:

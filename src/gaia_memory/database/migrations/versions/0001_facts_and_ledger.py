@@ -176,6 +176,7 @@ def _ledger() -> None:
         sa.Column("retry_at", sa.Double()),
         sa.Column("last_error", sa.Text()),
         sa.Column("parked", sa.Boolean(), nullable=False),
+        sa.Column("forgotten_at", sa.Double(), comment="nothing said in it up to then is learned"),
         sa.Column("profile", sa.Text()),
         sa.Column("profile_key", sa.Text()),
         sa.Column("anchor_turn_no", NUMBER),
