@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.gaia import Gaia
+from gaia_memory.adk.session_database import prepare
 from gaia_memory.config.load import load, locate
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.ports import Clock, ProjectsProvider
@@ -47,7 +48,7 @@ async def open_memory(
 
     Raises:
         ConfigError: the configuration is wrong; every problem is listed.
-        MemoryUnavailable: the database cannot be opened.
+        MemoryUnavailable: a database cannot be opened.
     """
     name = model if isinstance(model, str) else None
     llm = None if isinstance(model, str) else model
@@ -57,4 +58,5 @@ async def open_memory(
         stack.push_async_callback(release, engine)
         gaia = Gaia(engine, llm)
         stack.push_async_callback(gaia.close)
+        await prepare(gaia.session_service)
         yield gaia
