@@ -32,7 +32,7 @@ class Done:
         return json.loads(self.out)
 
 
-def gaia(*arguments: str, typed: str | None = None) -> Done:
+def gaia(*arguments: str, typed: str | bytes | None = None) -> Done:
     """Run a command in this process, with the environment of the test."""
     result = CliRunner().invoke(app, list(arguments), input=typed)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -40,18 +40,17 @@ def gaia(*arguments: str, typed: str | None = None) -> Done:
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
-def gaia_process(*arguments: str, typed: str = "", environment: dict[str, str] | None = None) -> Done:
+def gaia_process(*arguments: str, typed: str | bytes = "", environment: dict[str, str] | None = None) -> Done:
     """Run a command as a process of its own."""
     done = subprocess.run(
         [*COMMAND, *arguments],
-        input=typed,
+        input=typed.encode() if isinstance(typed, str) else typed,
         env={**os.environ, **(environment or {})},
         capture_output=True,
-        text=True,
         timeout=TIMEOUT,
         check=False,
     )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def offline_config(folder: Path, *lines: str) -> Path:

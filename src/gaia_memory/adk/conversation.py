@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -14,14 +15,18 @@ from gaia_memory.adk.mapping import PRIVATE_STAMP
 from gaia_memory.adk.reply import Pieces, final_text
 from gaia_memory.commands.command import Call, Reply, Reset
 from gaia_memory.commands.registry import parse, run
+from gaia_memory.database.text import storable
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.models import SessionKey
+from gaia_memory.models.given import refuse
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.runners import Runner
 
     from gaia_memory.engine import Engine
+
+logger = logging.getLogger(__name__)
 
 __all__ = ["APOLOGY", "COMMAND_FAILED", "Conversation", "Reply"]
 
@@ -43,11 +48,17 @@ class Conversation:
         self._engine = engine
         self._key = key
         self.admin = admin
+        self._has_failed = False
 
     @property
     def key(self) -> SessionKey:
         """The conversation's app, user and session."""
         return self._key
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the model gave no usable answer to the last message."""
+        return self._has_failed
 
     async def send(self, text: str, *, private: bool = False) -> Reply:
         """Return the reply to one message.
@@ -56,7 +67,12 @@ class Conversation:
         the reply, the others one with `merged` set. Slash commands are answered without the model and leave no
         trace in the session. Nothing of a `private` turn is learned. A model that fails costs the answer, not
         the conversation: the reply is one short apology.
+
+        Raises:
+            InvalidInputError: `text` is no text.
+            MemoryUnavailable: memory is closed.
         """
+        self._require_open(text)
         command = parse(text)
         if command is not None:
             return await self._command(*command)
@@ -69,6 +85,7 @@ class Conversation:
 
     async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
         """Yield the reply to one message in pieces, as the model makes them; nothing for a merged message."""
+        self._require_open(text)
         command = parse(text)
         if command is not None:
             yield (await self._command(*command)).text
@@ -81,6 +98,12 @@ class Conversation:
             async with aclosing(self._pieces(words, private=private)) as pieces:
                 async for piece in pieces:
                     yield piece
+
+    def _require_open(self, text: object) -> None:
+        """Return only for a text, while memory is open: ADK's Runner would go on and open it anew."""
+        self._engine.database.require_open()
+        if not isinstance(text, str):
+            refuse("text", text, "pass what the person said")
 
     @asynccontextmanager
     async def _turn(self, text: str, *, private: bool) -> AsyncIterator[str | None]:
@@ -96,32 +119,32 @@ class Conversation:
 
     async def _answer(self, words: str, *, private: bool) -> str:
         texts: list[str] = []
-        refused = False
-        with Contained("the agent's turn") as turn:
+        refused: str | None = None
+        with Contained("the agent's turn", asks_model=True) as turn:
             async with aclosing(self._events(words, private=private, streaming=StreamingMode.NONE)) as events:
                 async for event in events:
-                    refused = refused or bool(event.error_code)
+                    refused = refused or event.error_code
                     texts += [said] if (said := final_text(event)) else []
-        if self._failed(turn.error, refused=refused and not texts):
+        if self._failed(turn.error, refused=None if texts else refused):
             texts.append(APOLOGY)
         return "\n".join(texts)
 
     async def _pieces(self, words: str, *, private: bool) -> AsyncGenerator[str, None]:
         pieces = Pieces()
-        refused = False
-        with Contained("the agent's turn") as turn:
+        refused: str | None = None
+        with Contained("the agent's turn", asks_model=True) as turn:
             async with aclosing(self._events(words, private=private, streaming=StreamingMode.SSE)) as events:
                 async for event in events:
-                    refused = refused or bool(event.error_code)
+                    refused = refused or event.error_code
                     for piece in pieces.of(event):
                         yield piece
-        if self._failed(turn.error, refused=refused and not pieces.any):
+        if self._failed(turn.error, refused=None if pieces.any else refused):
             yield f"\n{APOLOGY}" if pieces.any else APOLOGY
 
     async def _events(self, words: str, *, private: bool, streaming: StreamingMode) -> AsyncGenerator[Event, None]:
         metadata = {PRIVATE_STAMP: True} if private else None
         run_config = RunConfig(streaming_mode=streaming, custom_metadata=metadata)
-        message = types.Content(role="user", parts=[types.Part(text=words)])
+        message = types.Content(role="user", parts=[types.Part(text=storable(words))])
         turn = self._runner.run_async(
             user_id=self._key.user, session_id=self._key.session, new_message=message, run_config=run_config
         )
@@ -129,15 +152,19 @@ class Conversation:
             async for event in events:
                 yield event
 
-    def _failed(self, error: Exception | None, *, refused: bool) -> bool:
+    def _failed(self, error: Exception | None, *, refused: str | None) -> bool:
         """Say whether the person must be told; with `memory.on_unavailable: fail` memory's own errors are raised."""
+        self._has_failed = error is not None or refused is not None
+        if refused is not None:
+            logger.error("the agent's turn failed: the model ended it with %s", refused)
         ours = _memory_error_in(error)
         if ours is not None and self._engine.config.memory.on_unavailable == "fail":
             raise ours
-        return error is not None or refused
+        return self._has_failed
 
     async def _command(self, name: str, argument: str) -> Reply:
         bursts = self._engine.bursts
+        self._has_failed = False
         # What was said before the command goes before it.
         await bursts.flush(self._key)
         line = bursts.line(self._key)

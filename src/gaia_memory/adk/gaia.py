@@ -21,6 +21,8 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey, SweepReport
+from gaia_memory.models.given import identifier, refuse
+from gaia_memory.models.text import storable
 from gaia_memory.people import who_speaks
 from gaia_memory.sessions.sweep import Progress
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
 
 logger = logging.getLogger(__name__)
+
+_THE_PERSON = "pass the id of the person"
+_THE_CHANNEL = "pass the name of the channel"
 
 
 class Gaia:
@@ -110,9 +115,13 @@ class Gaia:
         return runner
 
     def conversation(self, root_agent: BaseAgent, *, user_id: str, channel: str, admin: bool = False) -> Conversation:
-        """Return the conversation of a person on a channel; its session id is `user:channel`."""
-        user = str(user_id)
-        key = SessionKey(self.config.app, user, f"{user}:{channel}")
+        """Return the conversation of a person on a channel; its session id is `user:channel`.
+
+        Raises:
+            InvalidInputError: an id is empty, or neither text nor a whole number, or holds NUL or a surrogate.
+        """
+        user = _session_id_part("user_id", user_id, fix=_THE_PERSON)
+        key = SessionKey(self.config.app, user, f"{user}:{_session_id_part('channel', channel, fix=_THE_CHANNEL)}")
         return Conversation(self.runner(root_agent), self._engine, key, admin=admin)
 
     async def inbound(self, channel: str, sender_id: str | int, text: str, *, agent: BaseAgent) -> list[Reply]:
@@ -125,8 +134,10 @@ class Gaia:
         of the same burst is answered with has no reply either.
 
         Raises:
-            InvalidInputError: the channel or the sender is missing.
+            InvalidInputError: the channel or the sender is missing, or holds NUL or a surrogate.
         """
+        channel = _session_id_part("channel", channel, fix=_THE_CHANNEL)
+        sender_id = _session_id_part("sender_id", sender_id, fix="pass what the channel calls the sender")
         speaker = who_speaks(self.config.people, channel, sender_id)
         if speaker is None:
             logger.info("a message on %r was refused: its sender is not under `people.users`", channel)
@@ -136,13 +147,17 @@ class Gaia:
         return [reply] if reply.text else []
 
     def scope(self, user_id: str) -> Scope:
-        """Return the scope of a person in the configured app."""
-        return self._engine.scope(self.config.app, str(user_id))
+        """Return the scope of a person in the configured app.
+
+        Raises:
+            InvalidInputError: the id is empty, or neither text nor a whole number.
+        """
+        return self._engine.scope(self.config.app, identifier("user_id", user_id, _THE_PERSON))
 
     def describe(self) -> str:
         """Return one line that says which model and memory are used."""
         memory = self._engine.backend.describe() if self.config.memory.enabled else "off"
-        return f"agent: model {self.model.model}; memory: {memory}"
+        return f"agent: {self.model.model} · memory: {memory}"
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Learn every conversation that went quiet.
@@ -158,3 +173,11 @@ class Gaia:
         self._runners.clear()
         if self._own_model is not None:
             await close_model(self._own_model)
+
+
+def _session_id_part(name: str, value: object, *, fix: str) -> str:
+    """Return an id as text, which ADK's session database can hold."""
+    part = identifier(name, value, fix)
+    if storable(part) != part:
+        refuse(name, value, "pass an id without NUL and lone surrogates, which no session database can hold")
+    return part

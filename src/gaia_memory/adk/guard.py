@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+from gaia_memory.adk.failure import what_happened
 from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
 
 logger = logging.getLogger(__name__)
@@ -61,9 +62,10 @@ def never_breaks_the_turn(
 class Contained:
     """A block whose error goes no further: it is logged, and `error` holds it afterwards."""
 
-    def __init__(self, what: str) -> None:
-        """Name the work for the log."""
+    def __init__(self, what: str, *, asks_model: bool = False) -> None:
+        """Name the work for the log; with `asks_model` nothing goes on without it."""
         self._what = what
+        self._asks_model = asks_model
         self.error: Exception | None = None
 
     def __enter__(self) -> Self:
@@ -73,7 +75,10 @@ class Contained:
         if not isinstance(error, Exception):
             return False
         self.error = error
-        log_failure(self._what, error)
+        if self._asks_model:
+            logger.error("%s failed: %s\n%s", self._what, what_happened(error) or _kind(error), _place(error))
+        else:
+            log_failure(self._what, error)
         return True
 
 
@@ -83,8 +88,12 @@ def log_failure(what: str, error: Exception) -> None:
         "%s failed and the turn goes on without it: %s\n%s",
         what,
         _kind(error),
-        "".join(traceback.format_tb(error.__traceback__)),
+        _place(error),
     )
+
+
+def _place(error: Exception) -> str:
+    return "".join(traceback.format_tb(error.__traceback__))
 
 
 def _kind(error: Exception) -> str:

@@ -65,18 +65,16 @@ class Backend:
         self.embedder = Mem0Embedder(self.embedding_model, self.embedder_provider, self.pools.embedder)
 
     def describe(self) -> str:
-        """Return one line: which model and embedder are used, and what `auto` went by."""
+        """Return one line: which model and embedder are used, and why where that is not what one may expect."""
         llm, embedder = self.llm_provider, self.embedder_provider
-        line = f"model {_named(llm)}, embedder {_named(embedder)}"
+        line = f"{llm.model or llm.name} + {embedder.model or embedder.name} embedder"
         memory = self._config.memory
         if providers.AUTO not in (memory.llm.provider, memory.embedder.provider):
             return line
-        present = [name for name in providers.KEY_VARIABLES if self._environ.get(name, "").strip()]
-        neither = f"neither {' nor '.join(reversed(providers.KEY_VARIABLES))} is set"
-        why = f"{present[0]} is set" if present else neither
-        by_environment = providers.embedder(self._config, self._environ)
-        kept = "" if by_environment == embedder else "; the embedder is that of the stored vectors"
-        return f"{line} (auto: {why}{kept})"
+        why = [] if providers.api_key(self._environ) else [f"no {providers.KEY_VARIABLES[-1]}"]
+        if providers.embedder(self._config, self._environ) != embedder:
+            why.append("the embedder is that of the stored vectors")
+        return f"{line} ({'; '.join(why)})" if why else line
 
     async def check(self) -> None:
         """Import mem0 and return if it knows every provider and key of the configuration.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 
 def main() -> None:
@@ -13,6 +14,10 @@ def main() -> None:
     from gaia_memory.cli.app import app
     from gaia_memory.cli.terminal import complain
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # What a terminal's encoding has no sign for is shown as `?`, and costs no answer.
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="gaia")
     except Exception as error:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import getpass
+import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.opening import ConfigOption, load_config, run
-from gaia_memory.cli.terminal import note
+from gaia_memory.cli.opening import ChannelOption, ConfigOption, SpeakerOption, load_config, run
+from gaia_memory.cli.reading import at_terminal, said_lines, standard_input
+from gaia_memory.cli.terminal import note, printable
 
 if TYPE_CHECKING:
-    from prompt_toolkit import PromptSession
-
     from gaia_memory.adk.conversation import Conversation
+    from gaia_memory.adk.gaia import Gaia
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.config.schema import GaiaConfig
 
@@ -36,29 +38,31 @@ In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D 
 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
 GOODBYE = "Bye. This conversation is kept"
+VERTEX = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
+"""Where one of these is set, Google Cloud's own credentials stand in for a key."""
 LEARNED_LATER = ", and learned from once it has been quiet for a while"
 
 
 def chat(
-    user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Who is talking: the user id; else your login name.")
-    ] = None,
-    channel: Annotated[
-        str, typer.Option("--channel", help="Where; a conversation is one user on one channel.")
-    ] = "cli",
+    user: SpeakerOption = None,
+    channel: ChannelOption = "cli",
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="The agent's model: `offline`, or a name that ADK knows.")
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Talk to an agent that remembers you."""
+    """Talk to an agent that remembers you. Leaves with 1 when a piped message got no answer."""
+    standard_input()
     loaded = load_config(config, model=model)
+    unanswered = 0
     try:
-        run(_chat(_without_waiting(loaded), user or _login(), channel))
+        unanswered = run(_chat(_without_waiting(loaded), user or _login(), channel))
     except (KeyboardInterrupt, EOFError):
         typer.echo()
     learns = loaded.config.memory.enabled and loaded.config.memory.auto_ingest
     note(f"{GOODBYE}{LEARNED_LATER if learns else ''}.")
+    if unanswered and not at_terminal():
+        raise typer.Exit(1)
 
 
 def _login() -> str:
@@ -75,28 +79,52 @@ def _without_waiting(loaded: LoadedConfig) -> GaiaConfig:
     return loaded.config.model_copy(update={"sessions": sessions})
 
 
-async def _chat(config: GaiaConfig, user: str, channel: str) -> None:
+async def _chat(config: GaiaConfig, user: str, channel: str) -> int:
+    """Talk until there is nothing more to say; return how many messages got no answer."""
     from google.adk.agents.llm_agent import LlmAgent
 
     from gaia_memory.runtime import open_memory
 
     async with open_memory(config) as gaia:
+        _require_key(gaia)
         agent = LlmAgent(name="gaia", model=gaia.model, instruction=INSTRUCTION)
-        typer.echo(f"{gaia.describe()}; user {user}, channel {channel}")
+        typer.echo(printable(f"{gaia.describe()} · user {user}, channel {channel}"))
         talk = gaia.conversation(agent, user_id=user, channel=channel)
-        at_terminal = sys.stdin.isatty()
-        with _output_above_prompt() if at_terminal else contextlib.nullcontext():
-            async for line in _typed() if at_terminal else _piped():
-                await _answer(talk, line)
+        if at_terminal():
+            from gaia_memory.cli.prompt import converse
+
+            return await converse(lambda line: _answer(talk, line))
+        return sum([not await _answer(talk, line) async for line in _piped()])
 
 
-async def _answer(talk: Conversation, line: str) -> None:
+def _require_key(gaia: Gaia) -> None:
+    """Refuse to begin a conversation in which no message can be answered.
+
+    Raises:
+        ModelUnavailableError: the agent's model is Gemini, and there is no key.
+    """
+    from google.adk.models.google_llm import Gemini
+
+    from gaia_memory.adk.model import has_gemini_key
+    from gaia_memory.errors import ModelUnavailableError
+
+    elsewhere = any(os.environ.get(name, "").lower() in {"1", "true"} for name in VERTEX)
+    if isinstance(gaia.model, Gemini) and not has_gemini_key() and not elsewhere:
+        raise ModelUnavailableError(
+            f"{gaia.model.model} needs a key: set GEMINI_API_KEY, or talk to `--model offline`, which needs none"
+        )
+
+
+async def _answer(talk: Conversation, line: str) -> bool:
+    """Show the answer to a line; False where the model gave none."""
     if not line.strip():
-        return
-    async for piece in talk.stream(line):
-        typer.echo(piece, nl=False)
-        sys.stdout.flush()
+        return True
+    async with aclosing(talk.stream(line)) as pieces:
+        async for piece in pieces:
+            typer.echo(printable(piece), nl=False)
+            sys.stdout.flush()
     typer.echo()
+    return not talk.has_failed
 
 
 async def _piped() -> AsyncIterator[str]:
@@ -107,41 +135,11 @@ async def _piped() -> AsyncIterator[str]:
     def read() -> None:
         with contextlib.suppress(RuntimeError):
             # The loop may be closed by Ctrl-C while this waits for a line.
-            for line in sys.stdin:
+            for line in said_lines():
                 loop.call_soon_threadsafe(lines.put_nowait, line)
             loop.call_soon_threadsafe(lines.put_nowait, None)
 
     # A daemon: a thread of the loop's pool would keep the process from ending before the next line.
     threading.Thread(target=read, daemon=True).start()
     while (line := await lines.get()) is not None:
-        yield line.rstrip("\n")
-
-
-async def _typed() -> AsyncIterator[str]:
-    """Yield what is typed, until Ctrl-D or Ctrl-C at the prompt."""
-    prompt = _prompt()
-    while True:
-        try:
-            yield await prompt.prompt_async("> ")
-        except (EOFError, KeyboardInterrupt):
-            return
-
-
-def _prompt() -> PromptSession[str]:
-    from prompt_toolkit import PromptSession
-    from prompt_toolkit.completion import WordCompleter
-    from prompt_toolkit.history import InMemoryHistory
-
-    from gaia_memory.commands.registry import COMMANDS
-
-    names = {f"/{command.name}": command.summary for command in COMMANDS.values()}
-    completer = WordCompleter(list(names), meta_dict=names, sentence=True)
-    return PromptSession(completer=completer, complete_while_typing=True, history=InMemoryHistory())
-
-
-@contextlib.contextmanager
-def _output_above_prompt() -> Iterator[None]:
-    from prompt_toolkit.patch_stdout import patch_stdout
-
-    with patch_stdout(raw=True):
-        yield
+        yield line

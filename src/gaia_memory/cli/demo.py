@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from gaia_memory.cli.opening import run
-from gaia_memory.cli.terminal import complain
+from gaia_memory.cli.terminal import coloured, complain
 
 EXAMPLES = """
 Example:
@@ -30,7 +30,7 @@ class Observations:
         """Print one observation and whether it holds."""
         self.seen += 1
         self.failed += not holds
-        verdict = typer.style("OK  ", fg=typer.colors.GREEN) if holds else typer.style("FAIL", fg=typer.colors.RED)
+        verdict = coloured("OK  ", typer.colors.GREEN) if holds else coloured("FAIL", typer.colors.RED)
         typer.echo(f"{verdict} {what}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +19,7 @@ from gaia_memory.cli.opening import (
     quiet_engine,
     run,
 )
+from gaia_memory.cli.reading import at_terminal, fact_lines
 from gaia_memory.cli.rendering import as_data, print_facts, print_hits, print_json
 from gaia_memory.cli.terminal import bar, counted
 
@@ -105,14 +105,7 @@ def add(
 
 
 def _lines(file: Path | None, *, given: bool) -> list[str]:
-    if file is None and (given or sys.stdin.isatty()):
-        return []
-    if file is None or str(file) == "-":
-        return sys.stdin.read().splitlines()
-    try:
-        return file.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"cannot read {file}: {error}", param_hint="--file") from error
+    return [] if file is None and (given or at_terminal()) else fact_lines(file)
 
 
 async def _add(loaded: LoadedConfig, user: str, app_name: str | None, texts: list[str]) -> tuple[list[Fact], int, int]:

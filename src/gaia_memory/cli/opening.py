@@ -19,12 +19,40 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+
+def _given(value: str | None) -> str | None:
+    if value == "":
+        raise typer.BadParameter("is empty: pass a name, or leave the option out")
+    return value
+
+
+def _app_name(value: str | None) -> str | None:
+    from gaia_memory.config.schema import is_app_name
+
+    if _given(value) is not None and not is_app_name(str(value)):
+        rule = "a letter, then letters, digits, `_` and `-`, and not `user`"
+        raise typer.BadParameter(f"{value!r} is no name for an app: {rule}")
+    return value
+
+
 ConfigOption = Annotated[
     Path | None,
     typer.Option("--config", "-c", help="The gaia.yaml to use; else GAIA_CONFIG, else the one in GAIA_HOME."),
 ]
-UserOption = Annotated[str, typer.Option("--user", "-u", help="Whose memory: the user id.", show_default=False)]
-AppOption = Annotated[str | None, typer.Option("--app", help="The app the memory belongs to; else `app` of gaia.yaml.")]
+UserOption = Annotated[
+    str, typer.Option("--user", "-u", help="Whose memory: the user id.", show_default=False, callback=_given)
+]
+SpeakerOption = Annotated[
+    str | None,
+    typer.Option("--user", "-u", help="Who is talking: the user id; else your login name.", callback=_given),
+]
+ChannelOption = Annotated[
+    str, typer.Option("--channel", help="Where; a conversation is one user on one channel.", callback=_given)
+]
+AppOption = Annotated[
+    str | None,
+    typer.Option("--app", help="The app the memory belongs to; else `app` of gaia.yaml.", callback=_app_name),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -63,9 +91,10 @@ async def quiet_engine(loaded: LoadedConfig) -> AsyncIterator[Engine]:
         await engine.close()
 
 
-async def name_other_apps(engine: Engine, scope: Scope) -> None:
-    """Say under which other apps something is remembered about the same user id."""
+async def name_other_apps(engine: Engine, scope: Scope) -> bool:
+    """Say under which other apps something is remembered about the same user id; False where there is none."""
     others = [known.app for known in await engine.memory.scopes() if known.user == scope.user and known != scope]
     if others:
         names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
         note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
+    return bool(others)

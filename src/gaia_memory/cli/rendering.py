@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from gaia_memory.cli.terminal import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _PIPE_WIDTH = 10_000
+_BREAKS = re.compile(r"[\t\n\v\f\r\x85]+")
+_RAW_IN_JSON = re.compile("[\x7f-\x9f\ud800-\udfff]")
 
 
 def as_data(fact: Fact) -> dict[str, Any]:
@@ -38,17 +43,19 @@ def _iso(moment: datetime | None) -> str | None:
 
 def print_json(data: Any) -> None:
     """Print data as JSON, readable."""
-    typer.echo(json.dumps(data, ensure_ascii=False, indent=2))
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    # JSON allows these as they are; a terminal obeys some of them, and UTF-8 has no place for the others.
+    typer.echo(_RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def print_facts(facts: Sequence[Fact], *, nothing: str) -> None:
     """Print facts as a table, or a sentence when there are none."""
-    _print(_table(facts) if facts else nothing)
+    _print(_table(facts) if facts else printable(nothing))
 
 
 def print_hits(hits: Sequence[Hit], *, nothing: str) -> None:
     """Print recalled facts with their scores, or a sentence when there are none."""
-    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else nothing)
+    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else printable(nothing))
 
 
 def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Table:
@@ -60,13 +67,17 @@ def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Tabl
         table.add_column("score", justify="right", no_wrap=True)
     table.add_column("date", no_wrap=True)
     table.add_column("fact", overflow="fold")
-    table.add_column("id", overflow="fold", style="dim")
+    table.add_column("id", overflow="ignore", no_wrap=True, style="dim")
     for at, fact in enumerate(facts):
         day = (fact.said_at or fact.created_at).astimezone().date().isoformat()
         first = [] if scores is None else [f"{scores[at]:.2f}"]
         # A fact is a person's words: they are shown as they are, not read as markup.
-        table.add_row(*first, day, Text(fact.text), fact.id)
+        table.add_row(*first, day, Text(_in_one_line(fact.text)), fact.id)
     return table
+
+
+def _in_one_line(text: str) -> str:
+    return printable(_BREAKS.sub(" ", text))
 
 
 def _print(what: Table | str) -> None:

@@ -12,7 +12,8 @@ from gaia_memory.cli.terminal import bar, complain, counted
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
-    from gaia_memory.models import SweepReport
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import Pending, SweepReport
 
 EXAMPLES = """
 Examples:
@@ -31,7 +32,7 @@ def sweep(
     config: ConfigOption = None,
 ) -> None:
     """Learn from conversations that went quiet. Leaves with 1 when one could not be learned."""
-    report = run(_sweep(load_config(config), force=force))
+    report, failures = run(_sweep(load_config(config), force=force))
     if as_json:
         counts = {"consolidated": report.consolidated, "failed": report.failed, "skipped": report.skipped}
         typer.echo(json.dumps(counts))
@@ -39,15 +40,26 @@ def sweep(
         typer.echo(
             f"{counted(report.consolidated, 'conversation')} learned, {report.failed} failed, {report.skipped} skipped"
         )
+    for failure in failures:
+        complain(failure)
     if report.failed:
-        complain("what failed is kept and tried again; `gaia --debug sweep` shows why it failed")
+        complain("what failed is kept and tried again")
         raise typer.Exit(1)
 
 
-async def _sweep(loaded: LoadedConfig, *, force: bool) -> SweepReport:
+async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, list[str]]:
+    """Sweep; return also a line for each conversation whose failure is noted."""
     from gaia_memory.adk.gaia import Gaia
 
     async with quiet_engine(loaded) as engine:
         gaia = Gaia(engine, None)
+        before = {waiting.key: waiting.attempts for waiting in await _pending(engine)}
         with bar("Learning") as advance:
-            return await gaia.sweep(force=force, progress=advance)
+            report = await gaia.sweep(force=force, progress=advance)
+        failed = [waiting for waiting in await _pending(engine) if waiting.attempts > before.get(waiting.key, 0)]
+        return report, [f"{waiting.key.session} is not learned yet: {waiting.reason}" for waiting in failed]
+
+
+async def _pending(engine: Engine) -> list[Pending]:
+    async with engine.memory.database.reading() as tx:
+        return await engine.memory.ledger.pending(tx, user=None, app=None)

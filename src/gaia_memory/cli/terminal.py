@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,15 +16,27 @@ LOGGER = "gaia_memory"
 Advance = Callable[[int, int], None]
 """Called with what is done and the total."""
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def printable(text: str) -> str:
+    """Return text without control characters but line breaks and tabs: what a person said steers no terminal."""
+    return _CONTROLS.sub("", text)
+
+
+def coloured(text: str, colour: str) -> str:
+    """Return text in a colour, and as it is where `NO_COLOR` is set."""
+    return text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour)
+
 
 def complain(message: str) -> None:
     """Show an error, in red, on standard error."""
-    typer.secho(f"gaia: {message}", fg=typer.colors.RED, err=True)
+    typer.echo(coloured(printable(f"gaia: {message}"), typer.colors.RED), err=True)
 
 
 def note(message: str) -> None:
     """Show something worth knowing on standard error, so that standard output stays data."""
-    typer.secho(message, fg=typer.colors.YELLOW, err=True)
+    typer.echo(coloured(printable(message), typer.colors.YELLOW), err=True)
 
 
 class _OneLine(logging.Handler):
@@ -35,17 +49,18 @@ class _OneLine(logging.Handler):
 def reporting(*, debug: bool) -> Callable[[], None]:
     """Show log lines as `debug` wants them; the function returned undoes it.
 
-    Without it, warnings of this package are single lines and everybody else is silent; with it, everything
-    from INFO up is shown, with tracebacks.
+    Without it, warnings of this package are single lines and everybody else is silent; with it, everything of
+    this package is shown, and what others say from INFO up, with tracebacks.
     """
     root, ours = logging.getLogger(), logging.getLogger(LOGGER)
     handler = logging.StreamHandler(sys.stderr) if debug else _OneLine(logging.WARNING)
     quiet = logging.NullHandler()
-    levels = root.level, ours.propagate
+    before = root.level, ours.level, ours.propagate
     if debug:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.INFO)
+        ours.setLevel(logging.DEBUG)
     else:
         # A filter would not last: libraries change the filters while they are imported in threads.
         logging.captureWarnings(True)
@@ -58,8 +73,9 @@ def reporting(*, debug: bool) -> Callable[[], None]:
         for logger in (root, ours):
             logger.removeHandler(handler)
             logger.removeHandler(quiet)
-        root.setLevel(levels[0])
-        ours.propagate = levels[1]
+        root.setLevel(before[0])
+        ours.setLevel(before[1])
+        ours.propagate = before[2]
 
     return undo
 
@@ -71,7 +87,9 @@ def bar(description: str) -> Iterator[Advance]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    # A bar that is not shown would still end its line.
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(description, total=None)
 
         def advance(done: int, total: int) -> None:

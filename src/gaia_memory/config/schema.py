@@ -17,7 +17,13 @@ from gaia_memory.config.providers import Amount, Count, ProviderConfig, Section,
 from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+_NO_APP_NAMES = frozenset({"user"})
 _DATABASE = "sqlite:///path or postgresql://user@host/database; null for the default"
+
+
+def is_app_name(name: str) -> bool:
+    """Say whether ADK takes a name for an app."""
+    return _APP_NAME.fullmatch(name) is not None and name not in _NO_APP_NAMES
 
 
 class MemoryConfig(Section):
@@ -212,7 +218,7 @@ class GaiaConfig(BaseSettings):
     @field_validator("app")
     @classmethod
     def _app(cls, value: str) -> str:
-        if not _APP_NAME.fullmatch(value) or value == "user":
+        if not is_app_name(value):
             raise ValueError("breaks ADK's rule for app names")
         return value
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pty
-import select
 import signal
 import sqlite3
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from gaia_memory import open_memory
-from support.commandline import COMMAND, Done, gaia, gaia_process, home, offline_config
+from support.commandline import Done, gaia, gaia_process, home, offline_config
 from support.fake_gemini import Failure, FakeGemini, facts
+from support.terminal import running
 
 
 @pytest.fixture
@@ -79,6 +74,8 @@ def test_a_sweep_that_could_not_learn_leaves_with_1_and_keeps_the_talk(tmp_path:
 
     assert failed.code == 1
     assert "1 failed" in failed.out
+    assert "itay:cli is not learned yet" in failed.err
+    assert "400" in failed.err
     assert "Traceback" not in failed.err
     assert learned.data["consolidated"] == 1
     assert listed(config) == ["User lives in Haifa"]
@@ -104,14 +101,34 @@ def test_a_model_nobody_knows_is_explained(config: str) -> None:
     assert len(done.err.splitlines()) == 2
 
 
-@contextmanager
-def running(*arguments: str, **streams: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a command until the block ends."""
-    with subprocess.Popen([*COMMAND, *arguments], **streams) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+def test_a_gemini_without_a_key_is_refused_before_anything_is_said(config: str) -> None:
+    """One line names the variable and the way without it."""
+    done = gaia("chat", "--config", config, "--model", "gemini-3.5-flash", typed="hello\n")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err.count("\n") == 1
+    assert "gemini-3.5-flash needs a key: set GEMINI_API_KEY" in done.err
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (Failure(403), "the model refused the key (403)"),
+        (Failure(404), "the provider knows no model of that name (404)"),
+        (Failure(400), "the model refused the request (400)"),
+    ],
+)
+def test_a_piped_message_without_an_answer_says_what_happened_and_leaves_with_1(
+    config: str, gemini: FakeGemini, failure: Failure, said: str
+) -> None:
+    """In words and not as the name of an exception; the lines after it are answered all the same."""
+    gemini.default("agent", failure)
+    done = gaia_process("chat", "--config", config, "--model", "gemini-3.5-flash", typed="hello\n/help\n")
+
+    assert done.code == 1
+    assert said in done.err
+    assert "Error" not in done.err
+    assert "/forget" in done.out
 
 
 def test_ctrl_c_ends_a_chat_that_waits_for_a_line(config: str) -> None:
@@ -129,55 +146,6 @@ def test_ctrl_c_ends_a_chat_that_waits_for_a_line(config: str) -> None:
     assert code == 0
     assert b"Traceback" not in said
     assert b"Bye" in said
-
-
-class Screen:
-    """What a terminal shows, read from its other end."""
-
-    def __init__(self, terminal: int) -> None:
-        self._terminal = terminal
-        self._unseen = b""
-
-    def until(self, wanted: bytes, *, seconds: float = 30.0) -> bytes:
-        """Return what is shown up to and with something, beginning where the last look ended."""
-        ends = time.monotonic() + seconds
-        while wanted not in self._unseen:
-            ready, _, _ = select.select([self._terminal], [], [], max(0.0, ends - time.monotonic()))
-            assert ready, f"{wanted!r} is not in {self._unseen!r}"
-            self._unseen += os.read(self._terminal, 4096)
-        before, _, self._unseen = self._unseen.partition(wanted)
-        return before + wanted
-
-    def type(self, keys: bytes) -> None:
-        """Press keys."""
-        os.write(self._terminal, keys)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
-def test_at_a_terminal_commands_are_completed_and_ctrl_d_ends_the_chat(
-    config: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Typing the beginning of a command offers the rest; an answer is shown; Ctrl-D leaves."""
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
-    ours, theirs = pty.openpty()
-    with running("chat", "--user", "itay", "--config", config, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        screen = Screen(ours)
-        first = screen.until(b">")
-        screen.type(b"/rem")
-        screen.until(b"/remember")
-        screen.type(b"\t I like tea\r")
-        screen.until(b"I will remember: I like tea")
-        screen.until(b">")
-        screen.type(b"\x04")
-        screen.until(b"Bye")
-        code = process.wait(timeout=15)
-    os.close(ours)
-
-    assert b"offline" in first
-    assert code == 0
-    assert listed(config) == ["I like tea"]
 
 
 async def test_commands_work_while_another_process_has_the_home_open(config: str) -> None:

@@ -48,6 +48,34 @@ async def test_a_conversation_goes_on_after_a_restart_and_apart_from_other_chann
     assert (cli.id, len(cli.events), len(telegram.events)) == ("itay:cli", 4, 2)
 
 
+async def test_what_no_database_can_keep_is_replaced_before_the_turn(tmp_path: Path) -> None:
+    """NUL and half of a surrogate pair: kept, they would keep the whole conversation from being learned."""
+    model = ScriptedLlm("one", "two")
+    async with talking(tmp_path, model) as talks:
+        await talks.say("caf\udce9 and\0 tea")
+        [piece async for piece in talks.of().stream("so\ud83d")]
+        session = await talks.session()
+
+    assert session is not None
+    assert [event.content.parts[0].text for event in session.events if event.author == "user"] == [
+        "caf\ufffd and\ufffd tea",
+        "so\ufffd",
+    ]
+
+
+async def test_a_conversation_says_whether_the_last_message_was_answered(tmp_path: Path) -> None:
+    """A model that fails, a model that refuses, a command and an answer."""
+    model = ScriptedLlm(ConnectionError("away"), "fine")
+    async with talking(tmp_path, model) as talks:
+        talk = talks.of()
+        seen = []
+        for text in ("one", "/help", "two"):
+            await talk.send(text)
+            seen.append(talk.has_failed)
+
+    assert seen == [True, False, False]
+
+
 @pytest.mark.acceptance("S08")
 async def test_messages_sent_at_once_are_answered_one_after_the_other(tmp_path: Path) -> None:
     """At most one model call of a session is in flight, whoever holds the conversation object."""

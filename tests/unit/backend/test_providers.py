@@ -50,12 +50,10 @@ def test_one_line_says_what_is_used_and_why() -> None:
     chosen = built(KEY, llm={"provider": "offline"}, embedder={"provider": "offline"}).describe()
     kept = built(KEY, stored="offline/hashed-ngrams-1/384").describe()
 
-    assert "embedder offline (auto: GEMINI_API_KEY is set; the embedder is that of the stored vectors)" in kept
-    assert with_key == (
-        "model gemini (gemini-3.5-flash), embedder gemini (models/gemini-embedding-2) (auto: GEMINI_API_KEY is set)"
-    )
-    assert without == "model offline, embedder offline (auto: neither GEMINI_API_KEY nor GOOGLE_API_KEY is set)"
-    assert chosen == "model offline, embedder offline"
+    assert "+ offline embedder (the embedder is that of the stored vectors)" in kept
+    assert with_key == "gemini-3.5-flash + models/gemini-embedding-2 embedder"
+    assert without == "offline + offline embedder (no GEMINI_API_KEY)"
+    assert chosen == "offline + offline embedder"
     assert "no-real-key" not in with_key
 
 

@@ -1,0 +1,55 @@
+"""What is read from standard input and from files: UTF-8, whatever the machine's language is."""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+import typer
+
+from gaia_memory.errors import InvalidInputError
+
+
+def standard_input() -> TextIO:
+    """Return standard input; what is read comes from its `buffer`, as bytes.
+
+    Raises:
+        InvalidInputError: it is closed.
+    """
+    if sys.stdin is None or sys.stdin.closed:
+        raise InvalidInputError("standard input is closed, and there is nobody to read from: open it, or redirect it")
+    return sys.stdin
+
+
+def at_terminal() -> bool:
+    """Say whether somebody types."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+
+
+def said_lines() -> Iterator[str]:
+    """Yield the lines of standard input as they come; a byte that is no UTF-8 becomes a replacement character."""
+    # Held while it is read: a thread that still waits for a line must not outlive it.
+    source = standard_input()
+    for number, line in enumerate(source.buffer):
+        yield (line if number else line.removeprefix(codecs.BOM_UTF8)).decode("utf-8", "replace").rstrip("\r\n")
+
+
+def fact_lines(file: Path | None) -> list[str]:
+    """Return the lines of a file, or of standard input for None and `-`.
+
+    Raises:
+        typer.BadParameter: it cannot be read, or is no text.
+    """
+    from_input = file is None or str(file) == "-"
+    name = "standard input" if from_input else str(file)
+    try:
+        data = standard_input().buffer.read() if file is None or from_input else file.read_bytes()
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"cannot read {name}: {error}", param_hint="--file") from error
+    if "\0" in text:
+        raise typer.BadParameter(f"cannot read {name}: it holds NUL characters and is no text", param_hint="--file")
+    return text.splitlines()

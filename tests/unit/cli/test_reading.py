@@ -1,0 +1,91 @@
+"""What comes from outside is UTF-8, and what goes to a terminal is text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.cli.terminal import printable
+from support.commandline import COMMAND, gaia, gaia_process, offline_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Return the path of a configuration on the keyless defaults."""
+    return str(offline_config(tmp_path))
+
+
+def test_a_stray_byte_in_a_chat_becomes_a_replacement_character_and_is_learned(config: str) -> None:
+    """Whatever the machine's encoding: the line is answered, kept, and the conversation can be learned."""
+    strict = {"PYTHONIOENCODING": "utf-8:strict"}
+    talked = gaia_process("chat", "-u", "itay", "-c", config, typed=b"I live in the caf\xe9.\n", environment=strict)
+    swept = gaia("sweep", "--force", "--json", "-c", config)
+    listed = gaia("memory", "list", "-u", "itay", "-c", config, "--json").data["memories"]
+
+    assert (talked.code, "Traceback" in talked.err) == (0, False)
+    assert swept.data["consolidated"] == 1
+    assert ["caf\ufffd" in fact["text"] for fact in listed] == [True]
+
+
+def test_bytes_that_are_no_text_are_no_facts(config: str, tmp_path: Path) -> None:
+    """From a file as from standard input, with NUL or without."""
+    file = tmp_path / "binary"
+    file.write_bytes(b"likes tea\0\n")
+    shared = ("memory", "add", "-u", "itay", "-c", config)
+    refused = [gaia(*shared, typed=b"\xff\xfe\n"), gaia(*shared, typed=b"a\0b\n"), gaia(*shared, "-f", str(file))]
+
+    assert [done.code for done in refused] == [2, 2, 2]
+    assert gaia("memory", "list", "-u", "itay", "-c", config, "--json").data["memories"] == []
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(config: str, tmp_path: Path) -> None:
+    """Neither of a file's nor of standard input's."""
+    file = tmp_path / "facts.txt"
+    file.write_text("likes tea\n", encoding="utf-8-sig")
+    shared = ("memory", "add", "-u", "itay", "-c", config)
+    gaia(*shared, "-f", str(file))
+    gaia(*shared, typed="\ufefflikes cake\n".encode())
+    chatted = gaia("chat", "-u", "itay", "-c", config, typed="\ufeff/memory\n".encode())
+    listed = gaia("memory", "list", "-u", "itay", "-c", config, "--json").data["memories"]
+
+    assert [fact["text"] for fact in listed] == ["likes tea", "likes cake"]
+    assert "likes cake" in chatted.out
+
+
+@pytest.mark.parametrize("command", [("chat",), ("memory", "add", "-u", "itay")], ids=" ".join)
+def test_a_closed_standard_input_is_named(config: str, command: tuple[str, ...]) -> None:
+    """One line, and not a traceback from somewhere inside."""
+    shell = ["sh", "-c", '"$@" <&-', "sh", *COMMAND, *command, "-c", config]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "standard input is closed" in done.stderr
+
+
+def test_control_characters_of_a_fact_do_not_reach_the_terminal(config: str) -> None:
+    """A table shows the text alone; JSON spells them; a chat lists them as text, too."""
+    gaia("memory", "add", "-u", "itay", "-c", config, "likes \x1b[31mred\x1b[0m \x9b2J tea\x07")
+    shared = ("-u", "itay", "-c", config)
+    shown = [
+        gaia("memory", "list", *shared).out,
+        gaia("memory", "search", *shared, "tea").out,
+        gaia("chat", *shared, typed="/memory\n").out,
+        gaia("memory", "list", *shared, "--json").out,
+    ]
+
+    assert ["[31mred" in out for out in shown] == [True] * 4
+    assert [printable(out) == out for out in shown] == [True] * 4
+    assert "\x9b" in json.loads(shown[-1])["memories"][0]["text"]
+
+
+def test_an_output_that_cannot_show_a_sign_shows_a_question_mark(config: str) -> None:
+    """A terminal in plain ASCII costs no answer."""
+    gaia("memory", "add", "-u", "itay", "-c", config, "likes שוקו")
+    done = gaia_process("memory", "list", "-u", "itay", "-c", config, environment={"PYTHONIOENCODING": "ascii"})
+
+    assert done.code == 0, done.err
+    assert "likes ????" in done.out
