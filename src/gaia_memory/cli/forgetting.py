@@ -17,40 +17,48 @@ from gaia_memory.cli.opening import (
     quiet_engine,
     run,
 )
+from gaia_memory.cli.reading import at_terminal
 from gaia_memory.cli.rendering import print_json
-from gaia_memory.cli.terminal import Advance, bar, complain, counted
+from gaia_memory.cli.terminal import Advance, bar, complain, counted, printable
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.engine import Engine
-    from gaia_memory.models import Receipt, Scope
+    from gaia_memory.models import Fact, Receipt, Scope
 
 EXAMPLES = """
 Examples:
 
 `gaia memory forget --user itay` asks, forgets everything and waits until the files are rewritten.
 
-`gaia memory forget --user itay --id 0b9c…` forgets one fact; `gaia memory list` shows the ids.
-
 `gaia memory forget --user itay -y --json` asks nothing and prints the receipt.
+
+With `--id` and the first characters of an id (six or more; `gaia memory list` shows them) one fact is forgotten.
 """
 
 _LOOK_SECONDS = 0.05
+_SHORTEST_PREFIX = 6
 
 
 def forget(
     user: UserOption,
-    fact_id: Annotated[str | None, typer.Option("--id", help="Forget only the fact with this id.")] = None,
+    fact_id: Annotated[
+        str | None, typer.Option("--id", help="Forget only the fact whose id is this, or begins with it.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Forget everything about a person, or one fact. What was said so far is not learned again."""
+    """Forget everything about a person, or one fact. What was said so far is not learned again.
+
+    Leaves with 1 when nothing is known of the person here, or the fact is not there.
+    """
     loaded = load_config(config)
+    fact, question = run(_check(loaded, user, app_name, fact_id))
     if not yes:
-        typer.confirm(run(_question(loaded, user, app_name, fact_id)), abort=True, err=True)
-    receipt, elsewhere = run(_forget(loaded, user, app_name, fact_id))
+        _confirm(question)
+    receipt, elsewhere = run(_forget(loaded, user, app_name, fact.id if fact else None))
     if as_json:
         print_json(
             {
@@ -61,26 +69,62 @@ def forget(
                 "notes": [*receipt.notes, *([elsewhere] if elsewhere else [])],
             }
         )
-    elif receipt.count or fact_id is None:
-        typer.echo("\n".join([f"Forgot {counted(receipt.count, 'fact')} about {user}.", *receipt.notes]))
-        typer.echo(
-            f"The files are still to be rewritten: {elsewhere}." if elsewhere else "No file holds them any more."
-        )
-    if fact_id is not None and not receipt.count:
-        complain(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
-        raise typer.Exit(1)
+        return
+    typer.echo(printable(f"Forgot {counted(receipt.count, 'fact')} about {user}."))
+    if elsewhere:
+        typer.echo(f"The files are still to be rewritten: {elsewhere}.")
+    elif receipt.count:
+        typer.echo("The files that hold facts are rewritten: nothing forgotten is left in them.")
+    for remark in receipt.notes:
+        typer.echo(f"Note: {remark}.")
 
 
-async def _question(loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None) -> str:
+async def _check(loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None) -> tuple[Fact | None, str]:
+    """Return the one fact that is meant, None for all, and what is to be asked; leave where nothing is there."""
     async with quiet_engine(loaded) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
         facts = await engine.memory.facts(scope)
         if not facts:
             await name_other_apps(engine, scope)
+        if not facts and fact_id is None and not await _is_known(engine, scope):
+            complain(f"nothing to forget about {user!r}")
+            raise typer.Exit(1)
     if fact_id is None:
-        return f"Forget {counted(len(facts), 'fact')} about {user}, for good?"
-    named = [fact.text for fact in facts if fact.id == fact_id]
-    return f"Forget {named[0]!r}, for good?" if named else f"{user} has no fact with the id {fact_id!r}. Go on?"
+        return None, f"Forget {counted(len(facts), 'fact')} about {user}, for good?"
+    fact = _meant(facts, fact_id, user)
+    return fact, f"Forget {fact.text!r}, for good?"
+
+
+async def _is_known(engine: Engine, scope: Scope) -> bool:
+    """Say whether this memory has met a person: something was remembered or forgotten, or waits to be learned."""
+    async with engine.memory.database.reading() as tx:
+        state = await engine.memory.facts_store.state(tx, scope)
+        return state.revision > 0 or bool(await engine.memory.ledger.pending(tx, user=scope.user, app=scope.app))
+
+
+def _meant(facts: list[Fact], fact_id: str, user: str) -> Fact:
+    long_enough = len(fact_id) >= _SHORTEST_PREFIX
+    found = [fact for fact in facts if fact.id == fact_id or (long_enough and fact.id.startswith(fact_id))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        complain(f"{len(found)} facts of {user} have an id that begins with {fact_id!r}: give more of it")
+    else:
+        complain(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
+    raise typer.Exit(1)
+
+
+def _confirm(question: str) -> None:
+    try:
+        agreed = typer.confirm(printable(question), err=True)
+    except typer.Abort:
+        if at_terminal():
+            raise
+        typer.echo(err=True)
+        complain("nothing was forgotten: pass -y where nobody answers the question")
+        raise typer.Exit(1) from None
+    if not agreed:
+        raise typer.Abort
 
 
 async def _forget(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,14 +23,18 @@ from gaia_memory.cli.opening import (
 )
 from gaia_memory.cli.reading import at_terminal, fact_lines
 from gaia_memory.cli.rendering import as_data, print_facts, print_hits, print_json
-from gaia_memory.cli.terminal import bar, counted
+from gaia_memory.cli.terminal import bar, counted, printable
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.engine import Engine
     from gaia_memory.models import Fact, Hit, Scope
+    from gaia_memory.ports import Clock
 
 app = typer.Typer(no_args_is_help=True, help="List, add, search and forget what is remembered about a person.")
+
+_ROUNDING = timedelta(microseconds=2)
+"""Times are kept as floating point numbers."""
 
 _LIST_EXAMPLES = """
 Examples:
@@ -42,12 +48,12 @@ Examples:
 
 `gaia memory add --user itay "Allergic to nuts" "Has a sister called Noa"` keeps two facts.
 
-`gaia memory add --user itay --file facts.txt` keeps one fact a line; `-` or nothing reads standard input.
+`printf 'Lives in Haifa\\nLikes tea\\n' | gaia memory add --user itay` keeps one fact a line; `--file` reads a file.
 """
 _SEARCH_EXAMPLES = """
 Examples:
 
-`gaia memory search --user itay "what can't I eat?"` shows the facts that answer best.
+`gaia memory search --user itay "Do I have an allergy to nuts?"` shows the facts that answer best.
 
 `gaia memory search --user itay --limit 1 --json nuts` prints the best one with its score.
 """
@@ -95,28 +101,47 @@ def add(
     wanted = [text for text in wanted if text]
     if not wanted:
         raise typer.BadParameter("there is no fact to add: pass texts, --file, or lines on standard input")
-    facts, before, after = run(_add(loaded, user, app_name, wanted))
+    if any("\0" in text for text in wanted):
+        raise typer.BadParameter("a fact holds a NUL character, which no text does")
+    facts, added, total = run(_add(loaded, user, app_name, wanted))
     if as_json:
-        print_json({"user": user, "added": after - before, "memories": [as_data(f) for f in facts]})
+        print_json({"user": user, "added": added, "memories": [as_data(f) for f in facts]})
         return
-    known = len(wanted) - (after - before)
+    known = len(wanted) - added
     already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
-    typer.echo(f"{counted(len(wanted), 'fact')} kept{already}; {counted(after, 'fact')} about {user} now.")
+    typer.echo(printable(f"{counted(len(wanted), 'fact')} kept{already}; {counted(total, 'fact')} about {user} now."))
 
 
 def _lines(file: Path | None, *, given: bool) -> list[str]:
     return [] if file is None and (given or at_terminal()) else fact_lines(file)
 
 
+class _Noted:
+    """A clock that remembers the last time it told."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.told: datetime | None = None
+
+    def now(self) -> datetime:
+        """Return the time."""
+        self.told = self._clock.now()
+        return self.told
+
+
 async def _add(loaded: LoadedConfig, user: str, app_name: str | None, texts: list[str]) -> tuple[list[Fact], int, int]:
+    """Return the facts, how many of them were not known before, and how many there are now."""
     from gaia_memory.models import NewFact
 
     async with quiet_engine(loaded) as engine:
         scope = _scope(engine, app_name, user)
-        before = await engine.memory.count(scope)
+        clock = _Noted(engine.clock)
+        memory = replace(engine.memory, clock=clock)
         with bar("Keeping facts") as advance:
-            facts = await engine.memory.add(scope, [NewFact(text) for text in texts], progress=advance)
-        return facts, before, await engine.memory.count(scope)
+            facts = await memory.add(scope, [NewFact(text) for text in texts], progress=advance)
+        # What was made in this write bears its time; counts before and after would count what others add, too.
+        added = {fact.id for fact in facts if clock.told and abs(fact.created_at - clock.told) < _ROUNDING}
+        return facts, len(added), await memory.count(scope)
 
 
 @app.command("search", epilog=_SEARCH_EXAMPLES)

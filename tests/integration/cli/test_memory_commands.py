@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import subprocess
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from support.commandline import Done, gaia, home, offline_config
+from gaia_memory.cli.memory import app
+from gaia_memory.cli.rendering import _table
+from gaia_memory.models import Fact, Scope
+from support.commandline import COMMAND, Done, gaia, gaia_process, home, offline_config
 
 
 @pytest.fixture
@@ -169,3 +180,122 @@ def test_a_home_that_is_no_database_is_explained(config: str) -> None:
 
     assert done.code == 1
     assert "Traceback" not in done.err
+
+
+def test_an_add_counts_what_it_added_and_not_what_others_did_meanwhile(config: str) -> None:
+    """Many at once with one fact in common: it is new to one of them, and each counts its own."""
+    shared = ("memory", "add", "--user", "itay", "--config", config, "--json", "likes tea")
+    with ThreadPoolExecutor() as threads:
+        adds = [threads.submit(gaia_process, *shared, f"likes number {number}") for number in range(4)]
+        added = [add.result().data["added"] for add in adds]
+    again = memory(config, "add", "itay", "likes tea", "likes cake")
+
+    assert sorted(added) == [1, 1, 1, 2]
+    assert again.out == "2 facts kept (1 of them was known already); 6 facts about itay now.\n"
+
+
+def test_forgetting_says_what_of_the_talk_stays(config: str) -> None:
+    """No claim about files that hold more than facts; without talk there is no note."""
+    memory(config, "add", "itay", "likes tea")
+    memory(config, "add", "noa", "likes tea")
+    gaia("chat", "--user", "itay", "--config", config, typed="I like zebrawood.\n")
+    talked, silent = memory(config, "forget", "itay", "-y"), memory(config, "forget", "noa", "-y")
+
+    assert files_with(b"zebrawood") != []
+    assert "No file holds" not in talked.out
+    assert "stays there until" in talked.out
+    assert "stays there until" not in silent.out
+    assert "nothing forgotten is left in them" in silent.out
+
+
+def test_forgetting_somebody_nobody_knows_is_said_and_leaves_with_1(config: str) -> None:
+    """Known under another app, known nowhere; somebody whose facts are gone already is known."""
+    memory(config, "add", "itay", "--app", "web", "likes tea")
+    elsewhere, nowhere = memory(config, "forget", "itay", "-y"), memory(config, "forget", "nobody", "-y")
+    memory(config, "forget", "itay", "--app", "web", "-y")
+    again = memory(config, "forget", "itay", "--app", "web", "-y")
+
+    assert (elsewhere.code, "known under another app: web" in elsewhere.err) == (1, True)
+    assert (nowhere.code, nowhere.out, nowhere.err) == (1, "", "gaia: nothing to forget about 'nobody'\n")
+    assert (again.code, again.out) == (0, "Forgot 0 facts about itay.\n")
+
+
+def test_an_id_may_be_shortened_and_is_looked_up_before_anybody_is_asked(config: str) -> None:
+    """Six characters are enough where one fact alone begins so; an unknown one asks nothing."""
+    memory(config, "add", "itay", "likes tea", "likes cake")
+    fact_id = memory(config, "list", "itay", "--json").data["memories"][0]["id"]
+    short, unknown = (
+        memory(config, "forget", "itay", "--id", fact_id[:5], "-y"),
+        memory(config, "forget", "itay", "--id", "nope"),
+    )
+    done = memory(config, "forget", "itay", "--id", fact_id[:6], "-y")
+
+    assert (short.code, unknown.code, done.code) == (1, 1, 0)
+    assert "Forget" not in unknown.err
+    assert "has no fact with the id 'nope'" in unknown.err
+    assert texts(config, "itay") == ["likes cake"]
+
+
+def test_where_nobody_answers_the_question_the_way_without_it_is_named(config: str) -> None:
+    """Nothing is forgotten."""
+    memory(config, "add", "itay", "likes tea")
+    done = memory(config, "forget", "itay", typed="")
+
+    assert done.code == 1
+    assert "pass -y" in done.err
+    assert texts(config, "itay") == ["likes tea"]
+
+
+@pytest.mark.parametrize("app", ["a b", "user", "", "../x"])
+def test_an_app_that_cannot_be_one_is_a_usage_error(config: str, app: str) -> None:
+    """The rule is the one of `app` in gaia.yaml."""
+    assert memory(config, "list", "itay", "--app", app).code == 2
+
+
+@pytest.mark.parametrize("wrong", [("memory", "list", "--user", ""), ("chat", "--user", ""), ("chat", "--channel", "")])
+def test_an_empty_name_is_a_usage_error(config: str, wrong: tuple[str, ...]) -> None:
+    """Nobody is called nothing."""
+    done = gaia(*wrong, "--config", config, typed="")
+
+    assert (done.code, "is empty" in done.err) == (2, True)
+
+
+def test_a_fact_with_a_nul_is_refused(config: str) -> None:
+    """It would be kept as something else."""
+    assert memory(config, "add", "itay", "likes\0tea").code == 2
+
+
+def test_the_examples_work_one_after_the_other(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the help shows can be pasted, in the order of the commands: list needs facts, so add comes first."""
+    monkeypatch.setenv("GAIA_CONFIG", config)
+    outputs = []
+    for command in ("add", "list", "search", "forget"):
+        outputs += [_pasted(example) for example in _examples(command)]
+
+    assert [done.returncode for done in outputs] == [0] * len(outputs), [done.stderr for done in outputs]
+    assert "Allergic to nuts" in outputs[4].stdout
+    assert len(outputs) == 8
+
+
+def _examples(command: str) -> list[str]:
+    epilog = next(info.epilog for info in app.registered_commands if info.name == command)
+    shown = re.findall(r"^`(.*?gaia memory .*?)`", str(epilog), re.MULTILINE)
+    return [example.partition(" | jq")[0] for example in shown]
+
+
+def _pasted(example: str) -> subprocess.CompletedProcess[str]:
+    command = example.replace("gaia ", shlex.join(COMMAND) + " ")
+    return subprocess.run(["sh", "-c", command], input="y\n", capture_output=True, text=True, check=False)
+
+
+def test_ids_are_shown_whole_on_a_narrow_terminal() -> None:
+    """They are there to be copied."""
+    now = datetime.now(UTC)
+    text = "likes long walks on the beach in the evening sun"
+    fact = Fact(
+        id=str(uuid.uuid4()), scope=Scope("gaia", "itay"), text=text, source="add", created_at=now, updated_at=now
+    )
+    page = StringIO()
+    Console(file=page, width=60).print(_table([fact]))
+
+    assert fact.id in page.getvalue()
