@@ -6,6 +6,7 @@ GaiaMemoryError
 ├── InvalidInputError           an argument of a public call is wrong (also a ValueError)
 ├── MemoryUnavailable           memory cannot answer now; says why and what to do
 │   ├── MemoryDisabledError     `memory.enabled` is false
+│   ├── MemoryClosedError       `open_memory` has ended
 │   ├── StoreNotOwnedError      another process owns the mem0 store; names its process id
 │   └── StoreStalledError       the mem0 store made no progress; names its owner
 ├── ModelError                  the language model or the embedder did not give a usable answer
@@ -69,6 +70,14 @@ class MemoryDisabledError(MemoryUnavailable):
     def __init__(self) -> None:
         """Name the key that switches memory on."""
         super().__init__("memory is off", remedy="set `memory.enabled: true` in gaia.yaml")
+
+
+class MemoryClosedError(MemoryUnavailable):
+    """Memory was used after `open_memory` had ended."""
+
+    def __init__(self) -> None:
+        """Say how to go on."""
+        super().__init__("memory is closed", remedy="open it again with open_memory()")
 
 
 class StoreNotOwnedError(MemoryUnavailable):

@@ -26,6 +26,7 @@ from gaia_memory.models import (
     Status,
     StoreState,
 )
+from gaia_memory.models.given import refuse, sentence, whole_number
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.recall.contact import find_contact
@@ -34,6 +35,9 @@ from gaia_memory.transfer.transfer import Transfer
 
 Progress = Callable[[int, int], None]
 """Called with the number of facts done and their total."""
+
+MAX_RECALLED = 1_000
+"""Facts that one `recall` may be asked for."""
 
 _EMBED_BATCH = 500
 
@@ -62,35 +66,37 @@ class Memory:
         A fact that is already there is confirmed and returned as it stands.
 
         Raises:
-            InvalidInputError: the text is blank, too long, or holds a credential.
+            InvalidInputError: the text is blank or shows nothing, is too long, or holds a credential.
             MemoryDisabledError: memory is off.
         """
-        self._require_enabled()
-        stripped = text.strip()
-        if not stripped:
-            raise InvalidInputError("the fact is blank: say what to remember")
-        [fact] = await self._write(scope, [NewFact(stripped)], source="remember", progress=None)
+        self._require(scope)
+        said = sentence("text", text).strip()
+        [fact] = await self._write(scope, [NewFact(said)], source="remember", progress=None)
         return fact
 
     async def add(self, scope: Scope, facts: Sequence[NewFact], *, progress: Progress | None = None) -> list[Fact]:
         """Keep many facts word for word, all or none; returns the fact each became, in order.
 
         Raises:
-            InvalidInputError: a text is too long or holds a credential; nothing was written.
+            InvalidInputError: one is no `NewFact`, is too long or holds a credential; nothing was written.
             MemoryDisabledError: memory is off.
         """
-        self._require_enabled()
+        self._require(scope)
+        _require_facts(facts)
         return await self._write(scope, facts, source="add", progress=progress)
 
     async def recall(self, scope: Scope, query: str, *, limit: int | None = None) -> list[Hit]:
         """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
 
         Raises:
+            InvalidInputError: the query is no text, or `limit` is not from 1 to 1000.
             MemoryUnavailable: no way of searching could answer.
         """
-        self._require_enabled()
-        if limit is not None and limit < 1:
-            raise InvalidInputError(f"limit is {limit!r}: pass 1 or more")
+        self._require(scope)
+        if not isinstance(query, str):
+            refuse("query", query, "pass what to look for as text")
+        if limit is not None:
+            whole_number("limit", limit, lowest=1, highest=MAX_RECALLED, fix=f"pass 1 to {MAX_RECALLED}")
         settings = self.config.memory
         return await self.recaller.recall(
             scope, query, limit=limit or settings.recall_limit, threshold=settings.score_threshold
@@ -98,13 +104,13 @@ class Memory:
 
     async def facts(self, scope: Scope) -> list[Fact]:
         """Return every current fact, oldest first."""
-        self._require_enabled()
+        self._require(scope)
         async with self.database.reading() as tx:
             return await self.facts_store.facts(tx, scope)
 
     async def count(self, scope: Scope) -> int:
         """Count the current facts."""
-        self._require_enabled()
+        self._require(scope)
         async with self.database.reading() as tx:
             return await self.facts_store.count(tx, scope)
 
@@ -114,6 +120,7 @@ class Memory:
         Nothing forgotten is shown once this returns; the files are rewritten in the background
         (`Receipt.pending`, `settled`). An unknown or foreign id gives a count of 0.
         """
+        self._require(scope, enabled=False)
         if fact_id is not None and session_id is not None:
             raise InvalidInputError("forget takes fact_id or session_id, not both")
         now = self.clock.now()
@@ -129,7 +136,7 @@ class Memory:
 
     async def profile(self, scope: Scope) -> Profile:
         """Return what an agent is told about this person; asks a model only when something changed."""
-        self._require_enabled()
+        self._require(scope)
         return await self.distiller.profile(scope)
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
@@ -140,6 +147,8 @@ class Memory:
         Raises:
             InvalidInputError: `who` is blank.
         """
+        if not isinstance(who, str):
+            refuse("who", who, "pass a relation or a name, such as 'girlfriend'")
         return find_contact(await self.facts(scope), who)
 
     async def export(self, scope: Scope) -> dict[str, Any]:
@@ -147,6 +156,7 @@ class Memory:
 
         Facts with all their sources, the last profile, and which conversations wait to be learned; no vectors.
         """
+        self._require(scope, enabled=False)
         return await self._transfer.give(scope)
 
     async def import_(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool = False) -> int:
@@ -160,13 +170,14 @@ class Memory:
             InvalidInputError: the data is not of that form; it names place, value and fix, and nothing is written.
             MemoryDisabledError: memory is off.
         """
-        self._require_enabled()
+        self._require(scope)
         count = await self._transfer.take(scope, data, restore_forgotten=restore_forgotten)
         self.follower.wake()
         return count
 
     async def status(self, scope: Scope) -> Status:
         """Return how memory is doing for this person: state, reason and remedy, counts, what waits."""
+        self._require(scope, enabled=False)
         async with self.database.reading() as tx:
             count = await self.facts_store.count(tx, scope)
             pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
@@ -184,6 +195,7 @@ class Memory:
         Raises:
             StoreStalledError: there was no progress for a minute; it names the process that owns the store.
         """
+        self.database.require_open()
         await self.follower.settled()
 
     @property
@@ -213,9 +225,21 @@ class Memory:
         self.follower.wake()
         return written
 
-    def _require_enabled(self) -> None:
-        if not self.config.memory.enabled:
+    def _require(self, scope: object, *, enabled: bool = True) -> None:
+        """Return only for a scope, while memory is open and, unless `enabled` is false, on."""
+        self.database.require_open()
+        if not isinstance(scope, Scope):
+            refuse("scope", scope, "pass a Scope, such as gaia.scope(user_id)")
+        if enabled and not self.config.memory.enabled:
             raise MemoryDisabledError
+
+
+def _require_facts(facts: object) -> None:
+    if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
+        refuse("facts", facts, "pass a list of NewFact")
+    for place, fact in enumerate(facts):
+        if not isinstance(fact, NewFact):
+            refuse(f"facts[{place}]", fact, "pass a NewFact, such as NewFact('likes tea')")
 
 
 def _status(

@@ -27,7 +27,7 @@ def who_speaks(people: PeopleConfig, channel: str, sender: str | int) -> Speaker
     """
     given: list[tuple[str, object]] = [("channel", channel), ("sender_id", sender)]
     for name, value in given:
-        if not isinstance(value, str | int) or not str(value).strip():
+        if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             raise InvalidInputError(f"{name} is {value!r}: pass what the channel calls it")
     found = people.find(str(channel), str(sender))
     if found is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.gaia import Gaia
+from gaia_memory.adk.model import given_model
 from gaia_memory.adk.session_database import prepare
 from gaia_memory.config.load import load, locate
 from gaia_memory.config.schema import GaiaConfig
@@ -50,8 +51,7 @@ async def open_memory(
         ConfigError: the configuration is wrong; every problem is listed.
         MemoryUnavailable: a database cannot be opened.
     """
-    name = model if isinstance(model, str) else None
-    llm = None if isinstance(model, str) else model
+    llm, name = given_model(model)
     loaded = await asyncio.to_thread(lambda: load(locate() if source is LOOK_UP else source, home=home, model=name))
     async with AsyncExitStack() as stack:
         engine = await acquire(loaded, clock=clock, projects=projects)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.models import Profile, Scope, ScopeState, SessionKey
 from support.truth import ITAY, NOA, NOW, database, draft, texts
@@ -202,14 +201,6 @@ async def test_what_no_database_takes_is_replaced_in_a_text_and_kept_in_metadata
 
     assert fact.text == "tea\ufffd and \ufffd cake"
     assert fact.metadata == {"note": "a\x00\udfff"}
-
-
-async def test_a_fact_that_cannot_be_kept_is_refused_by_name_and_nothing_is_written(database):
-    """Also nothing of what came with it."""
-    with pytest.raises(InvalidInputError, match=r"NewFact\.seq"):
-        await write(database, ITAY, draft("good"), draft("bad", seq=2**63))
-
-    assert await listed(database, ITAY) == []
 
 
 async def test_an_error_takes_everything_of_its_transaction_back(database):

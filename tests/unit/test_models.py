@@ -43,8 +43,10 @@ def test_ids_are_turned_into_text():
     assert Scope("gaia", 7) == Scope("gaia", "7")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("app", "user"), [("", "u"), ("a", "")])
-def test_empty_ids_are_refused(app, user):
-    """An empty id would stand for everybody or nobody."""
-    with pytest.raises(InvalidInputError, match="non-empty"):
+@pytest.mark.parametrize(
+    ("app", "user"), [("", "u"), (True, "u"), ("a", ""), ("a", None), ("a", True), ("a", 1.0), ("a", ["u"])]
+)
+def test_what_is_no_id_is_refused(app, user):
+    """It would stand for everybody or nobody: all who are called None would share one memory."""
+    with pytest.raises(InvalidInputError, match=r"Scope\.(app|user) is .*: pass a non-empty id"):
         Scope(app, user)

@@ -38,7 +38,9 @@ def test_an_allowed_unknown_sender_is_nobody_who_is_named(sender):
     assert guest.user_id.startswith("telegram:")
 
 
-@pytest.mark.parametrize(("channel", "sender"), [("", "1"), ("telegram", ""), ("telegram", " "), ("telegram", None)])
+@pytest.mark.parametrize(
+    ("channel", "sender"), [("", "1"), ("telegram", ""), ("telegram", " "), ("telegram", None), ("telegram", True)]
+)
 def test_a_missing_sender_is_an_error_not_a_person(channel, sender):
     """All the nameless would share one memory."""
     with pytest.raises(InvalidInputError, match="pass what the channel calls it"):

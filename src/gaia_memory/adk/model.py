@@ -15,6 +15,16 @@ TIMEOUT_MILLISECONDS = 60_000
 ATTEMPTS = 4
 
 
+def given_model(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
+    """Return what stands for a model as one of ADK's models, or else as a name.
+
+    Whatever is neither is left to the check of the configuration, which names it.
+    """
+    from google.adk.models.base_llm import BaseLlm
+
+    return (value, None) if isinstance(value, BaseLlm) else (None, value)
+
+
 def build_model(name: str) -> BaseLlm:
     """Return the ADK model for a configured name.
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
+from gaia_memory.errors import MemoryClosedError
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -78,10 +80,10 @@ class Pool:
         unheard.
 
         Raises:
-            RuntimeError: the pool is closed.
+            MemoryClosedError: the pool is closed.
         """
         if self._closed:
-            raise RuntimeError(f"the pool {self._name} is closed")
+            raise MemoryClosedError
         loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
         job = _Job(lambda: context.run(call, *args, **kwargs), loop, loop.create_future())

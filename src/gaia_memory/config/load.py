@@ -20,6 +20,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import without_secrets
 from gaia_memory.config.wording import KeyPath, dotted
 from gaia_memory.errors import ConfigError, SecretInConfigError
+from gaia_memory.models.given import shown
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | GaiaConfig | None
 
@@ -73,6 +74,7 @@ def load(
         ConfigError: the file cannot be read, or a value is wrong; it lists every problem.
         SecretInConfigError: a key or a password stands in the source.
     """
+    _require_kinds(source, home, model)
     given = {name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None}
     if isinstance(source, GaiaConfig):
         checked = validated({**dict(source), **given}, lambda path: f"the argument {dotted(path)}")
@@ -85,6 +87,21 @@ def load(
         return _Merge(source or {}, name, None, environ, given).loaded()
     path = Path(source).expanduser().absolute()
     return _Merge(read(path), str(path), path, environ, given).loaded()
+
+
+def _require_kinds(source: object, home: object, model: object) -> None:
+    kinds: list[tuple[str, object, tuple[type, ...], str]] = [
+        ("the source", source, (str, os.PathLike, Mapping, GaiaConfig), "a path, a mapping, a GaiaConfig or None"),
+        ("home", home, (str, os.PathLike), "a path"),
+        ("model", model, (str,), "a name or an ADK model"),
+    ]
+    problems = [
+        f"{name}: is {shown(value)}: pass {wanted}"
+        for name, value, allowed, wanted in kinds
+        if value is not None and not isinstance(value, allowed)
+    ]
+    if problems:
+        raise ConfigError(problems, source="what was passed")
 
 
 class _Merge:

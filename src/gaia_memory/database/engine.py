@@ -16,13 +16,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import NullPool
 
 from gaia_memory.database import migrate, sqlite
-from gaia_memory.errors import ConfigError, MemoryUnavailable
+from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
 _CHECKPOINT_MILLISECONDS = 250
+_DAMAGED = ("malformed", "not a database")
+_CLOSED = ("unable to open", "readonly")
 _SCRUBBED = ("gaia_facts", "gaia_fact_sources", "gaia_words", "gaia_profiles", "gaia_outbox", "gaia_conversations")
 
 
@@ -83,7 +85,7 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
         await migrate.bring_up_to_date(database.engine, lambda: open_engine(address, poolclass=NullPool))
     except (DBAPIError, OSError) as error:
         await database.close()
-        raise _unavailable(error) from error
+        raise _unavailable(error, address) from error
     except BaseException:
         await database.close()
         raise
@@ -98,21 +100,34 @@ class SqlDatabase:
         self._is_sqlite = engine.dialect.name == "sqlite"
         # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
         self._turn_to_write = asyncio.Lock() if self._is_sqlite else nullcontext()
+        self._is_closed = False
 
     @property
     def is_local(self) -> bool:
         """Whether it is a file of this machine, which no process of another one can reach."""
         return self._is_sqlite
 
+    def require_open(self) -> None:
+        """Return only until it is closed: SQLAlchemy's engine would quietly connect again.
+
+        Raises:
+            MemoryClosedError: it was closed.
+        """
+        if self._is_closed:
+            raise MemoryClosedError
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
-        async with self._turn_to_write, _connected(self.engine) as connection, connection.begin():
-            yield connection
+        async with self._turn_to_write:
+            self.require_open()
+            async with _connected(self.engine) as connection, connection.begin():
+                yield connection
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
         """Open a short read transaction that sees one state of the database."""
+        self.require_open()
         options: dict[str, Any] = {sqlite.READ_ONLY: True}
         if not self._is_sqlite:
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -124,6 +139,7 @@ class SqlDatabase:
 
         Returns False while another reader or process keeps the old pages in use: call again later.
         """
+        self.require_open()
         if not self._is_sqlite:
             async with _connected(self.engine, isolation_level="AUTOCOMMIT") as connection:
                 await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED)}")
@@ -134,7 +150,8 @@ class SqlDatabase:
             return await truncate_wal(self.engine)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections; none is opened any more."""
+        self._is_closed = True
         await self.engine.dispose()
 
 
@@ -171,11 +188,11 @@ async def _connected(engine: AsyncEngine, **options: Any) -> AsyncIterator[Async
     except (DBAPIError, PoolTimeoutError) as error:
         if isinstance(error, DBAPIError) and not _is_the_databases_fault(error):
             raise
-        raise _unavailable(error) from error
+        raise _unavailable(error, engine.url) from error
     except OSError as error:
         if not connecting:
             raise
-        raise _unavailable(error) from error
+        raise _unavailable(error, engine.url) from error
 
 
 def _is_the_databases_fault(error: DBAPIError) -> bool:
@@ -188,8 +205,18 @@ def _is_the_databases_fault(error: DBAPIError) -> bool:
     )
 
 
-def _unavailable(error: Exception) -> MemoryUnavailable:
+def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
     cause = error.orig if isinstance(error, DBAPIError) else error
+    file = sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
+    if file is not None and any(words in str(cause) for words in _DAMAGED):
+        return MemoryUnavailable(
+            f"{file} is damaged ({cause})", remedy="restore a backup of it, or move it away and begin with an empty one"
+        )
+    if file is not None and (isinstance(cause, OSError) or any(words in str(cause) for words in _CLOSED)):
+        return MemoryUnavailable(
+            f"{file.parent} cannot be used ({cause})",
+            remedy="make it a folder you may write in, or name another one: `home` in gaia.yaml, or GAIA_HOME",
+        )
     return MemoryUnavailable(
         f"the memory database does not answer ({cause})",
         remedy="check memory.database_url, the disk and whether another process holds the database",

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from urllib.parse import quote, unquote
+
+from gaia_memory.models.text import storable as storable
 
 BOUND = 256
 """Characters of an id that stands in an index: server databases limit an index entry."""
-
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-def storable(text: str) -> str:
-    """Return the text with NUL and lone surrogates replaced: PostgreSQL refuses them, UTF-8 has no place for them."""
-    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def encode_id(identifier: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 
+from gaia_memory.models.text import is_invisible
+
 _FULL_STOPS = (".", "\u3002")
 
 _LOOK_ALIKES = str.maketrans(
@@ -40,7 +42,7 @@ def tombstone_form(text: str) -> str:
     Characters that show nothing are dropped and letters that look alike are one, so that a forgotten text does
     not come back in a disguise.
     """
-    visible = "".join(char for char in unicodedata.normalize("NFKD", text) if not _is_invisible(char))
+    visible = "".join(char for char in unicodedata.normalize("NFKD", text) if not is_invisible(char))
     # A letter and its look-alike may each carry an accent: they are folded apart and put together again.
     alike = unicodedata.normalize("NFKD", _fold_case(visible)).translate(_LOOK_ALIKES)
     return normal_form(alike)
@@ -53,13 +55,3 @@ def tombstone_hash(text: str, salt: str) -> str:
 
 def _fold_case(text: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-
-
-def _is_invisible(char: str) -> bool:
-    code = ord(char)
-    return (
-        unicodedata.category(char) == "Cf"
-        or 0xFE00 <= code <= 0xFE0F
-        or 0xE0100 <= code <= 0xE01EF
-        or char in "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0"
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,15 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sqlalchemy import Row
 
-from gaia_memory.database.text import decode_id, encode_id, storable
-from gaia_memory.errors import InvalidInputError
-from gaia_memory.models import Draft, Fact, Metadata, NewFact, Scope, Vector
+from gaia_memory.database.text import decode_id, encode_id
+from gaia_memory.models import Draft, Fact, Metadata, Scope, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WHOLE_NUMBERS = range(-(2**63), 2**63)
 CHUNK = 500
 """How many values go into one `IN (…)`: databases limit the variables of a statement."""
 
@@ -59,17 +56,6 @@ def matrix(packed: Sequence[bytes]) -> NDArray[np.float32]:
     if not packed:
         return np.empty((0, 0), dtype=np.float32)
     return np.frombuffer(b"".join(packed), dtype="<f4").astype(np.float32, copy=False).reshape(len(packed), -1)
-
-
-def checked(fact: NewFact) -> NewFact:
-    """Return a fact as every database can take it.
-
-    Raises:
-        InvalidInputError: its place in the conversation is no number of 64 bits.
-    """
-    if fact.seq is not None and fact.seq not in _WHOLE_NUMBERS:
-        raise InvalidInputError(f"NewFact.seq is {fact.seq!r}: pass a number of 64 bits")
-    return replace(fact, text=storable(fact.text))
 
 
 def new_row(partition: str, draft: Draft, *, normal: str, words: int, version: int, now: float) -> dict[str, Any]:

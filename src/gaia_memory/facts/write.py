@@ -14,7 +14,7 @@ from sqlalchemy import Row, bindparam, select, update
 from gaia_memory.database.text import encode_id
 from gaia_memory.facts import keywords
 from gaia_memory.facts.normal import normal_hash
-from gaia_memory.facts.rows import checked, fact_of, in_chunks, new_row, pack, seconds
+from gaia_memory.facts.rows import fact_of, in_chunks, new_row, pack, seconds
 from gaia_memory.facts.scopes import insert, mark_dirty, raise_revision
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.models import Draft, Fact, Scope
@@ -28,9 +28,8 @@ async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: 
     by_normal: dict[str, list[Draft]] = {}
     order: list[str] = []
     for draft in drafts:
-        clean = replace(draft, fact=checked(draft.fact))
-        order.append(normal_hash(clean.fact.text))
-        by_normal.setdefault(order[-1], []).append(clean)
+        order.append(normal_hash(draft.fact.text))
+        by_normal.setdefault(order[-1], []).append(draft)
     if not order:
         return []
     state = await raise_revision(tx, scope)

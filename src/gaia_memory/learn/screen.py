@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.credentials import holds_credential
 from gaia_memory.models import Chunk, Draft, Extracted, NewFact, Scalar, Turn
+from gaia_memory.models.text import is_blank
 
 __all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "refuse_unkeepable", "screen"]
 
@@ -23,7 +24,7 @@ _WORD = re.compile(r"\w{3,}")
 def screen(extracted: Sequence[Extracted]) -> list[Extracted]:
     """Return what may be kept: white space collapsed; nothing blank, over-long or holding a credential."""
     tidy = [Extracted(text=" ".join(item.text.split()), attributed_to=item.attributed_to) for item in extracted]
-    kept = [item for item in tidy if item.text and len(item.text) <= MAX_CHARACTERS and not holds_credential(item.text)]
+    kept = [item for item in tidy if _can_be_kept(item.text)]
     if len(kept) < len(extracted):
         logger.info(
             "%d of %d extracted facts were blank, over-long or held a credential",
@@ -31,6 +32,10 @@ def screen(extracted: Sequence[Extracted]) -> list[Extracted]:
             len(extracted),
         )
     return kept
+
+
+def _can_be_kept(text: str) -> bool:
+    return not is_blank(text) and len(text) <= MAX_CHARACTERS and not holds_credential(text)
 
 
 def refuse_unkeepable(fact: NewFact) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
+from math import isfinite
 from typing import Literal
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.models.given import refuse, sentence, shown, whole_number
 from gaia_memory.models.scope import Scope
+from gaia_memory.models.text import storable
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
@@ -36,25 +39,49 @@ class NewFact:
     metadata: Metadata = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what no store could keep.
+        """Refuse what no store could keep; replace NUL and lone surrogates in the text, which none can hold.
 
         Raises:
-            InvalidInputError: the text is blank or no text, `said_at` has no time zone, or the metadata is
-                not flat or uses a reserved name.
+            InvalidInputError: the text is no text or shows nothing, `said_at` has no time zone, `session_id` is
+                no id, `seq` no whole number, or the metadata is not flat or uses a name of the store's own.
         """
-        text: object = self.text
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidInputError(f"NewFact.text is {text!r}: pass a sentence")
-        if self.said_at is not None and self.said_at.tzinfo is None:
-            raise InvalidInputError(f"NewFact.said_at is {self.said_at!r}: pass a time with a time zone")
-        pairs: list[tuple[object, object]] = list(self.metadata.items())
-        for name, value in pairs:
-            if name in RESERVED_METADATA:
-                raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
-            if not isinstance(name, str) or not isinstance(value, str | int | float | bool):
-                raise InvalidInputError(
-                    f"NewFact.metadata[{name!r}] is {value!r}: metadata is flat, with text, numbers and true/false"
-                )
+        object.__setattr__(self, "text", storable(sentence("NewFact.text", self.text)))
+        _check_said_at(self.said_at)
+        session_id: object = self.session_id
+        if session_id == "" or not isinstance(session_id, str | None):
+            refuse("NewFact.session_id", session_id, "pass the id of the conversation as text, or None")
+        if self.seq is not None:
+            fix = "pass a whole number from 0 to 2**63 - 1, or None"
+            whole_number("NewFact.seq", self.seq, lowest=0, highest=2**63 - 1, fix=fix)
+        _check_metadata(self.metadata)
+
+
+def _check_said_at(said_at: object) -> None:
+    if said_at is None:
+        return
+    if not isinstance(said_at, datetime) or said_at.utcoffset() is None:
+        refuse("NewFact.said_at", said_at, "pass a time with a time zone, such as datetime.now(UTC), or None")
+    if not MINYEAR < said_at.year < MAXYEAR:
+        # In UTC, or rounded as a database keeps it, the outermost years leave what a datetime can hold.
+        refuse("NewFact.said_at", said_at, f"pass a time of a year from {MINYEAR + 1} to {MAXYEAR - 1}")
+
+
+def _check_metadata(metadata: object) -> None:
+    if not isinstance(metadata, Mapping):
+        refuse("NewFact.metadata", metadata, "pass a mapping of names to text, numbers and true/false")
+    for name, value in metadata.items():
+        if not isinstance(name, str) or storable(name) != name or name.startswith("chroma:"):
+            fix = "name it with text that has no NUL, no lone surrogate and does not begin with 'chroma:'"
+            refuse("a name in NewFact.metadata", name, fix)
+        if name in RESERVED_METADATA:
+            raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
+        if not isinstance(value, str | int | float):
+            fix = "metadata is flat, with text, numbers and true/false"
+            refuse(f"NewFact.metadata[{shown(name)}]", value, fix)
+        if isinstance(value, float) and not isfinite(value):
+            refuse(f"NewFact.metadata[{shown(name)}]", value, "pass a finite number, or leave it out")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            refuse(f"NewFact.metadata[{shown(name)}]", value, "pass a number of 64 bits, or text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from gaia_memory.errors import InvalidInputError
+from gaia_memory.models.given import identifier
 
 PARTITION_LIMIT = 512
 """Characters of a partition before it is replaced by a digest: server databases limit an index entry."""
@@ -28,17 +28,14 @@ class Scope:
     user: str
 
     def __post_init__(self) -> None:
-        """Turn ids into text and refuse empty ones.
+        """Turn numbers into text and refuse what is no id: it would stand for everybody or nobody.
 
         Raises:
-            InvalidInputError: `app` or `user` is empty.
+            InvalidInputError: `app` or `user` is empty, or neither text nor a whole number.
         """
-        object.__setattr__(self, "user", str(self.user))
+        object.__setattr__(self, "user", identifier("Scope.user", self.user, "pass a non-empty id"))
         if self.app is not None:
-            object.__setattr__(self, "app", str(self.app))
-        if self.user == "" or self.app == "":
-            name = "user" if self.user == "" else "app"
-            raise InvalidInputError(f"Scope.{name} is '': pass a non-empty id")
+            object.__setattr__(self, "app", identifier("Scope.app", self.app, "pass a non-empty id, or None"))
 
     @property
     def partition(self) -> str:

@@ -39,6 +39,13 @@ class Database(Protocol):
         """Whether it is a file of this machine, which no process of another one can reach."""
         ...
 
+    def require_open(self) -> None:
+        """Return only until it is closed.
+
+        Raises:
+            MemoryClosedError: it was closed, and does not open again.
+        """
+
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
 

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.screen import refuse_unkeepable
 from gaia_memory.models import Draft, Fact, NewFact, Origin, Pending, Profile, Scope
+from gaia_memory.models.given import refuse
+from gaia_memory.models.text import is_blank
 
 FORMAT = "gaia-memory"
 VERSION = 1
 
-_SEQ = range(-(2**63), 2**63)
-_SHOWN_CHARACTERS = 80
 _FACT_KEYS = frozenset(
     {"id", "text", "metadata", "said_at", "session_id", "seq", "source", "sources", "created_at", "updated_at"}
 )
@@ -103,8 +103,8 @@ def _stands(origin: Origin) -> tuple[str | None, int | None, datetime | None]:
 def _origin(data: object, place: str) -> Origin:
     origin = _mapping(data, place, known=_ORIGIN_KEYS)
     seq = origin.get("seq")
-    if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool) or seq not in _SEQ):
-        _refuse(f"{place}['seq']", seq, "pass a whole number of 64 bits or null")
+    if seq is not None and (isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**63):
+        _refuse(f"{place}['seq']", seq, "pass a whole number from 0 to 2**63 - 1, or null")
     events = _sequence(origin.get("event_ids") or [], f"{place}['event_ids']")
     return Origin(
         source="import",
@@ -132,7 +132,7 @@ def _sequence(value: object, place: str) -> Sequence[Any]:
 
 
 def _text(value: object, place: str) -> str:
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or is_blank(value):
         _refuse(place, value, "pass a text that is not blank")
     return value
 
@@ -156,10 +156,7 @@ def _moment(value: object, place: str) -> datetime | None:
 
 
 def _refuse(place: str, value: object, fix: str) -> NoReturn:
-    shown = repr(value)
-    if len(shown) > _SHOWN_CHARACTERS:
-        shown = shown[: _SHOWN_CHARACTERS - 1] + "…"
-    raise InvalidInputError(f"{place} is {shown}: {fix}; nothing was imported")
+    refuse(place, value, f"{fix}; nothing was imported")
 
 
 def _fact_data(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:

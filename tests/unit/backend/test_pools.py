@@ -13,6 +13,7 @@ import pytest
 
 from gaia_memory.backend.door import refuse_on_loop
 from gaia_memory.backend.pools import Pool, Pools
+from gaia_memory.errors import MemoryClosedError
 
 
 async def test_a_call_returns_its_value_and_raises_its_error() -> None:
@@ -116,7 +117,7 @@ async def test_a_closed_pool_takes_no_call() -> None:
     pool = Pool("t", 1)
     await pool.run(int)
     await pool.close()
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(MemoryClosedError, match="memory is closed: open it again"):
         await pool.run(int)
 
 

@@ -486,3 +486,19 @@ def test_what_only_resembles_a_secret_is_loaded(data):
 def test_a_ring_of_yaml_aliases_is_refused_or_ignored_but_ends(file):
     """YAML can point at itself."""
     assert loaded(file, "x: &x {y: *x}\n").warnings == ("x: unknown key, ignored",)
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "words"),
+    [
+        (5, {}, "the source: is 5: pass a path, a mapping, a GaiaConfig or None"),
+        (None, {"home": 5}, "home: is 5: pass a path"),
+        ({}, {"model": 5}, "model: is 5: pass a name or an ADK model"),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_by_name(source, arguments, words):
+    """Not with whatever Python says of it, somewhere inside."""
+    with pytest.raises(ConfigError) as caught:
+        load(source, environ={}, **arguments)
+
+    assert words in str(caught.value)

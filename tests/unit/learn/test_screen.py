@@ -109,3 +109,18 @@ def test_a_fact_in_other_words_than_the_talk_stands_at_its_beginning():
 
     assert (draft.fact.seq, draft.fact.said_at) == (7, talk.said_at)
     assert draft.fact.metadata == {"speaker": "itay"}
+
+
+def test_only_the_facts_that_hold_a_credential_are_left_out():
+    """What was said beside it is learned."""
+    said = [Extracted(text="User likes plums"), Extracted(text=CREDENTIALS[0]), Extracted(text="User likes figs")]
+
+    assert screen(said) == [said[0], said[2]]
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\x00", " \x07 \u2060"])
+def test_an_extracted_text_that_shows_nothing_is_left_out(text):
+    """It is no fact, and must not keep the others of its chunk from being learned."""
+    facts = [Extracted(text=text), Extracted(text="User likes plums")]
+
+    assert [draft.fact.text for draft in drafts_of(chunk(turn(0, "I like plums")), facts)] == ["User likes plums"]
