@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from gaia_memory.commands.command import Call, Command
+from gaia_memory.commands.command import MEMORY_OFF, Call, Command
 
 
-async def _help(_: Call) -> str:
+async def _help(call: Call) -> str:
     # The registry imports this module.
     from gaia_memory.commands.registry import COMMANDS
 
-    return "\n".join(f"{command.usage}: {command.summary}" for command in COMMANDS.values())
+    lines = [f"{command.usage}: {command.summary}" for command in COMMANDS.values()]
+    return "\n".join(lines if call.enabled else [*lines, MEMORY_OFF])
 
 
 COMMAND = Command(name="help", summary="list the commands", run=_help, needs_memory=False)

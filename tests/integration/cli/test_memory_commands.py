@@ -180,6 +180,25 @@ def test_a_home_that_is_no_database_is_explained(config: str) -> None:
 
     assert done.code == 1
     assert "Traceback" not in done.err
+    assert f"{home() / 'memory.db'} is damaged" in done.err
+    assert "restore a backup" in done.err
+
+
+def test_a_home_that_cannot_be_used_is_named_with_the_way_to_another(config: str) -> None:
+    """The message is about the folder and not about a database nobody has heard of."""
+    home().write_text("a file", encoding="utf-8")
+    done = memory(config, "list", "itay")
+
+    assert done.code == 1
+    assert f"{home()} cannot be used" in done.err
+    assert "GAIA_HOME" in done.err
+
+
+def test_nothing_but_messages_goes_to_standard_error(config: str) -> None:
+    """A bar that nobody sees leaves no blank line behind."""
+    done = gaia_process("memory", "add", "--user", "itay", "--config", config, "likes tea")
+
+    assert (done.code, done.err) == (0, "")
 
 
 def test_an_add_counts_what_it_added_and_not_what_others_did_meanwhile(config: str) -> None:

@@ -157,3 +157,29 @@ async def test_facts_are_followed_in_small_pieces_until_somebody_waits(
         assert unhurried == [5] * 10
         assert took >= 9 * 0.06
         assert max(sizes) > 100
+
+
+async def test_what_keeps_failing_is_told_once_and_again_only_after_it_worked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A store that cannot be opened is tried again and again: a line each time would bury everything else."""
+    rounds = iter([OSError("full"), OSError("full"), ValueError("odd"), OSError("full"), True, OSError("full")])
+    done = asyncio.Event()
+
+    async def failing(_: StoreFollower) -> bool:
+        happens = next(rounds, None)
+        if isinstance(happens, Exception):
+            raise happens
+        if happens is None:
+            done.set()
+            await asyncio.sleep(60)
+        return True
+
+    monkeypatch.setattr(StoreFollower, "_round", failing)
+    monkeypatch.setattr(follower, "FIRST_BACK_OFF", 0.0)
+    async with rig(tmp_path / "home") as memory:
+        await asyncio.wait_for(done.wait(), 10)
+        warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+
+        assert memory.follower.trouble is not None
+    assert ["OSError" in line for line in warned] == [True, False, True]

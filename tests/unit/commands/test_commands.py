@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gaia_memory.commands.command import MEMORY_OFF
 from gaia_memory.commands.registry import COMMANDS, parse
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from support.commands import ListMemory, typed
@@ -155,10 +156,12 @@ async def test_every_end_of_a_reset_reads_differently() -> None:
 
 
 async def test_help_has_one_line_for_each_command() -> None:
-    """It works while memory is off."""
-    lines = (await typed("/help", ListMemory(), enabled=False)).text.splitlines()
+    """It works while memory is off, and says so."""
+    lines = (await typed("/help", ListMemory(), enabled=True)).text.splitlines()
+    without = (await typed("/help", ListMemory(), enabled=False)).text.splitlines()
 
     assert [line.split()[0].rstrip(":") for line in lines] == [f"/{name}" for name in COMMANDS]
+    assert without == [*lines, MEMORY_OFF]
 
 
 @pytest.mark.acceptance("C06")

@@ -87,6 +87,7 @@ class StoreFollower:
         self._seen_owner: str | None = None
         self._failures = 0
         self._trouble: str | None = None
+        self._told: set[str] = set()
 
     @property
     def mem0(self) -> Any:
@@ -198,6 +199,7 @@ class StoreFollower:
                 if await self._round():
                     self._failures = 0
                     self._trouble = None
+                    self._told.clear()
             except Exception as error:
                 # Database, Chroma, mem0 and the disk meet here: whatever it is, it is tried again, ever later.
                 await self._back_off(error)
@@ -284,8 +286,11 @@ class StoreFollower:
         self._failures += 1
         said = str(error) if isinstance(error, GaiaMemoryError | OSError) else type(error).__name__
         self._trouble = f"the mem0 store cannot be brought up to date: {said}"
-        log.warning("following failed %d times in a row (%s)", self._failures, type(error).__name__)
-        log.debug("following failed", exc_info=error)
+        kind = type(error).__name__
+        level = logging.DEBUG if kind in self._told else logging.WARNING
+        self._told.add(kind)
+        log.log(level, "the mem0 store cannot be followed (%s); this is tried again until it can be", kind)
+        log.debug("following failed %d times in a row", self._failures, exc_info=error)
         seconds = min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LONGEST_BACK_OFF)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, AWAITED_BACK_OFF) if self._waiters else seconds):
