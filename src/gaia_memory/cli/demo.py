@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import typer
 
@@ -34,10 +38,31 @@ class Observations:
         typer.echo(f"{verdict} {what}")
 
 
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let a signal that asks the process to end unwind it, so that folder and children go with it."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
+
+    def leave(number: int, _: FrameType | None) -> None:
+        for each in before:
+            # Once is enough: what cleans up is not to be interrupted.
+            signal.signal(each, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    for each in before:
+        signal.signal(each, leave)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
 def demo() -> None:
     """Show in seconds what memory does, on real parts in a temporary home. Leaves with 1 when something fails."""
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="gaia-demo-", ignore_cleanup_errors=True) as home:
+    with _ended_by_signals(), tempfile.TemporaryDirectory(prefix="gaia-demo-", ignore_cleanup_errors=True) as home:
         typer.echo(f"A person, two channels, no key, no network; everything is kept in {home} and removed at the end.")
         from gaia_memory.cli.story import Story
 

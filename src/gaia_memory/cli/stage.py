@@ -16,7 +16,7 @@ from pydantic import PrivateAttr
 from gaia_memory.adk.offline_model import OfflineModel
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
     from google.adk.models.llm_request import LlmRequest
     from google.adk.models.llm_response import LlmResponse
@@ -56,10 +56,10 @@ class AdvancedClock:
         self._ahead += timedelta(minutes=minutes)
 
 
-def environment(address: str) -> dict[str, str]:
-    """Return this environment with Gemini at `address` and without settings, keys and proxies of this machine."""
+def environment(address: str | None = None) -> dict[str, str]:
+    """Return this environment without settings, keys and proxies of this machine, and Gemini at `address`."""
     kept = {name: value for name, value in os.environ.items() if not _leads_elsewhere(name)}
-    return {**kept, "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
+    return kept if address is None else {**kept, "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
 
 
 def _leads_elsewhere(variable: str) -> bool:
@@ -67,14 +67,16 @@ def _leads_elsewhere(variable: str) -> bool:
     return variable.upper().startswith(("GAIA_", "GOOGLE_", "GEMINI_")) or variable.upper().endswith("_PROXY")
 
 
-def files_with(home: Path, word: str) -> list[str]:
-    """Return the files under `home` that hold a word."""
-    wanted = word.encode()
-    return [
-        str(path.relative_to(home))
-        for path in sorted(home.rglob("*"))
-        if path.is_file() and wanted in path.read_bytes().lower()
-    ]
+def files_with(home: Path, words: Sequence[str]) -> dict[str, list[str]]:
+    """Return for each word the files under `home` that hold it, in small or capital letters."""
+    found: dict[str, list[str]] = {word: [] for word in words}
+    for path in sorted(home.rglob("*")):
+        if path.is_file():
+            held = path.read_bytes().lower()
+            for word in words:
+                if word.lower().encode() in held:
+                    found[word].append(str(path.relative_to(home)))
+    return found
 
 
 @asynccontextmanager

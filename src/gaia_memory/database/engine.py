@@ -215,7 +215,7 @@ def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
     if file is not None and (isinstance(cause, OSError) or any(words in str(cause) for words in _CLOSED)):
         return MemoryUnavailable(
             f"{file.parent} cannot be used ({cause})",
-            remedy="make it a folder you may write in, or name another one: `home` in gaia.yaml, or GAIA_HOME",
+            remedy="make it a folder you may write in, or name another: `home`, GAIA_HOME or memory.database_url",
         )
     return MemoryUnavailable(
         f"the memory database does not answer ({cause})",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from gaia_memory import open_memory
@@ -41,7 +44,8 @@ def test_a_chat_says_what_it_runs_on_answers_and_ends_politely(config: str) -> N
     first, *rest = done.out.splitlines()
 
     assert done.code == 0
-    assert "offline" in first
+    assert first == "agent: offline · memory: offline + offline embedder (no GEMINI_API_KEY) · user itay, channel cli"
+    assert len(first) < 100
     assert "user itay, channel cli" in first
     assert "allergic to nuts" in "\n".join(rest)
     assert "/help" in done.out
@@ -84,10 +88,11 @@ def test_a_sweep_that_could_not_learn_leaves_with_1_and_keeps_the_talk(tmp_path:
 def test_with_memory_off_a_chat_works_and_a_sweep_says_why_not(tmp_path: Path) -> None:
     """The agent answers without memory; the sweep leaves with 1 and the reason."""
     config = str(offline_config(tmp_path, "memory: {enabled: false}"))
-    talked, swept = chat(config, "hello", "/memory"), gaia("sweep", "--config", config)
+    talked, swept = chat(config, "hello", "/help"), gaia("sweep", "--config", config)
 
     assert talked.code == 0
-    assert "off" in talked.out
+    assert "memory: off" in talked.out.splitlines()[0]
+    assert "Memory is off" in talked.out
     assert swept.code == 1
     assert "memory.enabled" in swept.err
 
@@ -195,7 +200,31 @@ def test_the_demo_holds_without_key_and_network(monkeypatch: pytest.MonkeyPatch)
 
     assert code == 0
     assert {line[:4] for line in rest[:-1]} == {"OK  "}
-    assert len(rest) >= 15
+    assert len(rest) >= 20
     assert "observations hold" in rest[-1]
     assert "no key, no network" in first
     assert not home().exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="these signals are of Unix")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_told_to_end_leaves_neither_folder_nor_child(number: signal.Signals) -> None:
+    """Also while a child is at work in that folder."""
+    pipe = subprocess.PIPE
+    with running("demo", stdout=pipe, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        folder = Path(str(re.search(rb"kept in (\S+)", process.stdout.readline())[1], "utf-8"))  # type: ignore[index]
+        while b"eli asks" not in process.stdout.readline():
+            assert process.poll() is None
+        # The next thing it does is to start a child; chroma's probe may be another one.
+        children: list[psutil.Process] = []
+        while not any("sweep" in child.cmdline() for child in children):
+            children = psutil.Process(process.pid).children()
+        existed = folder.exists()
+        process.send_signal(number)
+        code = process.wait(timeout=30)
+
+    assert existed
+    assert code == 128 + number
+    assert not folder.exists()
+    assert not any(child.is_running() for child in children)

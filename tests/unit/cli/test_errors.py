@@ -7,8 +7,10 @@ import sys
 import warnings
 
 import pytest
+import typer
 
 from gaia_memory.cli import main, story, sweep
+from gaia_memory.cli.terminal import coloured
 from gaia_memory.errors import MemoryUnavailable
 from support.commandline import Done, gaia
 
@@ -92,3 +94,28 @@ def test_a_demo_in_which_something_does_not_hold_leaves_with_1(monkeypatch: pyte
     assert done.code == 1
     assert done.out.splitlines()[1:] == ["OK   water is wet", "FAIL pigs fly"]
     assert "1 of 2 observations do not hold" in done.err
+
+
+def test_colours_are_left_out_where_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of errors and of the demo's verdicts, at a terminal too."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    with_colour = coloured("OK", "green")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    assert with_colour != "OK"
+    assert coloured("OK", "green") == "OK"
+
+
+def test_debug_shows_what_this_package_says_below_the_level_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why something failed is logged there, with its traceback."""
+
+    def load(*_: object, **__: object) -> None:
+        logging.getLogger("gaia_memory.somewhere").debug("why it failed")
+        logging.getLogger("somebody.else").debug("noise")
+        raise typer.Exit(3)
+
+    monkeypatch.setattr(sweep, "load_config", load)
+    plain, told = gaia("sweep"), gaia("--debug", "sweep")
+
+    assert ("why it failed" in plain.err, "why it failed" in told.err) == (False, True)
+    assert "noise" not in told.err
