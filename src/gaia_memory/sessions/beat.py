@@ -16,6 +16,9 @@ logger = logging.getLogger(__name__)
 LONGEST_SECONDS = 60.0
 """The longest time between two looks; with a short idle time it is a quarter of that."""
 
+GRACE_SECONDS = 0.5
+"""How long a stop waits for a sweep: one with nothing to learn takes milliseconds, a model call is not waited for."""
+
 
 class Beat:
     """Calls `sweep` at once and then again and again, never twice at a time, until it is stopped."""
@@ -46,10 +49,13 @@ class Beat:
         self._scheduler.start()
 
     async def stop(self) -> None:
-        """End, and cancel a sweep that is under way: what it did not commit is learned later."""
+        """End, and cancel a sweep that takes longer: what it did not commit is learned later."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
+        if self._running:
+            # A statement that is cancelled in its thread ends after the event loop, and complains there.
+            await asyncio.wait(self._running, timeout=GRACE_SECONDS)
         for running in self._running:
             running.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
