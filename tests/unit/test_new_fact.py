@@ -23,8 +23,8 @@ FAULTS = [
     ({"session_id": ""}, "NewFact.session_id is ''"),
     ({"said_at": "yesterday"}, "NewFact.said_at is 'yesterday'"),
     ({"said_at": datetime(2026, 1, 1)}, "pass a time with a time zone"),  # noqa: DTZ001 - what is refused
-    ({"said_at": datetime.min.replace(tzinfo=FAR_EAST)}, "pass a time of a year from 2 to 9998"),
-    ({"said_at": datetime.max.replace(tzinfo=UTC)}, "pass a time of a year from 2 to 9998"),
+    ({"said_at": datetime.min.replace(tzinfo=FAR_EAST)}, "pass a time that lies in the years 1 to 9999 in UTC"),
+    ({"said_at": datetime.max.replace(tzinfo=UTC)}, "pass a time that lies in the years 1 to 9999 in UTC"),
     ({"metadata": None}, "NewFact.metadata is None: pass a mapping"),
     ({"metadata": [("a", 1)]}, "NewFact.metadata is [('a', 1)]"),
     ({"metadata": {"a": math.nan}}, "NewFact.metadata['a'] is nan: pass a finite number"),
@@ -64,7 +64,7 @@ def test_what_every_store_can_keep_is_taken():
     """The outermost values, and words joined by invisible characters."""
     fact = NewFact(
         "נעה\u200d ☕\ufe0f",
-        said_at=datetime(9998, 12, 31, tzinfo=UTC),
+        said_at=datetime(9999, 12, 31, tzinfo=UTC),
         session_id="itay:cli",
         seq=2**63 - 1,
         metadata={"a": True, "b": 1.5, "c": "\x00", "d": -(2**63)},

@@ -164,6 +164,7 @@ class Gaia:
 
         `force` ignores idleness, back-off and parking, never an active turn.
         """
+        self._engine.database.require_open()
         return await self._engine.sweep(force=force, progress=progress)
 
     async def close(self) -> None:

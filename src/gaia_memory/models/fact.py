@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import MAXYEAR, MINYEAR, datetime
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Literal
 
@@ -22,6 +22,10 @@ RESERVED_METADATA = frozenset(
     | {"created_at", "updated_at", "said_at", "session_id", "seq", "source", "id"}
 )
 """Names that mem0's payload or a fact's own fields use: some of them would change whose fact it is."""
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+_LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+"""Times beyond these two, rounded as a database keeps them, leave what a datetime can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,8 @@ def _check_said_at(said_at: object) -> None:
         return
     if not isinstance(said_at, datetime) or said_at.utcoffset() is None:
         refuse("NewFact.said_at", said_at, "pass a time with a time zone, such as datetime.now(UTC), or None")
-    if not MINYEAR < said_at.year < MAXYEAR:
-        # In UTC, or rounded as a database keeps it, the outermost years leave what a datetime can hold.
-        refuse("NewFact.said_at", said_at, f"pass a time of a year from {MINYEAR + 1} to {MAXYEAR - 1}")
+    if not _EARLIEST <= said_at <= _LATEST:
+        refuse("NewFact.said_at", said_at, "pass a time that lies in the years 1 to 9999 in UTC, too")
 
 
 def _check_metadata(metadata: object) -> None:
