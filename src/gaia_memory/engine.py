@@ -179,9 +179,12 @@ class Engine:
         if not self.learns:
             return SweepReport()
         try:
-            return await self._sweeper.sweep(force=force, progress=progress)
+            report = await self._sweeper.sweep(force=force, progress=progress)
         finally:
-            await self._settle_sessions()
+            self.follower.wake()
+        if report.consolidated:
+            await self._scrub_sessions()
+        return report
 
     async def consolidate(self, key: SessionKey, *, clear: bool = True) -> Outcome:
         """Learn one conversation now, whether or not it is quiet, and clear it.
@@ -195,9 +198,11 @@ class Engine:
         if not self.config.memory.enabled:
             return "skipped"
         try:
-            return await self.consolidator.run(key, clear=clear)
+            outcome = await self.consolidator.run(key, clear=clear)
         finally:
-            await self._settle_sessions()
+            self.follower.wake()
+        await self._scrub_sessions()
+        return outcome
 
     async def enter(self, key: SessionKey) -> LedgerRow:
         """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
@@ -236,13 +241,8 @@ class Engine:
         async with self.database.transaction() as tx:
             await self.ledger.release_all(tx, self._lease_owner)
 
-    async def _settle_sessions(self) -> None:
-        """Have new facts followed, and what was cleared leave the session database's log."""
-        self.follower.wake()
-        if self._sessions is not None:
-            await self._scrub_sessions()
-
     async def _scrub_sessions(self) -> bool:
+        """Have what was cleared leave the session database's log; False while a reader keeps it there."""
         if self._sessions is None or self._sessions is self.database.engine:
             return True
         return await truncate_wal(self._sessions)

@@ -163,9 +163,13 @@ async def truncate_wal(engine: AsyncEngine) -> bool:
         # The checkpoint keeps writers out while it waits for readers: give up soon and come again.
         await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_MILLISECONDS}")
         try:
-            return await _truncate(connection)
-        finally:
-            await connection.exec_driver_sql(f"PRAGMA busy_timeout={sqlite.BUSY_SECONDS * 1000}")
+            emptied = await _truncate(connection)
+        except BaseException:
+            # Whatever stopped it, this connection hardly waits for others: nobody gets it again.
+            await connection.invalidate()
+            raise
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={sqlite.BUSY_SECONDS * 1000}")
+    return emptied
 
 
 async def _truncate(connection: AsyncConnection) -> bool:

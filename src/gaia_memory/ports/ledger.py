@@ -110,9 +110,7 @@ class Ledger(Protocol):
     async def skipped(self, tx: Transaction, key: SessionKey) -> set[str]:
         """Return the events never to be learned from."""
 
-    async def forget_talk(
-        self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float
-    ) -> int:
+    async def forget_talk(self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float) -> int:
         """Never learn what was said in this session up to then, in one app or (None) in all; count the sessions."""
 
     async def open_talk(self, tx: Transaction, *, user: str, app: str | None) -> int:
