@@ -273,4 +273,5 @@ class Engine:
             follower=self.follower,
             describe=self.backend.describe,
             trouble=lambda: self.follower.trouble,
+            readable_apps=lambda: self.transcripts.apps,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from gaia_memory.models import (
     Draft,
     Fact,
     Hit,
+    MemoryState,
     NewFact,
     Pending,
     Profile,
@@ -24,7 +25,6 @@ from gaia_memory.models import (
     Scope,
     Source,
     Status,
-    StoreState,
 )
 from gaia_memory.models.given import refuse, sentence, whole_number
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
@@ -59,6 +59,7 @@ class Memory:
     follower: Follower
     describe: Callable[[], str]
     trouble: Callable[[], str | None]
+    readable_apps: Callable[[], Collection[str]]
 
     async def remember(self, scope: Scope, text: str) -> Fact:
         """Keep one fact word for word; it is on disk when this returns.
@@ -182,7 +183,19 @@ class Memory:
             count = await self.facts_store.count(tx, scope)
             pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
             store = await self.outbox.store(tx)
-        return _status(self.config, self.trouble(), self.describe(), self.embedder.identity, count, pending, store)
+        state, reason, remedy = _state(self.config, self.trouble(), pending, self.readable_apps())
+        return Status(
+            state=state,
+            reason=reason,
+            remedy=remedy,
+            facts=count,
+            pending=tuple(pending),
+            lag=store.lag,
+            erasures=store.erasures,
+            model=self.describe(),
+            embedder=self.embedder.identity,
+            store=store.store_id,
+        )
 
     async def scopes(self) -> list[Scope]:
         """Return every scope that holds a fact."""
@@ -242,33 +255,20 @@ def _require_facts(facts: object) -> None:
             refuse(f"facts[{place}]", fact, "pass a NewFact, such as NewFact('likes tea')")
 
 
-def _status(
-    config: GaiaConfig,
-    trouble: str | None,
-    model: str,
-    embedder: str,
-    count: int,
-    pending: Sequence[Pending],
-    store: StoreState,
-) -> Status:
+def _state(
+    config: GaiaConfig, trouble: str | None, pending: Sequence[Pending], readable: Collection[str]
+) -> tuple[MemoryState, str, str]:
+    """Return the state with its reason and remedy, the gravest first."""
     failing = [waiting for waiting in pending if waiting.attempts]
-    reason = remedy = ""
+    unread = sorted({waiting.key.app for waiting in pending} - set(readable))
     if not config.memory.enabled:
-        reason, remedy = "memory is off", "set `memory.enabled: true` in gaia.yaml"
-    elif trouble:
-        reason, remedy = trouble, "facts are safe in the database; the store is rebuilt by itself when it can be"
-    elif failing:
+        return "disabled", "memory is off", "set `memory.enabled: true` in gaia.yaml"
+    if trouble:
+        return "degraded", trouble, "facts are safe in the database; the store is rebuilt by itself when it can be"
+    if failing:
         reason = f"{len(failing)} conversation(s) could not be learned yet: {failing[0].reason}"
-        remedy = "they are tried again by themselves; `gaia sweep --force` tries now"
-    return Status(
-        state="disabled" if not config.memory.enabled else "degraded" if reason else "ok",
-        reason=reason,
-        remedy=remedy,
-        facts=count,
-        pending=tuple(pending),
-        lag=store.lag,
-        erasures=store.erasures,
-        model=model,
-        embedder=embedder,
-        store=store.store_id,
-    )
+        return "degraded", reason, "they are tried again by themselves; `gaia sweep --force` tries now"
+    if unread:
+        reason = f"conversations of {', '.join(map(repr, unread))} wait: this process cannot read their sessions"
+        return "degraded", reason, "a process that runs that app learns them once somebody speaks in it"
+    return "ok", "", ""

@@ -10,6 +10,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from gaia_memory import NewFact
+from gaia_memory.models import SessionKey
 from gaia_memory.testing import call
 from support.harness import ALL, SYS, Sut, facts
 
@@ -315,3 +316,15 @@ async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None
     report = await sut.sweep(force=True)
 
     assert (report.consolidated, report.failed, report.skipped) == (0, 0, 1)
+
+
+async def test_the_status_names_talk_that_this_process_cannot_read(make: Make) -> None:
+    """Talk in another app waits for a process that runs it, and is not called fine."""
+    sut = await make("memory: {scope: user}")
+    marks = sut.gaia._engine.marks
+    await marks.begin(SessionKey("elsewhere", "u", "s"))
+    await marks.end(SessionKey("elsewhere", "u", "s"))
+    status = await sut.gaia.memory.status(sut.scope("u"))
+
+    assert status.state == "degraded"
+    assert "'elsewhere'" in status.reason

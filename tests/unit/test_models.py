@@ -1,5 +1,7 @@
 """Scopes keep people apart."""
 
+from uuid import UUID
+
 import pytest
 
 from gaia_memory import Scope
@@ -50,3 +52,10 @@ def test_what_is_no_id_is_refused(app, user):
     """It would stand for everybody or nobody: all who are called None would share one memory."""
     with pytest.raises(InvalidInputError, match=r"Scope\.(app|user) is .*: pass a non-empty id"):
         Scope(app, user)
+
+
+def test_a_uuid_is_an_id():
+    """Many hosts have nothing else."""
+    person = UUID("12345678-1234-5678-1234-567812345678")
+
+    assert Scope("gaia", person) == Scope("gaia", str(person))  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NoReturn
+from uuid import UUID
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models.text import is_blank
@@ -30,12 +31,12 @@ def shown(value: object) -> str:
 
 
 def identifier(name: str, value: object, fix: str) -> str:
-    """Return an id as text; a number is the id of its digits.
+    """Return an id as text: a number is the id of its digits, a UUID that of its usual form.
 
     Raises:
-        InvalidInputError: it is missing, empty, or neither text nor a whole number.
+        InvalidInputError: it is missing, empty, or none of these.
     """
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+    if isinstance(value, bool) or not isinstance(value, str | int | UUID) or value == "":
         refuse(name, value, fix)
     return str(value)
 
