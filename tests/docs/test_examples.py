@@ -14,6 +14,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
+@pytest.mark.acceptance("G11")
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
     """A reader who pastes the blocks in order sees them work, with warnings as errors."""

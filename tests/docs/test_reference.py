@@ -72,8 +72,8 @@ def test_rendering_writes_into_a_checkout_and_nowhere_else(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     refused = render.main()
     left = list(tmp_path.rglob("*.md"))
-    (tmp_path / "src/gaia_memory/cli").mkdir(parents=True)
-    (tmp_path / "src/gaia_memory/cli/render.py").touch()
+    (tmp_path / "src/gaia_memory/config").mkdir(parents=True)
+    (tmp_path / "src/gaia_memory/config/schema.py").touch()
     written = render.main()
 
     assert (refused, left, written) == (2, [], 0)

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from gaia_memory.cli.public import render_public
+from gaia_memory.config.render import write
 
 COMMAND = "python -m gaia_memory.cli.render"
 
@@ -113,16 +112,7 @@ def files() -> dict[str, str]:
 
 def main() -> int:
     """Write the rendered pages into the checkout that is the working directory."""
-    checkout = Path.cwd()
-    if not (checkout / "src" / "gaia_memory" / "cli" / "render.py").is_file():
-        sys.stderr.write(f"{checkout} is no checkout of gaia-memory: run `{COMMAND}` in its top folder\n")
-        return 2
-    for name, text in files().items():
-        path = checkout / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        sys.stdout.write(f"{name}\n")
-    return 0
+    return write(files(), command=COMMAND)
 
 
 def _walk(app: Typer, name: str) -> Iterator[_Command]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,18 +120,23 @@ def files() -> dict[str, str]:
     }
 
 
-def main() -> int:
-    """Write the rendered files into the checkout that is the working directory."""
+def write(files: Mapping[str, str], *, command: str) -> int:
+    """Write rendered files into the checkout that is the working directory; returns the exit code of `command`."""
     checkout = Path.cwd()
     if not (checkout / "src" / "gaia_memory" / "config" / "schema.py").is_file():
-        sys.stderr.write(f"{checkout} is no checkout of gaia-memory: run `{_COMMAND}` in its top folder\n")
+        sys.stderr.write(f"{checkout} is no checkout of gaia-memory: run `{command}` in its top folder\n")
         return 2
-    for name, text in files().items():
+    for name, text in files.items():
         path = checkout / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"{name}\n")
     return 0
+
+
+def main() -> int:
+    """Write the rendered configuration files."""
+    return write(files(), command=_COMMAND)
 
 
 def default_of(field: FieldInfo) -> Any:
