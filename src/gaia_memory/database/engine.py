@@ -54,7 +54,12 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
         opening = aiosqlite.Connection(connect, 64)
         # A connection nobody closed must not keep the process alive.
         opening._thread.daemon = True
-        return await opening
+        try:
+            return await opening
+        except BaseException:
+            # It tells its thread to end and does not wait for it: what that sends back would find the loop closed.
+            await asyncio.to_thread(opening._thread.join)
+            raise
 
     engine = create_async_engine(address, async_creator=connection, **options)
     sqlite.begin_explicitly(engine.sync_engine)
