@@ -118,7 +118,7 @@ class Gaia:
         """Return the conversation of a person on a channel; its session id is `user:channel`.
 
         Raises:
-            InvalidInputError: an id is empty, or neither text nor a whole number, or holds NUL or a surrogate.
+            InvalidInputError: an id is empty, none of text, whole number and UUID, or holds NUL or a surrogate.
         """
         user = _session_id_part("user_id", user_id, fix=_THE_PERSON)
         key = SessionKey(self.config.app, user, f"{user}:{_session_id_part('channel', channel, fix=_THE_CHANNEL)}")

@@ -30,7 +30,6 @@ class Pieces:
     def __init__(self) -> None:
         self.any = False
         self._streamed: dict[str, str] = {}
-        self._last_author: str | None = None
 
     def of(self, event: Event) -> Iterator[str]:
         """Yield what an event adds to what was yielded before."""
