@@ -1,7 +1,7 @@
 """A Gemini server on loopback that answers from scripts, for the real google-genai client.
 
-It plays `generateContent`, `streamGenerateContent` (server-sent events), `embedContent` and
-`batchEmbedContents` of the `v1beta` interface. Requests for text are told apart by what they hold: the
+It plays `generateContent`, `streamGenerateContent` (server-sent events), `embedContent`, `batchEmbedContents`
+and the look-up of a model of the `v1beta` interface. Requests for text are told apart by what they hold: the
 extractor's carries mem0's extraction prompt, the profile's a `<FACTS>` block, all others are the agent's.
 """
 
@@ -10,99 +10,81 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
 
 from gaia_memory.testing import bag_of_words
+from support.gemini_answers import (
+    Answer,
+    Blocked,
+    Body,
+    Drop,
+    Failure,
+    Hang,
+    Raw,
+    Reply,
+    Vectors,
+    beside,
+    call,
+    cut,
+    facts,
+    nothing,
+    only_thoughts,
+    proxy_page,
+    split,
+    stopped,
+    text,
+    thinking,
+    wrong_key,
+)
 
-Kind = Literal["agent", "extractor", "profile", "embedder"]
-Body = dict[str, Any]
+__all__ = [
+    "Answer",
+    "Blocked",
+    "Drop",
+    "Failure",
+    "FakeGemini",
+    "Hang",
+    "Raw",
+    "Reply",
+    "Request",
+    "Vectors",
+    "beside",
+    "call",
+    "cut",
+    "facts",
+    "nothing",
+    "only_thoughts",
+    "proxy_page",
+    "split",
+    "stopped",
+    "text",
+    "thinking",
+    "wrong_key",
+]
+
+Kind = Literal["agent", "extractor", "profile", "embedder", "models"]
 
 DEFAULT_DIMENSIONS = 3072
-_PATH = re.compile(r"^/v1beta/(?P<model>models/[^:]+):(?P<method>\w+)")
+_PATH = re.compile(r"^/v1beta/(?P<model>models/[^:?]+)(?::(?P<method>\w+))?")
 _WORDS = re.compile(r"\S+\s*|\s+")
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A response of the model: its parts, and why it stopped."""
-
-    parts: tuple[Body, ...]
-    finish: str = "STOP"
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An HTTP error, with a `retry-after` header of so many seconds if there is one."""
-
-    status: int
-    retry_after: float | None = None
-    message: str = "scripted failure"
-
-
-@dataclass(frozen=True)
-class Blocked:
-    """The prompt is refused: no candidate, a block reason."""
-
-    reason: str = "SAFETY"
-
-
-@dataclass(frozen=True)
-class Hang:
-    """No answer until `FakeGemini.let_go()` or the end of the server; then the connection is closed."""
-
-
-@dataclass(frozen=True)
-class Drop:
-    """The connection is closed without a byte, or in the middle of the stream."""
-
-
-Answer = str | Reply | Failure | Blocked | Hang | Drop | Callable[[Body], "Answer"]
-
-
-def text(answer: str, *, finish: str = "STOP") -> Reply:
-    """Return an answer of one text part."""
-    return Reply(parts=({"text": answer},), finish=finish)
-
-
-def call(name: str, **args: Any) -> Reply:
-    """Return the answer that calls a tool."""
-    return Reply(parts=({"functionCall": {"name": name, "args": args}},))
-
-
-def thinking(answer: str, *, thought: str = "Let me think.") -> Reply:
-    """Return an answer that begins with a thought part."""
-    return Reply(parts=({"text": thought, "thought": True}, {"text": answer}))
-
-
-def split(answer: str, parts: int = 2) -> Reply:
-    """Return an answer cut into several text parts."""
-    size = max(1, -(-len(answer) // parts))
-    return Reply(parts=tuple({"text": answer[start : start + size]} for start in range(0, len(answer), size)))
-
-
-def cut(answer: str) -> Reply:
-    """Return an answer that ended because there were no tokens left."""
-    return text(answer, finish="MAX_TOKENS")
-
-
-def facts(*texts: str) -> str:
-    """Return the extractor's answer that holds these facts."""
-    return json.dumps({"memory": [{"id": str(at), "text": each} for at, each in enumerate(texts)]})
+_USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came in."""
+    """A request as it came in, at a time of `time.monotonic`."""
 
     kind: Kind
     method: str
     model: str
     body: Body
     headers: Mapping[str, str]
+    at: float = field(default_factory=time.monotonic)
 
     @property
     def system(self) -> str:
@@ -133,7 +115,13 @@ def _texts(contents: Iterable[Body]) -> str:
 @dataclass
 class _Scripts:
     queues: dict[Kind, deque[Answer]] = field(
-        default_factory=lambda: {"agent": deque(), "extractor": deque(), "profile": deque(), "embedder": deque()}
+        default_factory=lambda: {
+            "agent": deque(),
+            "extractor": deque(),
+            "profile": deque(),
+            "embedder": deque(),
+            "models": deque(),
+        }
     )
     defaults: dict[Kind, Answer] = field(default_factory=lambda: {"agent": "ok", "extractor": facts(), "profile": ""})
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -147,6 +135,14 @@ class _Scripts:
         return answer
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Stay silent: clients that give up are what many tests are about."""
+
+
 class FakeGemini:
     """The server: `with FakeGemini() as gemini`, then point the client at it with `gemini.environment`."""
 
@@ -155,8 +151,7 @@ class FakeGemini:
         self._scripts = _Scripts()
         self._gone = threading.Event()
         self.requests: list[Request] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     def __enter__(self) -> Self:
@@ -189,6 +184,15 @@ class FakeGemini:
         """Set what is answered when the script is empty."""
         self._scripts.defaults[kind] = answer
 
+    def recover(self, kind: Kind, answer: Answer | None = None) -> None:
+        """Drop what a script still holds; from now on `answer` is given, or for None what a new server gives."""
+        self._scripts.queues[kind].clear()
+        self._scripts.defaults.pop(kind, None)
+        if answer is None:
+            answer = _Scripts().defaults.get(kind)
+        if answer is not None:
+            self._scripts.defaults[kind] = answer
+
     def let_go(self) -> None:
         """Close the connections of those who hang."""
         self._gone.set()
@@ -203,13 +207,18 @@ class FakeGemini:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def do_GET(self) -> None:
+                self._do({})
+
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
+                self._do(json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}"))
+
+            def _do(self, body: Body) -> None:
                 path = _PATH.match(self.path)
                 if path is None:
                     _fail(self, Failure(404, message=f"no such path: {self.path}"))
                     return
-                server._answer(self, path["model"], path["method"], body)
+                server._answer(self, path["model"], path["method"] or "get", body)
 
             def log_message(self, *args: object) -> None:
                 """Stay silent: requests are kept."""
@@ -220,26 +229,35 @@ class FakeGemini:
         kind = _kind(method, body)
         self.requests.append(Request(kind, method, model, body, dict(to.headers.items())))
         answer = self._scripts.next(kind, body)
+        streams = method == "streamGenerateContent"
         match answer:
+            case Failure() if streams and answer.after:
+                _stream(to, [_candidate([{"text": answer.after}], None), answer.body])
             case Failure():
                 _fail(to, answer)
+            case Raw():
+                _send(to, answer.body.encode(), answer.status, {"Content-Type": answer.content_type})
             case Hang():
+                if streams and answer.after:
+                    _stream(to, [_candidate([{"text": answer.after}], None)], whole=False)
                 self._gone.wait(60)
                 to.close_connection = True
             case Drop():
-                if method == "streamGenerateContent":
-                    _stream(to, [_candidate([{"text": "half of"}], None)], whole=False)
-                to.close_connection = True
+                _drop(to, answer, streams=streams)
+            case _ if kind == "models":
+                _send_json(to, {"name": model, "displayName": "Fake", "inputTokenLimit": 1_000_000})
             case _ if kind == "embedder":
-                _send(to, _embeddings(method, body))
+                _send_json(to, _embeddings(method, body, answer if isinstance(answer, Vectors) else None))
             case Blocked():
-                _respond(to, method, [{"promptFeedback": {"blockReason": answer.reason}}])
+                _respond(to, method, [{"promptFeedback": {"blockReason": answer.reason}, "usageMetadata": _USAGE}])
             case str() | Reply():
                 reply = text(answer) if isinstance(answer, str) else answer
-                _respond(to, method, _pieces(reply) if method == "streamGenerateContent" else [_whole(reply)])
+                _respond(to, method, _pieces(reply) if streams else [_candidate(reply.parts, reply.finish)])
 
 
 def _kind(method: str, body: Body) -> Kind:
+    if method == "get":
+        return "models"
     if method in {"embedContent", "batchEmbedContents"}:
         return "embedder"
     everything = _texts([body.get("systemInstruction") or {}, *body.get("contents", [])])
@@ -248,58 +266,67 @@ def _kind(method: str, body: Body) -> Kind:
     return "profile" if "<FACTS>" in everything and not body.get("tools") else "agent"
 
 
-def _candidate(parts: list[Body], finish: str | None) -> Body:
-    candidate: Body = {"content": {"role": "model", "parts": parts}, "index": 0}
-    if finish is not None:
-        candidate["finishReason"] = finish
-    return {"candidates": [candidate], "modelVersion": "fake"}
-
-
-def _whole(reply: Reply) -> Body:
-    return _candidate(list(reply.parts), reply.finish)
+def _candidate(parts: Iterable[Body] | None, finish: str | None) -> Body:
+    candidate: Body = {"index": 0}
+    if parts is not None:
+        candidate["content"] = {"role": "model", "parts": list(parts)}
+    if finish is None:
+        return {"candidates": [candidate], "modelVersion": "fake"}
+    return {"candidates": [{**candidate, "finishReason": finish}], "modelVersion": "fake", "usageMetadata": _USAGE}
 
 
 def _pieces(reply: Reply) -> list[Body]:
     parts = [
         {**part, "text": word}
-        for part in reply.parts
+        for part in reply.parts or ()
         for word in (_WORDS.findall(part["text"]) if "text" in part else [None])
     ]
     plain = [{key: value for key, value in part.items() if value is not None} for part in parts]
     if not plain:
-        return [_candidate([], reply.finish)]
+        return [_candidate(None if reply.parts is None else (), reply.finish)]
     return [_candidate([part], reply.finish if part is plain[-1] else None) for part in plain]
 
 
-def _embeddings(method: str, body: Body) -> Body:
-    def vector(request: Body) -> Body:
-        dimensions = request.get("outputDimensionality") or DEFAULT_DIMENSIONS
-        return {"values": list(bag_of_words(_texts([request["content"]]), dimensions))}
-
+def _embeddings(method: str, body: Body, changed: Vectors | None) -> Body:
+    asked = body["requests"] if method == "batchEmbedContents" else [body]
+    vectors: Any = [
+        list(bag_of_words(_texts([each["content"]]), each.get("outputDimensionality") or DEFAULT_DIMENSIONS))
+        for each in asked
+    ]
+    if changed is not None:
+        vectors = changed.change(vectors)
+    embeddings = [{"values": vector} for vector in vectors]
     if method == "embedContent":
-        return {"embedding": vector(body)}
-    return {"embeddings": [vector(request) for request in body["requests"]]}
+        return {"embedding": embeddings[0]} if embeddings else {}
+    return {"embeddings": embeddings}
 
 
 def _respond(to: BaseHTTPRequestHandler, method: str, pieces: list[Body]) -> None:
     if method == "streamGenerateContent":
-        _stream(to, pieces, whole=True)
+        _stream(to, pieces)
     else:
-        _send(to, pieces[0])
+        _send_json(to, pieces[0])
 
 
-def _send(to: BaseHTTPRequestHandler, body: Body, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-    payload = json.dumps(body).encode()
+def _send_json(
+    to: BaseHTTPRequestHandler, body: Body, status: int = 200, headers: Mapping[str, str] | None = None
+) -> None:
+    _send(to, json.dumps(body).encode(), status, {"Content-Type": "application/json", **(headers or {})})
+
+
+def _send(
+    to: BaseHTTPRequestHandler, payload: bytes, status: int, headers: Mapping[str, str], *, missing: int = 0
+) -> None:
+    """Send a body, announcing `missing` bytes more than come."""
     to.send_response(status)
-    to.send_header("Content-Type", "application/json")
-    to.send_header("Content-Length", str(len(payload)))
-    for name, value in (headers or {}).items():
+    to.send_header("Content-Length", str(len(payload) + missing))
+    for name, value in headers.items():
         to.send_header(name, value)
     to.end_headers()
     to.wfile.write(payload)
 
 
-def _stream(to: BaseHTTPRequestHandler, pieces: list[Body], *, whole: bool) -> None:
+def _stream(to: BaseHTTPRequestHandler, pieces: list[Body], *, whole: bool = True) -> None:
     to.send_response(200)
     to.send_header("Content-Type", "text/event-stream")
     to.send_header("Transfer-Encoding", "chunked")
@@ -312,7 +339,15 @@ def _stream(to: BaseHTTPRequestHandler, pieces: list[Body], *, whole: bool) -> N
         to.wfile.write(b"0\r\n\r\n")
 
 
+def _drop(to: BaseHTTPRequestHandler, drop: Drop, *, streams: bool) -> None:
+    if streams and drop.at != "headers":
+        _stream(to, [_candidate([{"text": drop.after}], None)], whole=False)
+    elif drop.at == "body":
+        half = json.dumps(_candidate([{"text": drop.after}], None)).encode()[:40]
+        _send(to, half, 200, {"Content-Type": "application/json"}, missing=1000)
+    to.close_connection = True
+
+
 def _fail(to: BaseHTTPRequestHandler, failure: Failure) -> None:
-    headers = {} if failure.retry_after is None else {"Retry-After": f"{failure.retry_after:g}"}
-    error = {"code": failure.status, "message": failure.message, "status": "SCRIPTED"}
-    _send(to, {"error": error}, failure.status, headers)
+    named = failure.retry_after is not None and failure.header
+    _send_json(to, failure.body, failure.status, {"Retry-After": f"{failure.retry_after:g}"} if named else {})

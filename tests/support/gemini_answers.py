@@ -1,0 +1,164 @@
+"""What a scripted Gemini answers: good answers, every kind of bad one, and connections that break."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Body = dict[str, Any]
+
+STATUS_NAMES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    408: "DEADLINE_EXCEEDED",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    502: "UNAVAILABLE",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+_SIGNATURE = "c2lnbmVkIHRob3VnaHRz"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A response of the model: its parts, and why it stopped; None for parts is a candidate without content."""
+
+    parts: tuple[Body, ...] | None
+    finish: str | None = "STOP"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An HTTP error as Google words it, in the middle of a stream that began with `after` if that is not empty.
+
+    With `retry_after` it says, in seconds, when to come back: in `RetryInfo`, and in a header if `header`.
+    """
+
+    status: int
+    retry_after: float | None = None
+    message: str = "scripted failure"
+    reason: str = ""
+    header: bool = True
+    after: str = ""
+
+    @property
+    def body(self) -> Body:
+        """The JSON that comes with it."""
+        details: list[Body] = []
+        if self.reason:
+            details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": self.reason})
+        if self.retry_after is not None:
+            delay = f"{self.retry_after:g}s"
+            details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay})
+        error: Body = {"code": self.status, "message": self.message, "status": STATUS_NAMES.get(self.status, "UNKNOWN")}
+        return {"error": {**error, "details": details} if details else error}
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A body as it stands: broken JSON, none at all, somebody else's HTML."""
+
+    body: str
+    status: int = 200
+    content_type: str = "application/json; charset=UTF-8"
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """The prompt is refused: no candidate, a block reason."""
+
+    reason: str = "SAFETY"
+
+
+@dataclass(frozen=True)
+class Hang:
+    """No answer, or in a stream none after the words `after`, until `FakeGemini.let_go()` or the server's end."""
+
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The connection is closed: without a byte, or in the middle of the body or stream.
+
+    By default streams are dropped in the middle and other answers without a byte. `after` is what was streamed.
+    """
+
+    at: Literal["headers", "body"] | None = None
+    after: str = "half of"
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Embeddings as `change` makes them of good ones: a list of lists of numbers, or something else."""
+
+    change: Callable[[list[list[float]]], Any]
+
+
+Answer = str | Reply | Failure | Raw | Blocked | Hang | Drop | Vectors | Callable[[Body], "Answer"]
+
+
+def text(answer: str, *, finish: str | None = "STOP") -> Reply:
+    """Return an answer of one text part."""
+    return Reply(parts=({"text": answer},), finish=finish)
+
+
+def call(name: str, **args: Any) -> Reply:
+    """Return the answer that calls a tool."""
+    return Reply(parts=({"functionCall": {"name": name, "args": args}},))
+
+
+def beside(answer: str, name: str, **args: Any) -> Reply:
+    """Return the answer that says something and calls a tool."""
+    return Reply(parts=({"text": answer}, {"functionCall": {"name": name, "args": args}}))
+
+
+def thinking(answer: str, *, thought: str = "Let me think.") -> Reply:
+    """Return an answer that begins with a thought part and is signed."""
+    return Reply(parts=({"text": thought, "thought": True}, {"text": answer, "thoughtSignature": _SIGNATURE}))
+
+
+def only_thoughts(thought: str = "Let me think.", *, finish: str = "STOP") -> Reply:
+    """Return an answer that never got beyond its thoughts."""
+    return Reply(parts=({"text": thought, "thought": True},), finish=finish)
+
+
+def split(answer: str, parts: int = 2) -> Reply:
+    """Return an answer cut into several text parts."""
+    size = max(1, -(-len(answer) // parts))
+    return Reply(parts=tuple({"text": answer[start : start + size]} for start in range(0, len(answer), size)))
+
+
+def cut(answer: str) -> Reply:
+    """Return an answer that ended because there were no tokens left; without words it has no content at all."""
+    return stopped("MAX_TOKENS", answer)
+
+
+def stopped(reason: str, answer: str = "") -> Reply:
+    """Return a candidate that the model ended for a reason such as SAFETY, with the words that came before."""
+    return Reply(parts=({"text": answer},) if answer else None, finish=reason)
+
+
+def nothing() -> Raw:
+    """Return an answer that is well-formed and holds no candidate."""
+    return Raw(json.dumps({"usageMetadata": {"promptTokenCount": 7, "totalTokenCount": 7}, "modelVersion": "fake"}))
+
+
+def wrong_key() -> Failure:
+    """Return what Google says to a key that it does not know."""
+    return Failure(400, message="API key not valid. Please pass a valid API key.", reason="API_KEY_INVALID")
+
+
+def proxy_page(status: int = 200) -> Raw:
+    """Return the page of a proxy that stands between."""
+    return Raw("<html><head><title>Sign in</title></head><body>Proxy</body></html>", status, "text/html")
+
+
+def facts(*texts: str) -> str:
+    """Return the extractor's answer that holds these facts."""
+    return json.dumps({"memory": [{"id": str(at), "text": each} for at, each in enumerate(texts)]})
