@@ -11,6 +11,8 @@ from gaia_memory.cli.chat import EXAMPLES as CHAT_EXAMPLES
 from gaia_memory.cli.chat import chat
 from gaia_memory.cli.demo import EXAMPLES as DEMO_EXAMPLES
 from gaia_memory.cli.demo import demo
+from gaia_memory.cli.init import EXAMPLES as INIT_EXAMPLES
+from gaia_memory.cli.init import init
 from gaia_memory.cli.memory import app as memory
 from gaia_memory.cli.sweep import EXAMPLES as SWEEP_EXAMPLES
 from gaia_memory.cli.sweep import sweep
@@ -64,7 +66,8 @@ def gaia(
     context.call_on_close(reporting(debug=debug))
 
 
-app.command("chat", epilog=CHAT_EXAMPLES)(chat)
 app.command("demo", epilog=DEMO_EXAMPLES)(demo)
+app.command("init", epilog=INIT_EXAMPLES)(init)
+app.command("chat", epilog=CHAT_EXAMPLES)(chat)
 app.command("sweep", epilog=SWEEP_EXAMPLES)(sweep)
 app.add_typer(memory, name="memory")

@@ -152,18 +152,19 @@ def _yaml_lines(model: type[BaseModel], path: KeyPath) -> Iterator[str]:
     for name, field in model.model_fields.items():
         here = (*path, name)
         yield ""
-        yield from _comment(field.description or "", indent)
+        yield from comment(field.description or "", indent)
         section = section_of(field)
         if section is not None:
             yield f"{indent}{name}:"
             yield from _yaml_lines(section, here)
             continue
-        yield from _comment(f"Allowed: {allowed(field)}", indent)
-        yield from _comment(f"Variable: {variable(here)}", indent)
-        yield f"{indent}{name}: {_scalar(default_of(field))}"
+        yield from comment(f"Allowed: {allowed(field)}", indent)
+        yield from comment(f"Variable: {variable(here)}", indent)
+        yield f"{indent}{name}: {scalar(default_of(field))}"
 
 
-def _comment(text: str, indent: str) -> list[str]:
+def comment(text: str, indent: str) -> list[str]:
+    """The text as comment lines of a YAML file."""
     return textwrap.wrap(
         " ".join(text.split()),
         _WIDTH,
@@ -173,13 +174,14 @@ def _comment(text: str, indent: str) -> list[str]:
     )
 
 
-def _scalar(value: Any) -> str:
+def scalar(value: Any) -> str:
+    """The value as it stands behind a key in a YAML file."""
     text = yaml.safe_dump(value, default_flow_style=True, width=_WIDTH)
     return text.removesuffix("\n").removesuffix("\n...")
 
 
 def _row(path: KeyPath, field: FieldInfo) -> str:
-    cells = (f"`{dotted(path)}`", f"`{_scalar(default_of(field))}`", allowed(field), field.description or "")
+    cells = (f"`{dotted(path)}`", f"`{scalar(default_of(field))}`", allowed(field), field.description or "")
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -14,6 +14,7 @@ HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "alembi
 COMMANDS = (
     ("chat",),
     ("demo",),
+    ("init",),
     ("sweep",),
     ("memory", "list"),
     ("memory", "add"),

@@ -1,0 +1,85 @@
+"""The short `gaia.yaml` that `gaia init` writes: the keys people change, each with what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gaia_memory.cli.setup.files import Step, set_aside, write
+from gaia_memory.config.load import FILE_NAME, load
+from gaia_memory.config.render import comment, default_of, scalar
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.wording import KeyPath, settings
+from gaia_memory.errors import ConfigError
+
+HOME = ".gaia"
+SESSIONS = "sqlite:///sessions.db"
+
+_HEAD = """\
+What gaia-memory is told, for every agent of this folder. These are the keys that people change; all there are, with
+what may stand there: `gaia config schema`. Is the file right, and what is in force: `gaia config check`,
+`gaia config show`. Keys and passwords never stand here: they come from the environment (GEMINI_API_KEY, ...)."""
+
+_KEYS: tuple[tuple[str, ...], ...] = (
+    ("app",),
+    ("home",),
+    ("memory", "llm"),
+    ("memory", "embedder"),
+    ("memory", "recall_limit"),
+    ("sessions", "database_url"),
+    ("sessions", "clear"),
+    ("sessions", "idle_consolidate_minutes"),
+    ("sessions", "window_turns"),
+)
+_NOTES: Mapping[KeyPath, str] = {
+    ("app",): "Commands look at this one unless `--app` names another; each agent is an app of its own.",
+    ("sessions", "database_url"): "A relative path is taken from the home. Start `adk` with the same database.",
+    ("sessions", "clear"): "Here `rewind`, so that a browser that has a session open does not lose it.",
+}
+
+
+def render(app: str) -> str:
+    """Return the file for a folder whose first agent is `app`."""
+    chosen: Mapping[KeyPath, Any] = {
+        ("app",): app,
+        ("home",): HOME,
+        ("sessions", "database_url"): SESSIONS,
+        ("sessions", "clear"): "rewind",
+    }
+    fields = dict(settings(GaiaConfig))
+    lines = comment(_HEAD, "")
+    section = ""
+    for path in _KEYS:
+        indent = "  " * (len(path) - 1)
+        if len(path) > 1 and path[0] != section:
+            section = path[0]
+            lines += ["", f"{section}:"]
+        else:
+            lines.append("")
+        lines += comment(f"{fields[path].description} {_NOTES.get(path, '')}", indent)
+        lines.append(f"{indent}{path[-1]}: {scalar(chosen.get(path, default_of(fields[path])))}")
+    return "\n".join(lines) + "\n"
+
+
+def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> Step:
+    """Write the file, or say whether the one that is there is right; `force` replaces it and keeps the old one.
+
+    Raises:
+        InvalidInputError: it cannot be written.
+    """
+    path = folder / FILE_NAME
+    if not path.exists():
+        write(path, render(app))
+        return Step(path, "made")
+    if force:
+        copy = set_aside(path)
+        write(path, render(app))
+        return Step(path, "replaced", f"what it was is in {copy.name}")
+    try:
+        loaded = load(path)
+    except ConfigError as error:
+        return Step(path, "wrong", f"{'; '.join(error.problems)}: correct it, or pass --force")
+    if loaded.warnings:
+        return Step(path, "kept", "; ".join(loaded.warnings))
+    return Step(path, "kept", "it is right")

@@ -1,0 +1,75 @@
+"""A small agent that remembers, for a folder that has none yet."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+from gaia_memory.cli.setup.files import Step, make_folder, write
+from gaia_memory.config.schema import is_app_name
+
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
+_IMPORTED_BY_ADK = "services"
+"""A module of this name in the folder is ADK's other way to learn services: it would import the agent as one."""
+
+_PROGRAM = '''\
+"""An agent that remembers the people it talks to. `gaia init` wrote it; it is yours to change."""
+
+from pathlib import Path
+
+from google.adk.agents import LlmAgent
+from google.adk.apps import App
+
+from gaia_memory import MemoryPlugin, SessionWindowPlugin
+from gaia_memory.adk.model import build_model
+
+CONFIG = Path(__file__).parents[1] / "gaia.yaml"
+
+root_agent = LlmAgent(
+    name="{name}",
+    # Gemini with GEMINI_API_KEY in the environment, or in a file `.env` beside this one; else a stand-in that needs no
+    # key and says so. Any model of ADK's may stand here, such as model="gemini-2.5-pro".
+    model=build_model("auto"),
+    instruction="You are a helpful assistant who knows the person you talk to. Answer briefly and plainly.",
+)
+
+# ADK takes the plugins from an App; its name is that of the folder.
+app = App(
+    name="{name}",
+    root_agent=root_agent,
+    plugins=[SessionWindowPlugin(config=CONFIG), MemoryPlugin(config=CONFIG)],
+)
+'''
+
+
+def problem_with(name: str, folder: Path) -> str | None:
+    """Return why ADK could not load an agent of this name from `folder`, None where it could."""
+    if _NAME.fullmatch(name) is None or not is_app_name(name) or name == _IMPORTED_BY_ADK:
+        rule = "a letter, then letters, digits and `_`, but neither `user` nor `services`"
+        return f"{name!r} is no name for an agent: take {rule}"
+    found = importlib.util.find_spec(name)
+    places = [Path(place).resolve() for place in (found.submodule_search_locations or ())] if found else []
+    if found is not None and (folder / name).resolve() not in places:
+        return f"{name!r} is the name of a Python module that is installed, which ADK would load instead: take another"
+    return None
+
+
+def write_agent(folder: Path, name: str) -> list[Step]:
+    """Make the agent; what is there already is somebody's work and stays, whatever is asked for.
+
+    Raises:
+        InvalidInputError: it cannot be written.
+    """
+    place = folder / name
+    if (place / "agent.py").exists() or (place / "root_agent.yaml").exists():
+        return [Step(place, "kept", "there is an agent in it already")]
+    make_folder(place)
+    steps = []
+    for file, text in (("agent.py", _PROGRAM.format(name=name)), ("__init__.py", "from . import agent\n")):
+        if (place / file).exists():
+            steps.append(Step(place / file, "kept"))
+        else:
+            write(place / file, text)
+            steps.append(Step(place / file, "made"))
+    return steps

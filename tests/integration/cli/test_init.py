@@ -1,0 +1,362 @@
+"""`gaia init` in folders of every kind."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import yaml
+
+from gaia_memory.cli.setup.services import OURS
+from gaia_memory.config.load import load
+from support.commandline import Done, gaia
+
+BARE = 'from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name="shop", model="gemini-3.5-flash")\n'
+OTHER = {"scheme": "redis", "type": "session", "class": "shop.Sessions"}
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the files alone decide, as for somebody who begins."""
+    monkeypatch.delenv("GAIA_HOME")
+
+
+def agent(folder: Path, program: str = BARE) -> Path:
+    """Make an agent as ADK's own `adk create` does."""
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("from . import agent\n", encoding="utf-8")
+    (folder / "agent.py").write_text(program, encoding="utf-8")
+    return folder
+
+
+def did(done: Done, folder: Path) -> dict[str, str]:
+    """Return what became of each file, by its path in the folder."""
+    return {os.path.relpath(each["path"], folder): each["did"] for each in done.data["files"]}
+
+
+def services(folder: Path, name: str = "services.yaml") -> list[dict[str, str]]:
+    """Return the services that a folder's file names."""
+    return list(yaml.safe_load((folder / name).read_text(encoding="utf-8"))["services"])
+
+
+def words(text: str) -> str:
+    """Return what is told without the frame around it and the breaks in it."""
+    return " ".join(text.replace("│", " ").split())
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return every file of a folder with what is in it."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_agents_get_what_both_ways_of_running_them_look_for(tmp_path: Path) -> None:
+    """`services.yaml` stands where `adk web` looks and where `adk run` does; other packages are left alone."""
+    agent(tmp_path / "shop")
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "root_agent.yaml").write_text("name: desk\n", encoding="utf-8")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "__init__.py").touch()
+    agent(tmp_path / ".hidden")
+    done = gaia("init", str(tmp_path), "--json")
+
+    assert done.code == 0, done.err
+    assert done.data["agents"] == ["desk", "shop"]
+    assert did(done, tmp_path) == {
+        "gaia.yaml": "made",
+        "services.yaml": "made",
+        "desk/services.yaml": "made",
+        "shop/services.yaml": "made",
+        ".gaia": "made",
+    }
+    assert services(tmp_path) == services(tmp_path / "shop") == services(tmp_path / "desk") == [OURS]
+    assert not (tmp_path / "tests" / "services.yaml").exists()
+
+
+def test_the_configuration_that_is_written_is_right_and_is_the_one_the_commands_name(tmp_path: Path) -> None:
+    """No key is unknown, the first agent is the app, and the host's sessions are where ours are."""
+    folder = tmp_path / "ag ents & more#1"
+    agent(folder / "shop")
+    done = gaia("init", str(folder), "--json")
+    words = shlex.split(done.data["commands"]["adk web"])
+    options = dict(zip(words[2:-1:2], words[3:-1:2], strict=True))
+    named = parse_qs(urlsplit(options["--memory_service_uri"]).query)["config"]
+    loaded = load(folder / "gaia.yaml")
+
+    assert loaded.warnings == ()
+    assert (loaded.config.app, loaded.config.home) == ("shop", folder / ".gaia")
+    assert loaded.config.sessions.clear == "rewind"
+    assert named == [str(folder / "gaia.yaml")]
+    assert options["--session_service_uri"] == loaded.config.sessions_url
+    assert words[-1] == str(folder)
+    assert shlex.split(done.data["commands"]["adk run"]["shop"])[-1] == str(folder / "shop")
+    assert loaded.config.sessions_url.endswith("/.gaia/sessions.db")
+
+
+def test_plugins_are_named_to_adk_unless_each_agent_brings_them(tmp_path: Path) -> None:
+    """`adk run` has no such option: its agent is shown the App it needs."""
+    agent(tmp_path / "shop")
+    without = gaia("init", str(tmp_path), "--json").data
+    (tmp_path / "shop" / "agent.py").write_text(BARE + without["for adk run"]["shop"], encoding="utf-8")
+    with_them = gaia("init", str(tmp_path), "--json").data
+
+    assert "--extra_plugins gaia_memory.MemoryPlugin" in without["commands"]["adk web"]
+    assert "--extra_plugins gaia_memory.SessionWindowPlugin" in without["commands"]["adk api_server"]
+    assert "--extra_plugins" not in without["commands"]["adk run"]["shop"]
+    assert 'App(name="shop", root_agent=root_agent' in without["for adk run"]["shop"]
+    assert "--extra_plugins" not in with_them["commands"]["adk web"]
+    assert with_them["for adk run"] == {}
+
+
+def test_a_folder_that_is_an_agent_gets_one_of_each(tmp_path: Path) -> None:
+    """ADK takes it for itself, in `adk web` too."""
+    folder = agent(tmp_path / "shop")
+    done = gaia("init", str(folder), "--json")
+
+    assert did(done, folder) == {"gaia.yaml": "made", "services.yaml": "made", ".gaia": "made"}
+    assert done.data["commands"]["adk web"].endswith(f" {folder}")
+    assert done.data["commands"]["adk run"]["shop"].endswith(f" {folder}")
+    assert load(folder / "gaia.yaml").config.app == "shop"
+
+
+def test_what_people_say_is_kept_from_others_and_from_version_control(tmp_path: Path) -> None:
+    """ADK would make the session database for everybody to read."""
+    agent(tmp_path / "shop")
+    gaia("init", str(tmp_path))
+    home = tmp_path / ".gaia"
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (home, *home.iterdir())}
+
+    assert modes == {".gaia": 0o700, "sessions.db": 0o600, ".gitignore": 0o600}
+    assert (home / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
+def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
+    """Everything is said to be right."""
+    agent(tmp_path / "shop")
+    first = gaia("init", str(tmp_path))
+    before = contents(tmp_path)
+    second = gaia("init", str(tmp_path), "--json")
+
+    assert (first.code, second.code) == (0, 0)
+    assert set(did(second, tmp_path).values()) == {"kept"}
+    assert {each["says"] for each in second.data["files"]} == {"it is right"}
+    assert contents(tmp_path) == before
+
+
+def test_what_is_there_and_wrong_is_named_and_left_alone(tmp_path: Path) -> None:
+    """The exit code is 1, each fix is named, and what can be written is."""
+    agent(tmp_path / "shop")
+    (tmp_path / "gaia.yaml").write_text("memory: {recall_limit: 500}\nsesions: {}\n", encoding="utf-8")
+    (tmp_path / "services.yaml").write_text("services: [\n", encoding="utf-8")
+    before = contents(tmp_path)
+    done = gaia("init", str(tmp_path), "--json")
+
+    assert done.code == 1
+    assert did(done, tmp_path) == {"gaia.yaml": "wrong", "services.yaml": "wrong", "shop/services.yaml": "made"}
+    assert "memory.recall_limit: 500" in done.data["files"][0]["says"]
+    assert "did you mean `sessions`" in done.data["files"][0]["says"]
+    assert "line 2" in done.data["files"][1]["says"]
+    assert done.data["commands"] == {}
+    assert str(tmp_path / "services.yaml") in done.err
+    assert {name: text for name, text in contents(tmp_path).items() if name in before} == before
+
+
+def test_force_writes_anew_and_keeps_the_old_files_beside(tmp_path: Path) -> None:
+    """A second time the copies get other names; other services stay; an agent is never touched."""
+    agent(tmp_path / "shop")
+    (tmp_path / "gaia.yaml").write_text("memory: {recall_limit: 500}\n", encoding="utf-8")
+    wrong = {**OURS, "class": "nowhere.Service"}
+    (tmp_path / "services.yaml").write_text(yaml.safe_dump({"services": [OTHER, wrong]}), encoding="utf-8")
+    done = gaia("init", str(tmp_path), "--force", "--json")
+    (tmp_path / "gaia.yaml").write_text("app: other\n", encoding="utf-8")
+    again = gaia("init", str(tmp_path), "--force", "--json")
+
+    assert (done.code, again.code) == (0, 0)
+    assert did(done, tmp_path)["gaia.yaml"] == did(done, tmp_path)["services.yaml"] == "replaced"
+    assert services(tmp_path) == [OURS, OTHER]
+    assert "recall_limit: 500" in (tmp_path / "gaia.yaml.bak").read_text(encoding="utf-8")
+    assert (tmp_path / "gaia.yaml.bak1").read_text(encoding="utf-8") == "app: other\n"
+    assert "nowhere" in (tmp_path / "services.yaml.bak").read_text(encoding="utf-8")
+    assert did(again, tmp_path)["services.yaml"] == "kept"
+    assert (tmp_path / "shop" / "agent.py").read_text(encoding="utf-8") == BARE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# ours\nservices:\n  # the sessions\n  - scheme: redis\n    type: session\n    class: shop.Sessions\n",
+        "other: 1\nservices:\n- {scheme: redis, type: session, class: shop.Sessions}\n\n# the end",
+        "services:\n    -   scheme: redis\n        type: session\n        class: shop.Sessions\nmore: [1]\n",
+    ],
+)
+def test_other_services_keep_their_place_and_every_comment(tmp_path: Path, text: str) -> None:
+    """Our entry comes before them, because ADK stops at a class that it cannot import."""
+    (tmp_path / "services.yaml").write_text(text, encoding="utf-8")
+    done = gaia("init", str(tmp_path), "--json")
+    now = (tmp_path / "services.yaml").read_text(encoding="utf-8")
+
+    assert did(done, tmp_path)["services.yaml"] == "added"
+    assert services(tmp_path) == [OURS, OTHER]
+    assert [line for line in now.splitlines() if line in text.splitlines()] == text.splitlines()
+    assert did(gaia("init", str(tmp_path), "--json"), tmp_path)["services.yaml"] == "kept"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing yet", "other: 1\n"], ids=["an empty file", "a comment alone", "other keys alone"]
+)
+def test_a_file_without_services(tmp_path: Path, text: str) -> None:
+    """It gets the list, or it is said what to add."""
+    (tmp_path / "services.yaml").write_text(text, encoding="utf-8")
+    done = gaia("init", str(tmp_path), "--json")
+    step = done.data["files"][1]
+
+    assert step["did"] == ("wrong" if "other" in text else "added")
+    assert text in (tmp_path / "services.yaml").read_text(encoding="utf-8")
+    if step["did"] == "wrong":
+        assert "{scheme: mem0, type: memory, class: gaia_memory.Mem0MemoryService}" in step["says"]
+    else:
+        assert services(tmp_path) == [OURS]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("services: [{scheme: redis, type: session, class: a.B}]\n", "add to the list `services`"),
+        ("services:\n", "add to the list `services`"),
+        ("services: {scheme: mem0}\n", "is no list of services"),
+        ("services: [mem0]\n", "is no list of services"),
+        ("- scheme: mem0\n", "holds no key `services`"),
+        ("services:\n  - {scheme: mem0, type: memory, class: a.B}\n", "to the class 'a.B', not to gaia_memory.Mem0"),
+        ("services:\n  - {scheme: mem0, type: memory}\n", "to the class None"),
+        ("services:\n\t- scheme", "no YAML in line 2"),
+    ],
+)
+def test_services_that_are_written_otherwise_are_left_alone_and_explained(tmp_path: Path, text: str, said: str) -> None:
+    """Nothing of it is lost, and --force finds what can be kept."""
+    (tmp_path / "services.yaml").write_text(text, encoding="utf-8")
+    done = gaia("init", str(tmp_path), "--json")
+    step = done.data["files"][1]
+    kept = (tmp_path / "services.yaml").read_text(encoding="utf-8")
+    forced = gaia("init", str(tmp_path), "--force", "--json")
+
+    assert (done.code, step["did"], kept) == (1, "wrong", text)
+    assert said in step["says"]
+    assert forced.code == 0
+    assert services(tmp_path)[0] == OURS
+    assert (tmp_path / "services.yaml.bak").read_text(encoding="utf-8") == text
+
+
+def test_both_spellings_of_the_file_count(tmp_path: Path) -> None:
+    """ADK reads `services.yaml`, then `services.yml`."""
+    entry = yaml.safe_dump({"services": [OURS]})
+    (tmp_path / "services.yml").write_text(entry, encoding="utf-8")
+    right = gaia("init", str(tmp_path), "--json")
+    (tmp_path / "services.yaml").write_text("services:\n  - {scheme: mem0, type: memory, class: a.B}\n")
+    wrong = gaia("init", str(tmp_path), "--json")
+
+    assert did(right, tmp_path)["services.yml"] == "kept"
+    assert not (tmp_path / "services.yaml.bak").exists()
+    assert did(wrong, tmp_path)["services.yaml"] == "wrong"
+
+
+def test_an_agent_is_made_where_there_is_none_and_never_written_over(tmp_path: Path) -> None:
+    """Its folder, its App and its plugins carry the name; the file is whole Python."""
+    folder = tmp_path / "new" / "agents"
+    done = gaia("init", str(folder), "--agent", "assistant", "--json")
+    program = (folder / "assistant" / "agent.py").read_text(encoding="utf-8")
+    (folder / "assistant" / "agent.py").write_text(program + "# mine\n", encoding="utf-8")
+    again = gaia("init", str(folder), "--agent", "assistant", "--force", "--json")
+    compile(program, "agent.py", "exec")
+
+    assert done.code == again.code == 0
+    assert done.data["agents"] == ["assistant"]
+    assert 'name="assistant"' in program
+    assert "--extra_plugins" not in done.data["commands"]["adk web"]
+    assert load(folder / "gaia.yaml").config.app == "assistant"
+    assert did(again, folder)["assistant"] == "kept"
+    assert (folder / "assistant" / "agent.py").read_text(encoding="utf-8").endswith("# mine\n")
+
+
+@pytest.mark.parametrize("name", ["a b", "1st", "user", "services", "my-agent", "json", "yaml", "", "../x", "_x"])
+def test_a_name_that_adk_could_not_load_is_refused(tmp_path: Path, name: str) -> None:
+    """Before anything is written; the message says what a name may be."""
+    done = gaia("init", str(tmp_path), "--agent", name)
+
+    assert done.code == 2
+    assert "--agent" in done.err
+    assert list(tmp_path.rglob("services.yaml")) == []
+
+
+def test_places_in_which_nothing_can_be_made(tmp_path: Path) -> None:
+    """Each is refused by name, and nothing is written."""
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    one = agent(tmp_path / "one")
+    missing = gaia("init", str(tmp_path / "nowhere"))
+    file = gaia("init", str(tmp_path / "file"))
+    inside = gaia("init", str(one), "--agent", "assistant")
+    under = gaia("init", str(tmp_path / "file" / "below"), "--agent", "assistant")
+
+    assert [done.code for done in (missing, file, inside, under)] == [2, 2, 2, 1]
+    assert "there is no folder" in words(missing.err)
+    assert "is a file: name a folder" in words(file.err)
+    assert "is an agent itself" in words(inside.err)
+    assert "Traceback" not in under.err
+    assert f"{tmp_path / 'file' / 'below'} cannot be used" in under.err
+    assert list(tmp_path.rglob("gaia.yaml")) == []
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk shows when the file is written through."""
+    agent(tmp_path / "shop")
+    (tmp_path / "services.yaml").write_text(yaml.safe_dump({"services": [OTHER]}), encoding="utf-8")
+    before = contents(tmp_path)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    done = gaia("init", str(tmp_path))
+
+    assert done.code == 1
+    assert "No space left on device" in done.err
+    assert contents(tmp_path) == before
+
+
+def test_what_else_counts_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of this shell, a database URL that is not shown, an app that is no agent, an agent in YAML."""
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "root_agent.yaml").write_text("name: desk\n", encoding="utf-8")
+    (tmp_path / "gaia.yaml").write_text("app: shop\n", encoding="utf-8")
+    monkeypatch.setenv("GAIA_HOME", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", "postgresql://me:hush-hush@db/talk")
+    done = gaia("init", str(tmp_path))
+    shown = done.out + done.err
+
+    assert done.code == 0
+    assert "GAIA_HOME is set here and counts" in done.err
+    assert "`--app` to see desk" in done.err
+    assert "use `adk web` for desk" in done.err
+    assert "hush-hush" not in shown
+    assert '--session_service_uri "$GAIA_SESSIONS__DATABASE_URL"' in done.out
+    assert str(tmp_path / "elsewhere") in done.out
+
+
+def test_a_folder_without_agents_is_told_how_to_get_one(tmp_path: Path) -> None:
+    """There is nothing to run yet."""
+    done = gaia("init", str(tmp_path))
+
+    assert done.code == 0
+    assert "gaia init --agent assistant" in done.err
+    assert "adk web" not in done.out
+
+
+def test_a_wrong_setting_of_this_shell_is_an_error_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is right, and the commands could not be."""
+    monkeypatch.setenv("GAIA_SESSIONS__CLEAR", "sometimes")
+    done = gaia("init", str(tmp_path))
+
+    assert done.code == 1
+    assert "GAIA_SESSIONS__CLEAR" in done.err
