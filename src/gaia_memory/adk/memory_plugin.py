@@ -150,9 +150,14 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
-        """Keep the mark of a long turn alive."""
+        """Keep the mark of a long turn alive; let the answer of a command be said by the agent it was said to."""
         turn = self._turns.get(invocation_context.invocation_id)
-        if turn is None or turn.engine is None or turn.row is None or not self._is_ours(invocation_context):
+        if turn is None or not self._is_ours(invocation_context):
+            return None
+        if turn.command is not None and isinstance(invocation_context.agent, BaseAgent):
+            # ADK's own name for it is no agent's: it would warn of that at each later turn.
+            event.author = invocation_context.agent.name
+        if turn.engine is None or turn.row is None:
             return None
         now = asyncio.get_running_loop().time()
         if now - turn.renewed_at >= RENEW_SECONDS:

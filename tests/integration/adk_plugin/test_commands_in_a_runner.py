@@ -15,6 +15,7 @@ from gaia_memory.adk.mapping import COMMAND_STAMP
 from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from support.adk_host import calls, function_call
 from support.turns import KEY, SCOPE, agent_of, all_of, break_memory, hosted, learn_with, text_of, words_of
 
 
@@ -54,6 +55,21 @@ async def test_commands_are_in_no_later_request_and_are_never_learned(tmp_path: 
     learned = [said.text for chunk in extractor.chunks for said in chunk.messages]
     assert words_of(model.requests[1]) == "first\none\nsecond"
     assert learned == ["first", "one", "second", "two"]
+
+
+async def test_the_answer_of_a_command_comes_from_the_agent_that_has_the_conversation(tmp_path: Path) -> None:
+    """A command in between takes nobody back to the root agent, and leaves no author that ADK warns of."""
+    child = agent_of(ScriptedLlm("from the child", "still the child"), "child")
+    root = agent_of(
+        ScriptedLlm(calls(function_call("transfer_to_agent", "c1", agent_name="child"))), "root", sub_agents=[child]
+    )
+    async with hosted(tmp_path, root) as host:
+        await host.say("to the child")
+        command = await host.say("/remember I like teal")
+        after = await host.say("and now?")
+
+    assert [event.author for event in command] == ["child"]
+    assert text_of(after) == "still the child"
 
 
 @pytest.mark.acceptance("I06")

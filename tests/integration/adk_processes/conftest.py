@@ -1,0 +1,28 @@
+"""What the rooms of ADK's commands share: a fake Gemini, and the server's log with each failure."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from support.adk_process import Server
+from support.fake_gemini import FakeGemini
+from support.mind_of_agents import Mind
+
+
+@pytest.fixture(scope="module")
+def mind() -> Iterator[Mind]:
+    """Give the models of the module's server."""
+    with FakeGemini() as gemini:
+        yield Mind(gemini)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show with a failure what the server told."""
+    report = yield
+    if report.failed:
+        servers = [given for given in getattr(item, "funcargs", {}).values() if isinstance(given, Server)]
+        report.sections += [("what the server told", server.log) for server in servers]
+    return report

@@ -1,0 +1,263 @@
+"""ADK's own commands as processes of their own: `adk web`, `adk api_server` and `adk run` over a folder of agents."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, unquote
+
+import httpx
+
+ADK = str(Path(sys.executable).with_name("adk"))
+APP, USER, SESSION = "assistant", "ada", "s1"
+MEMORY = "mem0://?config=gaia.yaml"
+PLUGINS = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
+SERVICES = """\
+services:
+  - scheme: mem0
+    type: memory
+    class: gaia_memory.Mem0MemoryService
+"""
+READY_SECONDS, WAIT_SECONDS, STOP_SECONDS = 60.0, 20.0, 20.0
+
+_OURS = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "ADK_")
+_ADDRESS = re.compile(r"Uvicorn running on (http://[\d.:]+)")
+
+T = TypeVar("T")
+
+
+def wait_for(condition: Callable[[], T], *, seconds: float = WAIT_SECONDS, told: Callable[[], str] = str) -> T:
+    """Return what `condition` gives once it is true."""
+    ends = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < ends, f"it is not so after {seconds} s: {told()}"
+        time.sleep(0.05)
+    return found
+
+
+def bare_agent(tools: str = "", *, model: str = '"gemini-3.5-flash"', app: str = "") -> str:
+    """Return an `agent.py`; with `app`, the arguments of an App after its agent, it makes one."""
+    lines = [
+        "from google.adk.agents import LlmAgent",
+        "from google.adk.apps import App",
+        "from google.adk.tools import load_memory",
+        "from gaia_memory import MemoryPlugin, SessionWindowPlugin",
+        f'root_agent = LlmAgent(name="helper", model={model}, instruction="Help the user.", tools=[{tools}])',
+    ]
+    return "\n".join([*lines, f'app = App(name="{APP}", root_agent=root_agent, {app})' if app else "", ""])
+
+
+class Agents:
+    """A folder of agents as `adk` takes it, with the two `services.yaml` and a `gaia.yaml`."""
+
+    def __init__(self, folder: Path, settings: str = "", **agents: str) -> None:
+        """Write the folder; each agent is the text of its `agent.py`."""
+        self.folder = folder
+        self.data = folder / "data"
+        for name, program in (agents or {APP: bare_agent()}).items():
+            (folder / name).mkdir(parents=True)
+            (folder / name / "__init__.py").write_text("from . import agent\n", encoding="utf-8")
+            (folder / name / "agent.py").write_text(program, encoding="utf-8")
+            (folder / name / "services.yaml").write_text(SERVICES, encoding="utf-8")
+        (folder / "services.yaml").write_text(SERVICES, encoding="utf-8")
+        self.config = folder / "gaia.yaml"
+        self.config.write_text(f"home: data\n{settings}", encoding="utf-8")
+
+    def facts(self) -> dict[tuple[str, str], list[str]]:
+        """Return the texts of all facts by app and user, as they stand in the database."""
+        path = self.data / "memory.db"
+        if not path.exists():
+            return {}
+        query = "SELECT app, user_id, text FROM gaia_facts JOIN gaia_scopes USING (partition) ORDER BY row"
+        found: dict[tuple[str, str], list[str]] = {}
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            try:
+                rows = database.execute(query).fetchall()
+            except sqlite3.OperationalError:
+                return {}
+        for app, user, text in rows:
+            found.setdefault((unquote(app), unquote(user)), []).append(text)
+        return found
+
+    def texts(self, user: str = USER, *, app: str = APP) -> list[str]:
+        """Return the texts of a person's facts, oldest first."""
+        return self.facts().get((app, user), [])
+
+
+def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return an environment with a home of its own, without keys and settings but these."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+    kept = {name: value for name, value in kept.items() if not name.endswith("_API_KEY")}
+    home = folder / "user"
+    home.mkdir(parents=True, exist_ok=True)
+    return {**kept, "HOME": str(home), "PYTHONUNBUFFERED": "1", **(more or {})}
+
+
+class Server:
+    """A running server of ADK, and what a browser or a program would ask of it."""
+
+    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        """Take the process and the file that its output goes to."""
+        self.process = process
+        self._log = log
+        self.url = ""
+        self.http = httpx.Client(timeout=30.0)
+
+    @property
+    def log(self) -> str:
+        """What it has told so far."""
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def ready(self) -> None:
+        """Wait until it answers."""
+        self.url = wait_for(self._address, seconds=READY_SECONDS, told=lambda: self.log)
+        self.http.base_url = httpx.URL(self.url)
+
+    def _address(self) -> str:
+        assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.log}"
+        found = _ADDRESS.search(self.log)
+        return found[1] if found else ""
+
+    def begin(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> str:
+        """Make a session and return its id."""
+        answer = self.http.post(_path(app, user, "sessions", session), json={})
+        assert answer.status_code == 200, f"{answer.status_code} {answer.text}"
+        return session
+
+    def session(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> dict[str, Any]:
+        """Return a session as the server gives it."""
+        return dict(self.http.get(_path(app, user, "sessions", session)).json())
+
+    def post(
+        self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP, seconds: float = 30.0
+    ) -> httpx.Response:
+        """Send a message to `/run` and return the answer as it comes; hang up after so many seconds."""
+        return self.http.post("/run", json=_request(text, session, user, app), timeout=seconds)
+
+    def say(self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP) -> str:
+        """Send a message to `/run` and return what is said to it."""
+        answer = self.post(text, session=session, user=user, app=app)
+        assert answer.status_code == 200, f"{answer.status_code} {answer.text}"
+        return _said(answer.json())
+
+    def stream(self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP) -> str:
+        """Send a message to `/run_sse` and return what is said to it in the end."""
+        request = {**_request(text, session, user, app), "streaming": True}
+        with self.http.stream("POST", "/run_sse", json=request) as answer:
+            assert answer.status_code == 200, f"{answer.status_code} {answer.read()!r}"
+            events = [
+                json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data")
+            ]
+        assert not [event for event in events if "error" in event], str(events)
+        return _said(event for event in events if not event.get("partial"))
+
+    def add_to_memory(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> httpx.Response:
+        """Hand a session over to the memory service."""
+        return self.http.patch(_path(app, user, "memory"), json={"session_id": session})
+
+    def kill(self) -> None:
+        """End it and its children at once, as a crash would."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(STOP_SECONDS)
+
+    def stop(self) -> None:
+        """End it as a service manager would, and leave nothing of it behind."""
+        self.http.close()
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        finally:
+            _end_group(self.process)
+
+
+@contextmanager
+def serving(
+    command: str,
+    agents: Agents,
+    *options: str,
+    memory: str = MEMORY,
+    sessions: str | None = None,
+    plugins: tuple[str, ...] = PLUGINS,
+    environ: Mapping[str, str] | None = None,
+) -> Iterator[Server]:
+    """Run `adk web` or `adk api_server` over a folder until the block ends; what it told is shown when that fails."""
+    arguments = [command, "--port", "0", "--memory_service_uri", memory, *options]
+    if sessions is not None:
+        arguments += ["--session_service_uri", sessions]
+    for plugin in plugins:
+        arguments += ["--extra_plugins", plugin]
+    outside = agents.folder.with_name(f"{agents.folder.name}-outside")
+    outside.mkdir(exist_ok=True)
+    log = outside / f"{command}-{time.monotonic_ns()}.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [ADK, *arguments, str(agents.folder)],
+            cwd=outside,
+            env=environment(outside, environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    server = Server(process, log)
+    try:
+        server.ready()
+        yield server
+    except BaseException:
+        sys.stderr.write(f"\n--- {command} told ---\n{server.log}")
+        raise
+    finally:
+        server.stop()
+
+
+def adk_run(agents: Agents, *options: str, typed: str, environ: Mapping[str, str] | None = None, app: str = APP) -> str:
+    """Run `adk run` over one agent, type these lines and return what it told."""
+    outside = agents.folder.with_name(f"{agents.folder.name}-outside")
+    outside.mkdir(exist_ok=True)
+    process = subprocess.Popen(
+        [ADK, "run", *options, str(agents.folder / app)],
+        cwd=outside,
+        env=environment(outside, environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(typed.encode(), timeout=READY_SECONDS)
+    finally:
+        _end_group(process)
+    told = output.decode()
+    assert process.returncode == 0, told
+    return told
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(STOP_SECONDS)
+
+
+def _request(text: str, session: str, user: str, app: str) -> dict[str, Any]:
+    message = {"role": "user", "parts": [{"text": text}]}
+    return {"app_name": app, "user_id": user, "session_id": session, "new_message": message}
+
+
+def _path(app: str, user: str, *parts: str) -> str:
+    return "/".join(["/apps", quote(app, safe=""), "users", *(quote(part, safe="") for part in (user, *parts))])
+
+
+def _said(events: Any) -> str:
+    parts = [part for event in events for part in event.get("content", {}).get("parts", [])]
+    return "\n".join(part["text"] for part in parts if "text" in part)
