@@ -16,6 +16,7 @@ BORDERS = {
     "chromadb": ("backend/",),
     "google.adk": ("adk/", "cli/", "testing.py"),
     "google.genai": ("adk/", "backend/", "cli/", "testing.py"),
+    "openai": ("adk/", "backend/"),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "prompt_toolkit": ("cli/",),

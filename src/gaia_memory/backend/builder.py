@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +17,12 @@ from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.failures import model_error
 from gaia_memory.backend.language_model import Mem0LanguageModel
-from gaia_memory.backend.openrouter import keep_openai
+from gaia_memory.backend.making import made_or_later, make_embedder, make_llm
 from gaia_memory.backend.pools import Pools
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
-
-_MEM0_GEMINI_LLM = "mem0.llms.gemini.GeminiLLM"
-_MEM0_GEMINI_EMBEDDER = "mem0.embeddings.gemini.GoogleGenAIEmbedding"
-_MEM0_OPENAI_LLM = "mem0.llms.openai.OpenAILLM"
 
 
 class Backend:
@@ -110,7 +106,7 @@ class Backend:
         refuse_on_loop("Backend.llm")
         with self._building:
             if self._llm is None:
-                self._llm = self._made(self._make_llm, f"the model {_named(self.llm_provider)}")
+                self._llm = self._made(make_llm, self.llm_provider, "model")
             return self._llm
 
     def embedding_model(self) -> Any:
@@ -122,8 +118,7 @@ class Backend:
         refuse_on_loop("Backend.embedding_model")
         with self._building:
             if self._embedding_model is None:
-                what = f"the embedder {_named(self.embedder_provider)}"
-                self._embedding_model = self._made(self._make_embedder, what)
+                self._embedding_model = self._made(make_embedder, self.embedder_provider, "embedder")
             return self._embedding_model
 
     def mem0_config(self, store_path: Path) -> Any:
@@ -171,8 +166,8 @@ class Backend:
         # those that cost nothing.
         memory = mem0.Memory(config.model_copy(update=cheap))
         memory.config = config
-        memory.llm = self.llm()
-        memory.embedding_model = self.embedding_model()
+        memory.llm = made_or_later(self.llm)
+        memory.embedding_model = made_or_later(self.embedding_model)
         return memory
 
     async def close(self, *, grace: float = 3.0) -> None:
@@ -188,37 +183,12 @@ class Backend:
                 with contextlib.suppress(Exception):
                     close()
 
-    def _made(self, make: Any, what: str) -> Any:
+    def _made(self, make: Callable[[providers.Provider], Any], provider: providers.Provider, part: str) -> Any:
         self.load()
         try:
-            return make()
+            return make(provider)
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
-            raise model_error(error, what=what) from error
-
-    def _make_llm(self) -> Any:
-        from mem0.utils.factory import LlmFactory
-
-        provider = self.llm_provider
-        made_by = LlmFactory.provider_to_class[provider.name][0]
-        if made_by == _MEM0_GEMINI_LLM:
-            from gaia_memory.backend.gemini import gemini_llm
-
-            return gemini_llm(provider.config)
-        llm = LlmFactory.create(provider.name, dict(provider.config))
-        if made_by == _MEM0_OPENAI_LLM:
-            keep_openai(llm, provider.config)
-        return llm
-
-    def _make_embedder(self) -> Any:
-        from mem0.configs.embeddings.base import BaseEmbedderConfig
-        from mem0.utils.factory import EmbedderFactory
-
-        provider = self.embedder_provider
-        if EmbedderFactory.provider_to_class[provider.name] == _MEM0_GEMINI_EMBEDDER:
-            from gaia_memory.backend.gemini import GeminiEmbedder
-
-            return GeminiEmbedder(BaseEmbedderConfig(**provider.config))
-        return EmbedderFactory.create(provider.name, dict(provider.config), None)
+            raise model_error(error, what=f"the {part} {_named(provider)}") from error
 
 
 def _named(provider: providers.Provider) -> str:

@@ -11,27 +11,32 @@ logger = logging.getLogger(__name__)
 
 VARIABLE = "OPENROUTER_API_KEY"
 _ASKS_FOR_IT = ("openrouter_base_url", "models", "site_url", "app_name")
-_OPENAI = "https://api.openai.com/v1"
 
 
-def keep_openai(llm: Any, config: Mapping[str, Any]) -> None:
-    """Point mem0's OpenAI model back at OpenAI.
+def redirects() -> bool:
+    """Say whether mem0 sends what is meant for OpenAI to OpenRouter: it does wherever that key is set."""
+    return bool(os.environ.get(VARIABLE))
 
-    mem0 sends everything to OpenRouter as soon as `OPENROUTER_API_KEY` is in the environment, whatever it is
-    there for. A configuration that names a key of OpenRouter's keeps it; without any OpenAI key there is
-    nothing to point back to, and a warning says where the talk goes.
+
+def is_wanted(config: Mapping[str, Any], *, otherwise: bool) -> bool:
+    """Say whether OpenRouter may have what is asked, where mem0 redirects to it.
+
+    A configuration that names a key of OpenRouter's wants it. Without one, and with nothing to go to `otherwise`,
+    it is left to OpenRouter too, and a warning says so.
     """
-    if not os.environ.get(VARIABLE) or any(config.get(key) for key in _ASKS_FOR_IT):
-        return
-    base_url = config.get("openai_base_url") or os.environ.get("OPENAI_BASE_URL")
-    key = config.get("api_key") or os.environ.get("OPENAI_API_KEY")
-    if not key:
+    if any(config.get(key) for key in _ASKS_FOR_IT):
+        return True
+    if not otherwise:
         logger.warning(
             "memory.llm.provider is openai, %s is set and OPENAI_API_KEY is not: what is learned is asked of "
             "OpenRouter. Set OPENAI_API_KEY, or memory.llm.openrouter_base_url to say that this is wanted.",
             VARIABLE,
         )
-        return
+    return not otherwise
+
+
+def point_back(llm: Any, *, key: str, base_url: str) -> None:
+    """Give mem0's OpenAI model, which was redirected, the client it should have."""
     make = type(llm.client)
     llm.client.close()
-    llm.client = make(api_key=key, base_url=base_url or _OPENAI)
+    llm.client = make(api_key=key, base_url=base_url)

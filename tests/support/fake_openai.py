@@ -1,0 +1,315 @@
+"""A server on loopback that speaks OpenAI's interface, with the habits of those that only resemble OpenAI.
+
+It plays `/v1/chat/completions` (plain and as server-sent events) and `/v1/embeddings` for the real `openai` client.
+Its parameters are the ways in which vLLM, LM Studio, llama.cpp and LocalAI differ from OpenAI and from each other.
+Requests for text are told apart by what they hold: the extractor's carries mem0's extraction prompt, the profile's a
+`<FACTS>` block, all others are the agent's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal, Self
+
+from gaia_memory.testing import bag_of_words
+
+Kind = Literal["agent", "extractor", "profile", "embedder", "other"]
+Body = dict[str, Any]
+
+CHAT_MODEL = "qwen2.5-7b-instruct"
+EMBEDDING_MODEL = "nomic-embed-text-v1.5"
+DIMENSIONS = 96
+_WORDS = re.compile(r"\S+\s*|\s+")
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer: text or calls of tools, and why it ended."""
+
+    text: str = ""
+    calls: tuple[tuple[str, Body], ...] = ()
+    finish: str = "stop"
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An HTTP error."""
+
+    status: int
+    message: str = "scripted failure"
+
+
+@dataclass(frozen=True)
+class Odd:
+    """A body that is answered as it is, with status 200."""
+
+    body: Any
+
+
+@dataclass(frozen=True)
+class Silent:
+    """No answer until the server ends; then the connection is closed."""
+
+
+Answer = str | Said | Refused | Odd | Silent | Callable[[Body], "Answer"]
+
+
+def call(name: str, **arguments: Any) -> Said:
+    """Return the answer that calls a tool."""
+    return Said(calls=((name, arguments),), finish="tool_calls")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it came in."""
+
+    kind: Kind
+    path: str
+    body: Body
+    headers: Mapping[str, str]
+
+    @property
+    def system(self) -> str:
+        """The text of the system messages."""
+        return _text_of(self.body, "system")
+
+    @property
+    def said(self) -> str:
+        """The text of all other messages, one a line."""
+        return _text_of(self.body, "user", "assistant", "tool")
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools offered."""
+        return [tool["function"]["name"] for tool in self.body.get("tools") or []]
+
+
+def _text_of(body: Body, *roles: str) -> str:
+    messages = [each for each in body.get("messages") or [] if each["role"] in roles]
+    return "\n".join(each.get("content") or "" for each in messages)
+
+
+class FakeOpenAI:
+    """The server: `with FakeOpenAI() as server`, then name `server.url`."""
+
+    def __init__(
+        self,
+        *,
+        key: str | None = None,
+        json_mode: bool = True,
+        takes_dimensions: bool = True,
+        dimensions: int = DIMENSIONS,
+        strict_path: bool = True,
+    ) -> None:
+        """Listen on a free port.
+
+        `key` is asked for where it is given; without `json_mode`, `response_format: json_object` is refused (LM
+        Studio); without `takes_dimensions`, the parameter `dimensions` is (vLLM); without `strict_path`, an unknown
+        path is answered with status 200 and an error (LM Studio).
+        """
+        self.key = key
+        self.json_mode = json_mode
+        self.takes_dimensions = takes_dimensions
+        self.dimensions = dimensions
+        self.strict_path = strict_path
+        self.models = {CHAT_MODEL, EMBEDDING_MODEL}
+        self.requests: list[Asked] = []
+        self.scripts: dict[Kind, deque[Answer]] = {}
+        self.defaults: dict[Kind, Answer] = {"agent": "ok", "extractor": '{"memory": []}', "profile": "- nothing"}
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start serving."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop serving, and let go of everybody who waits."""
+        self._end.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    @property
+    def address(self) -> str:
+        """The address without a path."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def url(self) -> str:
+        """What a client is given as its base URL."""
+        return f"{self.address}/v1"
+
+    def add(self, kind: Kind, *answers: Answer) -> None:
+        """Append answers to a script."""
+        self.scripts.setdefault(kind, deque()).extend(answers)
+
+    def default(self, kind: Kind, answer: Answer) -> None:
+        """Set what is answered when the script is empty."""
+        self.defaults[kind] = answer
+
+    def of(self, kind: Kind) -> list[Asked]:
+        """Return the requests of one kind, oldest first."""
+        return [request for request in self.requests if request.kind == kind]
+
+    def vector(self, text: str, dimensions: int | None = None) -> list[float]:
+        """Return the vector of a text."""
+        return list(bag_of_words(text, dimensions or self.dimensions))
+
+    def respond(self, to: BaseHTTPRequestHandler, body: Body) -> None:
+        """Answer one request."""
+        kind = kind_of(to.path, body)
+        self.requests.append(Asked(kind, to.path, body, dict(to.headers.items())))
+        if kind == "other":
+            self.no_such_path(to)
+            return
+        refused = self._refused(to, body)
+        answer = refused or self.scripted(kind, body)
+        if isinstance(answer, Refused):
+            fail(to, answer)
+        elif isinstance(answer, Odd):
+            send(to, answer.body)
+        elif isinstance(answer, Silent):
+            self._end.wait(60)
+            to.close_connection = True
+        elif kind == "embedder":
+            send(to, self._embedded(body))
+        elif body.get("stream"):
+            _stream(to, said(answer))
+        else:
+            send(to, _completion(said(answer)))
+
+    def scripted(self, kind: Kind, body: Body) -> Answer | None:
+        """Return the next answer of a script."""
+        with self._lock:
+            script = self.scripts.get(kind)
+            answer = script.popleft() if script else self.defaults.get(kind)
+        while callable(answer):
+            answer = answer(body)
+        return answer
+
+    def no_such_path(self, to: BaseHTTPRequestHandler) -> None:
+        """Answer where there is nothing."""
+        if self.strict_path:
+            fail(to, Refused(404, "Not Found"))
+        else:
+            send(to, {"error": f"Unexpected endpoint or method. (POST {to.path})"})
+
+    def _refused(self, to: BaseHTTPRequestHandler, body: Body) -> Refused | None:
+        if self.key is not None and to.headers.get("Authorization") != f"Bearer {self.key}":
+            return Refused(401, "Incorrect API key provided")
+        if body.get("model") not in self.models:
+            return Refused(404, f"The model `{body.get('model')}` does not exist.")
+        if (body.get("response_format") or {}).get("type") == "json_object" and not self.json_mode:
+            return Refused(400, "'response_format.type' must be 'json_schema' or 'text'")
+        if body.get("dimensions") is not None and not self.takes_dimensions:
+            return Refused(400, f'Model "{body["model"]}" does not support matryoshka representation')
+        return None
+
+    def _embedded(self, body: Body) -> Body:
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        vectors = [self.vector(text, body.get("dimensions")) for text in texts]
+        data = [{"object": "embedding", "index": at, "embedding": each} for at, each in enumerate(vectors)]
+        return {
+            "object": "list",
+            "model": body["model"],
+            "data": data,
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        }
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                server.respond(self, json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}"))
+
+            def do_GET(self) -> None:
+                server.respond(self, {})
+
+            def log_message(self, *args: object) -> None:
+                """Stay silent: requests are kept."""
+
+        return Handler
+
+
+def kind_of(path: str, body: Body) -> Kind:
+    """Return who asks."""
+    if path in {"/v1/embeddings", "/api/embed"}:
+        return "embedder"
+    if path not in {"/v1/chat/completions", "/api/chat"}:
+        return "other"
+    everything = _text_of(body, "system", "user", "assistant", "tool")
+    if "Memory Extractor" in everything and "## New Messages" in everything:
+        return "extractor"
+    return "profile" if "<FACTS>" in everything and not body.get("tools") else "agent"
+
+
+def said(answer: Any) -> Said:
+    """Return an answer in its long form."""
+    return answer if isinstance(answer, Said) else Said(text=answer)
+
+
+def send(to: BaseHTTPRequestHandler, body: Any, status: int = 200) -> None:
+    """Answer with JSON."""
+    payload = json.dumps(body).encode()
+    to.send_response(status)
+    to.send_header("Content-Type", "application/json")
+    to.send_header("Content-Length", str(len(payload)))
+    to.end_headers()
+    to.wfile.write(payload)
+
+
+def fail(to: BaseHTTPRequestHandler, refused: Refused) -> None:
+    """Answer with an error."""
+    send(to, {"error": {"message": refused.message, "type": "scripted", "code": None}}, refused.status)
+
+
+def _calls(answer: Said) -> list[Body]:
+    return [
+        {
+            "index": at,
+            "id": f"call_{at}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for at, (name, arguments) in enumerate(answer.calls)
+    ]
+
+
+def _completion(answer: Said) -> Body:
+    message: Body = {"role": "assistant", "content": answer.text or None}
+    if answer.calls:
+        message["tool_calls"] = _calls(answer)
+    choice = {"index": 0, "message": message, "finish_reason": answer.finish}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+
+
+def _stream(to: BaseHTTPRequestHandler, answer: Said) -> None:
+    deltas: list[Body] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": word} for word in _WORDS.findall(answer.text)]
+    deltas += [{"tool_calls": [each]} for each in _calls(answer)]
+    pieces: list[Body] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    pieces.append({"index": 0, "delta": {}, "finish_reason": answer.finish})
+    to.send_response(200)
+    to.send_header("Content-Type", "text/event-stream")
+    to.send_header("Transfer-Encoding", "chunked")
+    to.end_headers()
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+    for line in [*(json.dumps({**head, "choices": [piece]}) for piece in pieces), "[DONE]"]:
+        data = f"data: {line}\n\n".encode()
+        to.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    to.wfile.write(b"0\r\n\r\n")
