@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import aiosqlite
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -16,9 +15,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import NullPool
 
 from gaia_memory.database import migrate, sqlite
+from gaia_memory.database.connections import Connections, abandon, dispose
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from gaia_memory.ports import Transaction
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
@@ -48,20 +50,15 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
                 f"{address.drivername} needs its driver, {error.name}: PostgreSQL's comes with gaia-memory[postgres]"
             )
             raise ConfigError([problem], source="the database URL") from error
-    connect = sqlite.connector(address)
+    return sqlite_engine(address, sqlite.connector(address), **options)
 
-    async def connection() -> aiosqlite.Connection:
-        opening = aiosqlite.Connection(connect, 64)
-        # A connection nobody closed must not keep the process alive.
-        opening._thread.daemon = True
-        try:
-            return await opening
-        except BaseException:
-            # It tells its thread to end and does not wait for it: what that sends back would find the loop closed.
-            await asyncio.to_thread(opening._thread.join)
-            raise
 
-    engine = create_async_engine(address, async_creator=connection, **options)
+def sqlite_engine(address: URL, connect: Callable[[], sqlite3.Connection], **options: Any) -> AsyncEngine:
+    """Return an engine over connections that `connect` opens, in a thread of their own each."""
+    connections = Connections(connect)
+    engine = create_async_engine(
+        address, async_creator=connections.open, execution_options=connections.options, **options
+    )
     sqlite.begin_explicitly(engine.sync_engine)
     return engine
 
@@ -157,7 +154,12 @@ class SqlDatabase:
     async def close(self) -> None:
         """Close all connections; none is opened any more."""
         self._is_closed = True
-        await self.engine.dispose()
+        await dispose(self.engine)
+
+    def abandon(self) -> None:
+        """Let go of the connections where the event loop is gone."""
+        self._is_closed = True
+        abandon(self.engine)
 
 
 async def truncate_wal(engine: AsyncEngine) -> bool:

@@ -27,13 +27,18 @@ async def bring_up_to_date(engine: AsyncEngine, another: Callable[[], AsyncEngin
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
     """
-    if await _version(engine) == REVISIONS[-1]:
+    if await version_of(engine) == REVISIONS[-1]:
         return
     # Alembic works synchronously and reads its scripts from disk: it gets a thread, a loop and an engine of its own.
     await asyncio.to_thread(lambda: asyncio.run(_upgrade(another())))
 
 
-async def _version(engine: AsyncEngine) -> str | None:
+async def version_of(engine: AsyncEngine) -> str | None:
+    """Return the version of a database's tables, None where there are none of ours.
+
+    Raises:
+        MemoryUnavailable: a newer version of this package wrote the database.
+    """
     async with engine.connect() as plain:
         connection = await plain.execution_options(**{sqlite.READ_ONLY: True})
         return await _known_version(connection)

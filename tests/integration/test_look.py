@@ -1,0 +1,152 @@
+"""A look at a database changes nothing, whatever state it is in."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from gaia_memory.database.engine import SqlDatabase, open_database
+from gaia_memory.database.look import examine, file_of, open_unchanged
+from gaia_memory.database.migrate import version_of
+from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.errors import MemoryUnavailable
+
+State = dict[str, tuple[int, int, int]]
+
+
+def state(folder: Path) -> State:
+    """Return every file with its size, time of change and rights."""
+    found = {path.name: path.stat() for path in folder.iterdir()}
+    return {name: (stat.st_size, stat.st_mtime_ns, stat.st_mode) for name, stat in found.items()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with signs in its name that mean something in a URL."""
+    made = tmp_path / "a b#1"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def written(folder: Path) -> Iterator[tuple[Path, sqlite3.Connection]]:
+    """Return a database with a write-ahead log, and the connection that has it open."""
+    path = folder / "memory.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE t (x TEXT)")
+        connection.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 100)
+        connection.commit()
+        yield path, connection
+
+
+def test_a_database_in_use_is_read_beside_its_writer(written: tuple[Path, sqlite3.Connection]) -> None:
+    """What is in the write-ahead log counts, and the writer goes on."""
+    path, connection = written
+    before = state(path.parent)
+    found = examine(path)
+    after = state(path.parent)
+    connection.execute("INSERT INTO t VALUES ('more')")
+    connection.commit()
+
+    assert (found.is_there, found.problem, found.tables, found.checked) == (True, "", {"t"}, True)
+    assert after == before
+
+
+def test_a_database_nobody_has_open_gets_no_file_beside_it(written: tuple[Path, sqlite3.Connection]) -> None:
+    """SQLite would make its log and its shared memory even for a reader."""
+    path, connection = written
+    connection.close()
+    before = state(path.parent)
+
+    assert set(before) == {"memory.db"}
+    assert examine(path).tables == {"t"}
+    assert state(path.parent) == before
+
+
+def test_what_a_crash_left_in_the_log_is_seen_and_left_there(
+    written: tuple[Path, sqlite3.Connection], tmp_path: Path
+) -> None:
+    """The next start brings it into the file, not a look."""
+    crashed = tmp_path / "crashed"
+    shutil.copytree(written[0].parent, crashed)
+    before = state(crashed)
+    found = examine(crashed / "memory.db")
+    after = state(crashed)
+
+    assert (found.problem, found.tables) == ("", {"t"})
+    assert {name: after[name] for name in ("memory.db", "memory.db-wal")} == {
+        name: before[name] for name in ("memory.db", "memory.db-wal")
+    }
+
+
+def test_what_is_wrong_with_a_file_is_told(written: tuple[Path, sqlite3.Connection], tmp_path: Path) -> None:
+    """A page that is damaged, something else, a folder, a file that somebody keeps for himself; none is not wrong."""
+    path, connection = written
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    whole = path.read_bytes()
+    damaged, other, locked = (tmp_path / name for name in ("damaged.db", "other.db", "locked.db"))
+    damaged.write_bytes(whole[:4096] + b"\xff" * 4096 + whole[8192:])
+    other.write_bytes(b"no database" * 1000)
+    locked.write_bytes(whole)
+    (tmp_path / "empty.db").touch()
+    with closing(sqlite3.connect(locked)) as keeper:
+        keeper.execute("PRAGMA locking_mode=EXCLUSIVE")
+        keeper.execute("INSERT INTO t VALUES ('mine')")
+        keeper.commit()
+        is_locked = examine(locked)
+
+    assert examine(damaged).problem
+    assert "xxx" not in examine(damaged).problem
+    assert examine(other).problem == "file is not a database"
+    assert "no file" in examine(tmp_path).problem
+    assert is_locked.problem == "database is locked"
+    assert (examine(tmp_path / "none.db").is_there, examine(tmp_path / "none.db").problem) == (False, "")
+    assert (examine(tmp_path / "empty.db").is_there, examine(tmp_path / "empty.db").problem) == (True, "")
+
+
+def test_a_check_that_takes_too_long_is_ended(written: tuple[Path, sqlite3.Connection]) -> None:
+    """A large file is no damaged file."""
+    path, connection = written
+    connection.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 20_000)
+    connection.commit()
+    found = examine(path, seconds=0.0)
+
+    assert (found.problem, found.checked, found.tables) == ("", False, {"t"})
+
+
+async def test_queries_read_without_making_or_changing_anything(folder: Path) -> None:
+    """A file that is missing stays missing; one that is there can be asked for its version, and not written."""
+    url = f"sqlite+aiosqlite:///{folder / 'memory.db'}"
+    missing = open_unchanged(url)
+    with pytest.raises(MemoryUnavailable):
+        async with SqlDatabase(missing).reading():
+            raise AssertionError
+    nothing = list(folder.iterdir())
+    await (await open_database(url, home=folder)).close()
+    before = state(folder)
+    engine = open_unchanged(url)
+    version = await version_of(engine)
+    async with SqlDatabase(engine).reading() as tx:
+        count = (await tx.execute(text("SELECT count(*) FROM gaia_facts"))).scalar_one()
+    with pytest.raises(OperationalError, match="readonly"):
+        async with engine.connect() as connection:
+            await connection.execute(text("DELETE FROM gaia_facts"))
+    await engine.dispose()
+
+    assert nothing == []
+    assert (version, count) == (REVISIONS[-1], 0)
+    assert state(folder) == before
+
+
+def test_only_sqlite_has_a_file(tmp_path: Path) -> None:
+    """A server looks after its own."""
+    assert file_of("postgresql+asyncpg://me@127.0.0.1/talk") is None
+    assert file_of(f"sqlite+aiosqlite:///{tmp_path / 'x.db'}") == tmp_path / "x.db"
