@@ -6,6 +6,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.errors import ConfigError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 OFFLINE = "offline"
 AUTO = "auto"
 GEMINI = "gemini"
+OPENAI = "openai"
 KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 """In the order in which Google's own client takes them."""
 
@@ -25,6 +27,12 @@ DEFAULT_APP_MODEL = "gemini-3.5-flash"
 DEFAULT_GEMINI_EMBEDDER = "models/gemini-embedding-2"
 DEFAULT_OPENAI_EMBEDDER = "text-embedding-3-small"
 DEFAULT_COLLECTION = "gaia"
+AGENTS_OPENAI = "openai:"
+"""How the name of an agent's model begins that ADK asks through OpenAI's interface."""
+
+EXTRAS = ("ollama",)
+"""Providers whose package is an extra of ours, of the same name."""
+
 _PLACED_ELSEWHERE = ("path", "host", "url", "client", "api_key", "connection_string", "tenant")
 
 _OFFLINE_LLM = "gaia_memory.backend.offline.llm.OfflineLlm"
@@ -60,6 +68,8 @@ def language_model(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:
         given = given if name == GEMINI else {}
     if name == GEMINI and not given.get("model"):
         given["model"] = _app_model(config.model)
+    if name == OPENAI and not given.get("model") and config.model.startswith(AGENTS_OPENAI):
+        given["model"] = config.model.removeprefix(AGENTS_OPENAI)
     return Provider(name, given)
 
 
@@ -76,7 +86,7 @@ def embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: str | No
             return chosen
         name = GEMINI if api_key(environ) else OFFLINE
         given = given if name == GEMINI else {}
-    defaults = {GEMINI: DEFAULT_GEMINI_EMBEDDER, "openai": DEFAULT_OPENAI_EMBEDDER}
+    defaults = {GEMINI: DEFAULT_GEMINI_EMBEDDER, OPENAI: DEFAULT_OPENAI_EMBEDDER}
     if name in defaults and not given.get("model"):
         given["model"] = defaults[name]
     return Provider(name, given)
@@ -111,7 +121,7 @@ def register() -> None:
 
 
 def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
-    """Return one line for each provider mem0 does not know and each key its configuration does not have."""
+    """Return one line for each provider that mem0 does not know or lacks a package, and each key it does not have."""
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
 
@@ -122,13 +132,14 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
     found += _unknown("memory.embedder", embedder, embedders, lambda _: _parameters(BaseEmbedderConfig))
     stores = VectorStoreFactory.provider_to_class
     found += _unknown("memory.vector_store", store, stores, store_fields)
+    if not found:
+        found += _without_package("memory.llm", llm, llms[llm.name][0])
+        found += _without_package("memory.embedder", embedder, embedders[embedder.name])
     return found
 
 
 def store_fields(provider: str) -> Collection[str] | None:
     """Return the keys a vector store takes; None where it takes any, or names none."""
-    from importlib import import_module
-
     from mem0.vector_stores.configs import VectorStoreConfig
 
     known = VectorStoreConfig.__private_attributes__["_provider_configs"].get_default()
@@ -177,6 +188,15 @@ def _unknown(
         for given in provider.config
         if given not in allowed
     ]
+
+
+def _without_package(key: str, provider: Provider, made_by: str) -> list[str]:
+    try:
+        import_module(made_by.rpartition(".")[0])
+    except ImportError as missing:
+        remedy = f"pip install 'gaia-memory[{provider.name}]'" if provider.name in EXTRAS else str(missing)
+        return [f"{key}.provider: {provider.name!r} needs a package that is not installed: {remedy}"]
+    return []
 
 
 def _meant(given: str, known: Collection[str]) -> str:
