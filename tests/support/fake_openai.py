@@ -25,6 +25,7 @@ Body = dict[str, Any]
 CHAT_MODEL = "qwen2.5-7b-instruct"
 EMBEDDING_MODEL = "nomic-embed-text-v1.5"
 DIMENSIONS = 96
+_USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 _WORDS = re.compile(r"\S+\s*|\s+")
 
 
@@ -294,8 +295,7 @@ def _completion(answer: Said) -> Body:
     if answer.calls:
         message["tool_calls"] = _calls(answer)
     choice = {"index": 0, "message": message, "finish_reason": answer.finish}
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+    return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": _USAGE}
 
 
 def _stream(to: BaseHTTPRequestHandler, answer: Said) -> None:
@@ -309,7 +309,9 @@ def _stream(to: BaseHTTPRequestHandler, answer: Said) -> None:
     to.send_header("Transfer-Encoding", "chunked")
     to.end_headers()
     head = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
-    for line in [*(json.dumps({**head, "choices": [piece]}) for piece in pieces), "[DONE]"]:
+    lines = [json.dumps({**head, "choices": [piece]}) for piece in pieces]
+    lines.append(json.dumps({**head, "choices": [], "usage": _USAGE}))
+    for line in [*lines, "[DONE]"]:
         data = f"data: {line}\n\n".encode()
         to.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
     to.wfile.write(b"0\r\n\r\n")

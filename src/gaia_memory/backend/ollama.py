@@ -11,7 +11,7 @@ from gaia_memory.errors import BadAnswerError
 
 LLM_SECONDS = 190.0
 EMBEDDER_SECONDS = 40.0
-"""Ollama may have to load the model first, and read mem0's prompt of 8,000 tokens slowly."""
+"""Ollama may have to load the model first, and be slow to read mem0's prompt of 8,000 tokens."""
 
 MAX_TOKENS = 4096
 CONTEXT_TOKENS = 16_384

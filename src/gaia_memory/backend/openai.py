@@ -8,25 +8,18 @@ from functools import partial
 from typing import Any
 
 from gaia_memory.backend import openrouter
+from gaia_memory.config.openai import OWN_RETRIES, OWN_SECONDS, WITHOUT_KEY, api_key
+from gaia_memory.config.openai import server as server_of
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 
 LLM_SECONDS = 60.0
-OWN_LLM_SECONDS = 190.0
-"""A server of one's own may be slow to read mem0's prompt of 8,000 tokens; asking again would only add to its work."""
-
 EMBEDDER_SECONDS = 20.0
 OWN_EMBEDDER_SECONDS = 40.0
 """A server of one's own may have to load the model first."""
 
 RETRIES = 2
-OWN_RETRIES = 1
 MAX_TOKENS = 4096
 """mem0's own 2,000 cut a long list of facts in the middle."""
-
-KEY_VARIABLE = "OPENAI_API_KEY"
-URL_VARIABLE = "OPENAI_BASE_URL"
-NO_KEY = "no-key"
-"""Sent to a server that was named without a key: the client insists on one, and most such servers ask for none."""
 
 _OPENAI = "https://api.openai.com/v1"
 _SDK = "openai"
@@ -45,12 +38,12 @@ def openai_llm(config: Mapping[str, Any]) -> Any:
     from mem0.configs.llms.openai import OpenAIConfig
     from mem0.llms.openai import OpenAILLM
 
-    key, server = api_key(config, os.environ), base_url(config, os.environ)
+    key, server = _key_and_server(config)
     redirected = openrouter.redirects()
     if redirected and openrouter.is_wanted(config, otherwise=bool(key)):
         return strict_llm(OpenAILLM(OpenAIConfig(**{"max_tokens": MAX_TOKENS, **config})), own=False)
     if not key:
-        raise _without_key()
+        raise ModelUnavailableError(WITHOUT_KEY)
     llm = OpenAILLM(OpenAIConfig(**{"max_tokens": MAX_TOKENS, **config, "api_key": key}))
     if redirected:
         openrouter.point_back(llm, key=key, base_url=server or _OPENAI)
@@ -66,25 +59,14 @@ def openai_embedder(config: Mapping[str, Any]) -> Any:
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.embeddings.openai import OpenAIEmbedding
 
-    key, own = api_key(config, os.environ), bool(base_url(config, os.environ))
+    key, server = _key_and_server(config)
     if not key:
-        raise _without_key()
+        raise ModelUnavailableError(WITHOUT_KEY)
     made = OpenAIEmbedding(BaseEmbedderConfig(**{**config, "api_key": key}))
-    _be_patient(made, OWN_EMBEDDER_SECONDS if own else EMBEDDER_SECONDS, own=own)
+    _be_patient(made, OWN_EMBEDDER_SECONDS if server else EMBEDDER_SECONDS, own=bool(server))
     made.embed_batch = partial(_vectors, made, made.embed_batch)
     made.embed = lambda text, purpose="add": made.embed_batch([text], purpose)[0]
     return made
-
-
-def base_url(config: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Return the server that was named; empty for OpenAI itself."""
-    return str(config.get("openai_base_url") or environ.get(URL_VARIABLE, "").strip())
-
-
-def api_key(config: Mapping[str, Any], environ: Mapping[str, str]) -> str:
-    """Return the key, a stand-in where only a server was named; empty where there is neither."""
-    given = str(config.get("api_key") or environ.get(KEY_VARIABLE, "").strip())
-    return given or (NO_KEY if base_url(config, environ) else "")
 
 
 def speaks_openai(made: Any) -> bool:
@@ -98,14 +80,15 @@ def strict_llm(llm: Any, *, own: bool) -> Any:
     It gives up in time, asks without `response_format` where the server refuses that, and raises for an answer that
     is cut, blocked or none.
     """
-    _be_patient(llm, OWN_LLM_SECONDS if own else LLM_SECONDS, own=own)
+    _be_patient(llm, OWN_SECONDS if own else LLM_SECONDS, own=own)
     llm.generate_response = _WithoutFormat(llm.generate_response)
     llm._parse_response = partial(_read, llm._parse_response)
     return llm
 
 
-def _without_key() -> ModelUnavailableError:
-    return ModelUnavailableError(f"{KEY_VARIABLE} is not set: set it, or {URL_VARIABLE} for a server of your own")
+def _key_and_server(config: Mapping[str, Any]) -> tuple[str, str]:
+    named = config.get("openai_base_url")
+    return str(config.get("api_key") or api_key(os.environ, named=named)), server_of(os.environ, named=named)
 
 
 def _be_patient(made: Any, seconds: float, *, own: bool) -> None:
