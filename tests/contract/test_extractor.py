@@ -128,6 +128,10 @@ BAD = {
     "half a character": '{"memory": [{"text": "tea \\ud83c"}]}',
     "two answers": '{"memory": []} {"memory": []}',
     "only thoughts": "<think>nothing to see</think>",
+    "thoughts without an end": f"<think>I could say {facts('User likes tea')}",
+    "sentences around it": f"Here it is: {facts('User likes tea')} Enjoy!",
+    "two code blocks": f"```json\n{facts()}\n```\nor\n```json\n{facts('User likes tea')}\n```",
+    "an excuse that shows the form": f"I cannot do that. The form is:\n```json\n{facts()}\n```",
 }
 
 
@@ -156,6 +160,9 @@ GOOD = {
     "a code block": f"```json\n{facts('User likes tea')}\n```",
     "a code block without a name": f"```\n{facts('User likes tea')}\n```",
     "thoughts first": f"<think>hm {'{'}</think>\n{facts('User likes tea')}",
+    "thoughts whose first tag is in the prompt": f"Hm, tea.\n{{}}?\n</think>\n\n{facts('User likes tea')}",
+    "sentences around a code block": f"Here it is:\n\n```json\n{facts('User likes tea')}\n```\n\nI hope this helps!",
+    "thoughts, sentences and a code block": f"<think>hm</think>\nSure:\n```\n{facts('User likes tea')}\n```",
     "more keys": '{"memory": [{"id": 3, "text": "User likes tea", "attributed_to": {"x": 1}}], "note": 1}',
     "a line break in a text": '{"memory": [{"text": "User likes\n tea"}]}',
 }

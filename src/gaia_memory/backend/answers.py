@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_va
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import Extracted
 
-_FENCED = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
+_ONE_BLOCK = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
+_BLOCK = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n\s*```", re.DOTALL | re.MULTILINE)
 
 
 class _Item(BaseModel):
@@ -38,27 +39,41 @@ class _Answer(BaseModel):
 def extracted(answer: str) -> list[Extracted]:
     """Return the facts of an answer, each once; an empty list only for a well-formed empty one.
 
-    The answer is a JSON object whose `memory` is a list of objects with a `text`, alone or in one code block.
+    The answer is a JSON object whose `memory` is a list of objects with a `text`, alone or in one code block. Small
+    models write sentences around that block; then the list must not be empty, because one that excuses itself
+    shows the form too.
 
     Raises:
         BadAnswerError: it is anything else. Nothing is taken from an answer that is partly wrong, because what
             is missing there cannot be known.
     """
-    fenced = _FENCED.match(answer)
+    text, is_alone = _without_wrapping(answer)
     try:
         # Models put line breaks into strings; that is no reason to lose an answer.
-        found = json.loads(fenced["inside"] if fenced else answer, strict=False)
+        found = json.loads(text, strict=False)
     except (json.JSONDecodeError, RecursionError) as error:
         raise BadAnswerError(f"the answer is no JSON: {error}") from error
     try:
         items = _Answer.model_validate(found).memory
     except ValidationError as error:
         raise BadAnswerError(f"the answer is of another form: {_where(error)}") from error
+    if not items and not is_alone:
+        raise BadAnswerError("the answer says more than an empty list")
     seen: dict[str, Extracted] = {}
     for item in items:
         by = item.attributed_to if isinstance(item.attributed_to, str) else None
         seen.setdefault(" ".join(item.text.split()).casefold(), Extracted(text=item.text, attributed_to=by))
     return list(seen.values())
+
+
+def _without_wrapping(answer: str) -> tuple[str, bool]:
+    """Return what stands for the answer, and whether it stands alone."""
+    if answer.lstrip().startswith("{"):
+        return answer, True
+    if whole := _ONE_BLOCK.match(answer):
+        return whole["inside"], True
+    blocks = _BLOCK.findall(answer)
+    return (blocks[0], False) if len(blocks) == 1 else (answer, True)
 
 
 def _where(error: ValidationError) -> str:

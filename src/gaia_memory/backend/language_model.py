@@ -15,7 +15,8 @@ from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 DEADLINE_SECONDS = 200.0
 """Three tries of a minute each, and the pauses between them."""
 
-_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_THINKING = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
+"""Some servers send the thoughts without the tag that opens them, which stands in their prompt."""
 
 
 class Mem0LanguageModel:
@@ -63,6 +64,8 @@ class Mem0LanguageModel:
         if not isinstance(answer, str):
             raise BadAnswerError(f"the model {self.identity} answered with a {type(answer).__name__}, not with text")
         answer = _THINKING.sub("", answer).strip()
+        if answer.startswith("<think>"):
+            raise BadAnswerError(f"the model {self.identity} did not come to the end of its thoughts")
         if not answer:
             raise BadAnswerError(f"the model {self.identity} gave a blank answer")
         return answer

@@ -229,7 +229,7 @@ async def test_gemini_is_told_what_it_needs_and_no_more(make: Make, gemini: Fake
     assert backend.language_model.identity == "gemini/gemini-3.5-flash"
 
 
-@pytest.mark.parametrize("answer", ["", "  ", None, 7, "<think>only</think>"])
+@pytest.mark.parametrize("answer", ["", "  ", None, 7, "<think>only</think>", "<think>\n- likes tea?"])
 async def test_a_profile_answer_without_text_is_a_bad_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
 ) -> None:
