@@ -125,6 +125,10 @@ class StoreFollower:
         """Whether the store is open here, or this process tried in vain to become its owner."""
         return self._keeper.usable if self.owned else self._tried
 
+    def folder(self, store_id: str) -> Path | None:
+        """Return where the files of an embedded store are; None for one that stands elsewhere."""
+        return self._keeper.place.folder(store_id)
+
     @property
     def _running(self) -> bool:
         return self._task is not None and not self._task.done()

@@ -23,6 +23,10 @@ class Place(Protocol):
     embedded: bool
     """Whether the store is a folder of this process: then it is erased and repaired by beginning anew."""
 
+    def folder(self, store_id: str) -> Path | None:
+        """Return where the files of a store are; None where they are not ours."""
+        ...
+
     def reopen(self, label: Label) -> Mem0Store | None:
         """Return the store that carries `label`, open; None when it is missing, another or damaged."""
         ...
@@ -49,6 +53,10 @@ class FolderPlace:
         """Keep stores in `folders`."""
         self._backend = backend
         self._folders = folders
+
+    def folder(self, store_id: str) -> Path | None:
+        """Return the store's own folder."""
+        return self._folders.folder(store_id)
 
     def reopen(self, label: Label) -> Mem0Store | None:
         """Open the folder of `label` if it is sound, and remove all others."""
@@ -87,6 +95,10 @@ class ServerPlace:
         self._backend = backend
         self._folder = home / "store"
         self._open = opener
+
+    def folder(self, store_id: str) -> Path | None:
+        """Return None: it looks after its own."""
+        return None
 
     def reopen(self, label: Label) -> Mem0Store | None:
         """Open the store if it carries `label`."""
