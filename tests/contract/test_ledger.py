@@ -80,6 +80,21 @@ async def test_holding_a_conversation_for_a_load_counts_nothing(database):
     assert await due(database, quiet_since=None) == []
 
 
+async def test_a_hold_is_taken_back_unless_somebody_has_begun_to_talk(database):
+    """The turn that began under it keeps the conversation from being learned and cleared."""
+    async with database.transaction() as tx:
+        held = await ledger.hold(tx, KEY, now=10.0, active_seconds=900)
+        await ledger.let_go(tx, KEY, until=held.active_until)
+        free = await ledger.row(tx, KEY)
+        held = await ledger.hold(tx, KEY, now=20.0, active_seconds=900)
+        await ledger.begin_turn(tx, KEY, now=30.0, active_seconds=900)
+        await ledger.let_go(tx, KEY, until=held.active_until)
+        talking = await ledger.row(tx, KEY)
+
+    assert (free.active_until, free.touched) == (None, 10.0)
+    assert talking.active_until == 930.0
+
+
 @pytest.mark.parametrize("odd", HOSTILE)
 async def test_any_ids_make_a_conversation_of_their_own(database, odd):
     """They come back as they were."""

@@ -71,6 +71,10 @@ class Agents:
             (folder / name / "services.yaml").write_text(SERVICES, encoding="utf-8")
         (folder / "services.yaml").write_text(SERVICES, encoding="utf-8")
         self.config = folder / "gaia.yaml"
+        self.configure(settings)
+
+    def configure(self, settings: str) -> None:
+        """Write the configuration anew, with these settings besides the home."""
         self.config.write_text(f"home: data\n{settings}", encoding="utf-8")
 
     def facts(self) -> dict[tuple[str, str], list[str]]:
@@ -215,6 +219,7 @@ def serving(
         server.ready()
         yield server
     except BaseException:
+        server.stop()
         sys.stderr.write(f"\n--- {command} told ---\n{server.log}")
         raise
     finally:

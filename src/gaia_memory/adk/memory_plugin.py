@@ -54,7 +54,10 @@ _outer_sessions: ContextVar[BaseSessionService | None] = ContextVar("outer_sessi
 
 @dataclass(slots=True)
 class _Turn:
-    """One invocation; `engine` is None where memory could not be opened, `row` where there is no mark to end."""
+    """One invocation; `engine` is None where memory could not be opened, `row` where there is no mark to end.
+
+    `held_until` is the hold on a session that a command runs in.
+    """
 
     key: SessionKey
     command: tuple[str, str] | None
@@ -64,6 +67,7 @@ class _Turn:
     block: str = ""
     renewed_at: float = 0.0
     clears: bool = False
+    held_until: float | None = None
 
 
 class MemoryPlugin(BasePlugin):
@@ -211,7 +215,7 @@ class MemoryPlugin(BasePlugin):
         return turn
 
     async def _mark(self, invocation: InvocationContext, turn: _Turn) -> None:
-        """Mark the beginning of a turn in the ledger; a command leaves no mark.
+        """Mark the beginning of a turn in the ledger; a command is not counted.
 
         An answer to a call and a resumed run count too: what the agent says then is talk to be learned.
         """
@@ -219,7 +223,11 @@ class MemoryPlugin(BasePlugin):
         if not engine.config.memory.enabled:
             return
         if turn.command is not None:
-            await reload_if_cleared(invocation, await engine.marks.row(turn.key))
+            row = await engine.marks.row(turn.key)
+            if turn.command[0] != "reset":
+                # A reset claims the session itself.
+                row, turn.held_until = await engine.marks.hold_for_command(turn.key)
+            await reload_if_cleared(invocation, row)
             return
         turn.row = await engine.marks.begin(turn.key)
         await reload_if_cleared(invocation, turn.row)
@@ -238,6 +246,8 @@ class MemoryPlugin(BasePlugin):
         turn = self._turns.pop(invocation.invocation_id, None)
         if turn is None or turn.engine is None:
             return
+        if turn.held_until is not None:
+            await turn.engine.marks.let_go(turn.key, until=turn.held_until)
         if turn.clears:
             await turn.engine.consolidate(turn.key)
         elif turn.row is not None:

@@ -38,6 +38,10 @@ class SqlLedger:
         """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
         return await turns.begin(tx, key, now=now, active_seconds=active_seconds, counted=False, waits=waits)
 
+    async def let_go(self, tx: Transaction, key: SessionKey, *, until: float) -> None:
+        """Take back a hold, which ends at `until`, unless somebody has begun to talk since."""
+        await turns.let_go(tx, key, until=until)
+
     async def renew_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> None:
         """Keep a long turn active."""
         await turns.renew(tx, key, now=now, active_seconds=active_seconds)

@@ -41,6 +41,12 @@ async def renew(tx: Transaction, key: SessionKey, *, now: float, active_seconds:
     await tx.execute(update(conversations).where(is_at(key)).values(active_until=now + active_seconds))
 
 
+async def let_go(tx: Transaction, key: SessionKey, *, until: float) -> None:
+    """Take back a hold, which ends at `until`, unless somebody has begun to talk since."""
+    held = update(conversations).where(is_at(key), conversations.c.active_until == until)
+    await tx.execute(held.values(active_until=None))
+
+
 async def end(tx: Transaction, key: SessionKey, *, now: float) -> None:
     """Mark a conversation quiet since `now`."""
     await tx.execute(update(conversations).where(is_at(key)).values(active_until=None, touched=now))

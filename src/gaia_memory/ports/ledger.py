@@ -32,6 +32,9 @@ class Ledger(Protocol):
     ) -> LedgerRow:
         """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
 
+    async def let_go(self, tx: Transaction, key: SessionKey, *, until: float) -> None:
+        """Take back a hold, which ends at `until`, unless somebody has begun to talk since."""
+
     async def renew_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> None:
         """Keep a long turn active."""
 

@@ -35,6 +35,22 @@ class TurnMarks:
             lambda tx, waits: self._ledger.hold(tx, key, now=self._now(), active_seconds=ACTIVE_SECONDS, waits=waits),
         )
 
+    async def hold_for_command(self, key: SessionKey) -> tuple[LedgerRow, float | None]:
+        """Keep a conversation from being cleared under a command: the host's next append would find it changed.
+
+        Returns its row and the `until` that `let_go` takes; None where somebody talks in it, which keeps it, too.
+        """
+        row = await self.row(key)
+        if row is not None and row.active_until is not None and row.active_until > self._now():
+            return row, None
+        row = await self.hold(key)
+        return row, row.active_until
+
+    async def let_go(self, key: SessionKey, *, until: float) -> None:
+        """Take back a hold, which ends at `until`, unless somebody has begun to talk since."""
+        async with self._database.transaction() as tx:
+            await self._ledger.let_go(tx, key, until=until)
+
     async def begin(self, key: SessionKey) -> LedgerRow:
         """Count a turn and mark it active; waits for a running clear. Returns the row after that."""
         return await self._when_not_clearing(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from google.adk.agents.run_config import RunConfig
@@ -14,9 +16,13 @@ from gaia_memory.adk.command_turns import UNAVAILABLE
 from gaia_memory.adk.mapping import COMMAND_STAMP
 from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
 from support.adk_host import calls, function_call
 from support.turns import KEY, SCOPE, agent_of, all_of, break_memory, hosted, learn_with, text_of, words_of
+
+if TYPE_CHECKING:
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import Vector
 
 
 def stamps(events: list[Event]) -> list[object]:
@@ -70,6 +76,35 @@ async def test_the_answer_of_a_command_comes_from_the_agent_that_has_the_convers
 
     assert [event.author for event in command] == ["child"]
     assert text_of(after) == "still the child"
+
+
+class SweepingEmbedder(ScriptedEmbedder):
+    """Has everything that is due learned and cleared while it embeds."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine = engine
+
+    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
+        await self._engine.sweep(force=True)
+        return await super().embed(texts, purpose=purpose)
+
+
+async def test_a_session_is_not_cleared_under_a_command(tmp_path: Path) -> None:
+    """The command's answer would find another session than it was loaded from, and the person an error."""
+    extractor = ScriptedExtractor(default=[])
+    async with hosted(tmp_path, agent_of(ScriptedLlm("one"))) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        await host.say("first")
+        engine.memory = replace(engine.memory, embedder=SweepingEmbedder(engine))
+        answer = await host.say("/remember I like teal")
+        learned_meanwhile = len(extractor.chunks)
+        report = await engine.sweep(force=True)
+
+    assert text_of(answer) == "I will remember: I like teal"
+    assert learned_meanwhile == 0
+    assert report.consolidated == 1
 
 
 @pytest.mark.acceptance("I06")
@@ -201,7 +236,8 @@ async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_th
         command = text_of(await host.say("/memory"))
         turn = text_of(await host.say("hi"))
 
-    assert command == UNAVAILABLE
+    assert f"{tmp_path.parent} cannot be used" in command
+    assert "name another: `home`" in command
     assert turn == "ok"
 
 
