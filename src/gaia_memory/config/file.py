@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import os
 import re
-from collections.abc import Hashable
+import stat
+import threading
+import time
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,32 +17,146 @@ import yaml
 
 from gaia_memory.errors import ConfigError
 
+SETTLED_SECONDS = 2.0
+"""Files younger than this are read again: within the steps of a file system's clock (2 s on FAT) a second change may
+leave no trace in its time and size."""
 
-def read(path: Path) -> dict[Any, Any]:
-    """The mapping in the file; an empty file is an empty mapping.
+_READS = 3
+_PIPES = (stat.S_ISFIFO, stat.S_ISCHR, stat.S_ISSOCK)
+_MISSING = "no such file; check the path (argument, `config=` or GAIA_CONFIG), or leave it out for the defaults"
 
-    Raises:
-        ConfigError: the file is missing, unreadable, no YAML, or no mapping.
-    """
-    data = _parse(_text(path), str(path))
-    if data is None:
-        return {}
-    if not isinstance(data, dict):
+_Signature = tuple[int, ...]
+
+
+class Version:
+    """What the file held at one moment, parsed once, and which complaints about it were told already."""
+
+    def __init__(self, path: Path, content: bytes | str) -> None:
+        """Parse the bytes of the file at `path`; text is why there are none."""
+        self.content = content
+        self._source = str(path)
+        self._data: Any = None
+        self._problem = content if isinstance(content, str) else None
+        self._told: set[str] = set()
+        if isinstance(content, bytes):
+            try:
+                self._data = _mapping(content, self._source)
+            except ConfigError as refused:
+                self._problem = refused.problems[0]
+
+    @property
+    def is_empty(self) -> bool:
+        """True where the file holds no setting, not even an empty section."""
+        return self._problem is None and self._data is None
+
+    def settings(self) -> dict[Any, Any]:
+        """A copy of the mapping in the file; an empty file is an empty mapping.
+
+        Raises:
+            ConfigError: the file is missing, unreadable, no YAML, or no mapping.
+        """
+        if self._problem is not None:
+            raise ConfigError([self._problem], source=self._source)
+        return copy.deepcopy(self._data) or {}
+
+    def first_told(self, complaint: str) -> bool:
+        """True the first time this complaint is made about this version, by whichever part of the process."""
+        is_first = complaint not in self._told
+        self._told.add(complaint)
+        return is_first
+
+
+class WatchedFile:
+    """One file of the process: read when it may have changed, parsed when its bytes did. For worker threads."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._version: Version | None = None
+        self._trusted: _Signature | None = None
+
+    def version(self) -> Version:
+        """What the file holds now; the same object for as long as its bytes are the same."""
+        with self._lock:
+            if self._version is not None and self._is_unchanged():
+                return self._version
+            content, self._trusted = self._read()
+            if self._version is None or self._version.content != content:
+                self._version = Version(self.path, content)
+            return self._version
+
+    def _is_unchanged(self) -> bool:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return False
+        # A pipe gives its text once.
+        return _signature(found) == self._trusted or any(is_pipe(found.st_mode) for is_pipe in _PIPES)
+
+    def _read(self) -> tuple[bytes | str, _Signature | None]:
+        """The bytes, or why there are none, and the signature that stands for them from now on."""
+        try:
+            for _ in range(_READS - 1):
+                content, trusted, is_whole = _read(self.path)
+                if is_whole:
+                    return content, trusted
+            content, trusted, _ = _read(self.path)
+            return content, trusted
+        except FileNotFoundError:
+            return _MISSING, None
+        except OSError as error:
+            return f"cannot be read ({error.strerror or type(error).__name__}); it must be a readable file", None
+        except ValueError:
+            return "its path holds a NUL, which no file system knows; check the path", None
+
+
+def watched(path: Path) -> WatchedFile:
+    """The one object for a file, whichever part of the process asks."""
+    with _meeting:
+        return _watched(path)
+
+
+_meeting = threading.Lock()
+"""Two parts that load a file at the same moment meet in one `WatchedFile`."""
+
+
+@lru_cache(maxsize=256)
+def _watched(path: Path) -> WatchedFile:
+    return WatchedFile(path)
+
+
+def _read(path: Path) -> tuple[bytes, _Signature | None, bool]:
+    """The bytes, their signature if a later change must show in it, and False while somebody is writing them."""
+    now = time.time()
+    with open(path, "rb") as file:
+        before = os.fstat(file.fileno())
+        content = file.read()
+        after = os.fstat(file.fileno())
+    has_settled = now - max(before.st_mtime, before.st_ctime) > SETTLED_SECONDS
+    # Half a file may be good YAML, and say something else than the whole. A pipe ends where its writer ends.
+    is_whole = _signature(before) == _signature(after) or not stat.S_ISREG(before.st_mode)
+    return content, _signature(before) if has_settled else None, is_whole
+
+
+def _signature(found: os.stat_result) -> _Signature:
+    # The change time tells an edit whose modification time was put back.
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _mapping(content: bytes, source: str) -> Mapping[Any, Any] | None:
+    data = _parse(_text(content, source), source)
+    if data is not None and not isinstance(data, dict):
         kind = "a list" if isinstance(data, list) else f"a single value ({type(data).__name__})"
-        raise ConfigError([f"the file holds {kind}; write `key: value` lines, such as `app: gaia`"], source=str(path))
+        raise ConfigError([f"the file holds {kind}; write `key: value` lines, such as `app: gaia`"], source=source)
     return data
 
 
-def _text(path: Path) -> str:
+def _text(content: bytes, source: str) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        problem = "no such file; check the path (argument, `config=` or GAIA_CONFIG), or leave it out for the defaults"
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         problem = f"byte {error.start + 1} is no UTF-8; save the file as UTF-8"
-    except OSError as error:
-        problem = f"cannot be read ({error.strerror or type(error).__name__}); it must be a readable file"
-    raise ConfigError([problem], source=str(path))
+    raise ConfigError([problem], source=source)
 
 
 def _parse(text: str, source: str) -> Any:
@@ -52,6 +172,8 @@ def _parse(text: str, source: str) -> Any:
         problem = "lists and sections lie too deep; write plain `key: value` lines"
     except ValueError:
         problem = "a date or number is out of range; put it in quotes"
+    except (LookupError, AttributeError, TypeError):
+        problem = "a value is not what its tag (`!!…`) says; write it without the tag"
     # Outside the handlers: PyYAML's own message quotes the line, which may hold a key.
     raise ConfigError([problem], source=source)
 

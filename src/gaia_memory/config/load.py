@@ -7,14 +7,14 @@ import json
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from gaia_memory.config.check import known_only, validated
 from gaia_memory.config.environment import PROVIDER_PARTS, from_environment, origin
-from gaia_memory.config.file import read
+from gaia_memory.config.file import Version, WatchedFile, watched
 from gaia_memory.config.providers import gathered
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import without_secrets
@@ -30,11 +30,37 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The file of a configuration, the version of it that is loaded, and what was laid over it.
+
+    `version` is None where the configuration is not the whole of one. `environ` is None for the environment of
+    the process, which is read anew with each version.
+    """
+
+    file: WatchedFile
+    version: Version | None
+    arguments: Mapping[str, str]
+    environ: Mapping[str, str] | None
+
+    def load(self, version: Version) -> LoadedConfig:
+        """The configuration that a version of the file gives.
+
+        Raises:
+            ConfigError: the file cannot be used, or a value is wrong.
+        """
+        environ = os.environ if self.environ is None else self.environ
+        path = self.file.path
+        merge = _Merge(version.settings(), str(path), path, environ, self.arguments)
+        return merge.loaded(replace(self, version=version))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedConfig:
     """A configuration and where it came from.
 
     `source` names it to a reader; `warnings` holds a line for each key that was ignored. Two loads with the same
-    `identity` (the file's absolute path or a hash of the content, and the home) are the same memory.
+    `identity` (the file's absolute path or a hash of the content, and the home) are the same memory. `origin` is
+    None where there is no file.
     """
 
     config: GaiaConfig
@@ -42,6 +68,7 @@ class LoadedConfig:
     path: Path | None
     warnings: tuple[str, ...]
     identity: str
+    origin: Origin | None = None
 
 
 def locate(environ: Mapping[str, str] | None = None) -> Path | None:
@@ -51,9 +78,9 @@ def locate(environ: Mapping[str, str] | None = None) -> Path | None:
     """
     environ = os.environ if environ is None else environ
     if named := environ.get("GAIA_CONFIG", "").strip():
-        return Path(named).expanduser()
+        return Path(os.path.expanduser(named))
     home = environ.get("GAIA_HOME", "").strip() or str(GaiaConfig.model_fields["home"].default)
-    beside = Path(home).expanduser() / FILE_NAME
+    beside = Path(os.path.expanduser(home)) / FILE_NAME
     return beside if beside.exists() else None
 
 
@@ -80,13 +107,21 @@ def load(
         checked = validated({**dict(source), **given}, lambda path: f"the argument {dotted(path)}")
         if not isinstance(checked, GaiaConfig):
             raise ConfigError([line for _, line in checked], source="the given GaiaConfig")
-        return _loaded(checked, "the given GaiaConfig", None, ())
-    environ = os.environ if environ is None else environ
+        return _loaded(checked, "the given GaiaConfig", (), None)
     if source is None or isinstance(source, Mapping):
         name = "the environment" if source is None else "the given mapping"
-        return _Merge(source or {}, name, None, environ, given).loaded()
-    path = Path(source).expanduser().absolute()
-    return _Merge(read(path), str(path), path, environ, given).loaded()
+        return _Merge(source or {}, name, None, os.environ if environ is None else environ, given).loaded(None)
+    file = watched(_absolute(source))
+    version = file.version()
+    return Origin(file=file, version=version, arguments=given, environ=environ).load(version)
+
+
+def _absolute(source: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(source).expanduser().absolute()
+    except RuntimeError:
+        problem = "the path starts with `~` and a name that is no user here; write the whole path"
+    raise ConfigError([problem], source=str(source))
 
 
 def _require_kinds(source: object, home: object, model: object) -> None:
@@ -121,7 +156,7 @@ class _Merge:
         self._variables = _gathered_providers(from_environment(environ))
         self._order = {path: place for place, path in enumerate(_paths(data))}
 
-    def loaded(self) -> LoadedConfig:
+    def loaded(self, origin: Origin | None) -> LoadedConfig:
         """Check everything, then refuse it or take it."""
         data, warnings = known_only(self._merged(), self._label)
         checked = validated(data, self._label)
@@ -133,7 +168,7 @@ class _Merge:
             raise refusal([*(line for _, line in found), *warnings], source=self._name)
         for line in warnings:
             _warn_once(self._name, line)
-        return _loaded(checked, self._name, self._path, tuple(warnings))
+        return _loaded(checked, self._name, tuple(warnings), origin)
 
     def _merged(self) -> dict[str, Any]:
         file = dict(self._file)
@@ -155,13 +190,16 @@ class _Merge:
         return self._order.get(path, len(self._order))
 
 
-def _loaded(config: GaiaConfig, source: str, path: Path | None, warnings: tuple[str, ...]) -> LoadedConfig:
-    what = str(path.resolve()) if path is not None else f"sha256:{_digest(config)}"
-    identity = f"{what} in {config.home.resolve()}"
-    return LoadedConfig(config=config, source=source, path=path, warnings=warnings, identity=identity)
+def _loaded(config: GaiaConfig, source: str, warnings: tuple[str, ...], origin: Origin | None) -> LoadedConfig:
+    path = origin.file.path if origin is not None else None
+    # The last link is not followed: it may be switched to another file while memory is open.
+    what = f"sha256:{fingerprint(config)}" if path is None else os.path.join(os.path.realpath(path.parent), path.name)
+    identity = f"{what} in {os.path.realpath(config.home)}"
+    return LoadedConfig(config=config, source=source, path=path, warnings=warnings, identity=identity, origin=origin)
 
 
-def _digest(config: GaiaConfig) -> str:
+def fingerprint(config: GaiaConfig) -> str:
+    """A hash of every setting; comments, order and where a value was set do not count."""
     content = json.dumps(config.model_dump(mode="python"), sort_keys=True, default=repr)
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 

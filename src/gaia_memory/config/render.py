@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from gaia_memory.config.providers import ProviderConfig
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import PROVIDER_VARIABLES
-from gaia_memory.config.wording import KeyPath, allowed, dotted, section_of, settings, variable
+from gaia_memory.config.wording import KeyPath, allowed, dotted, section_of, settings, takes_effect, variable
 
 _WIDTH = 110
 _COMMAND = "python -m gaia_memory.config.render"
@@ -28,7 +28,8 @@ _YAML_HEAD = """\
 # yaml-language-server: $schema=gaia.schema.json
 #
 # Every setting of gaia-memory, with its default: keep the lines you change, the rest may go.
-# Above each stand what it does, what may stand there, and the environment variable that overrides it.
+# Above each stand what it does, what may stand there, the environment variable that overrides it, and when a
+# change of this file takes effect.
 # Keys and passwords never stand in this file: they come from the environment (GEMINI_API_KEY, OPENAI_API_KEY, ...).
 """
 
@@ -44,6 +45,19 @@ overrides both. A variable is named after its key: `GAIA_`, then the key with `_
 
 A key that is not known is a warning with a suggestion, and the rest of the file is loaded. A value that is not allowed
 refuses the file: one message lists everything that is wrong, with the value and what may stand there.
+
+## Changing it while memory is open
+
+A saved file is taken up at the next message, at the next call of memory and at each look for quiet conversations; no
+session is lost, and a call of a model that is under way ends as it began. Some keys take effect after a restart: until
+then the old value stays in force, and the rest of the file is taken.
+
+A version that cannot be used (broken, empty, missing, with a value that is not allowed) changes nothing: the last good
+version stays in force, one warning in the log says why, `memory.status` is `degraded`, and the next good version is
+taken up by itself. Where every setting is taken out of a file, write `{}` to go back to the defaults.
+
+The environment is read together with the file: a variable that the program changes later counts from the next version
+of the file on. A configuration that is no file (a mapping, a `GaiaConfig`, none) never changes.
 """
 
 _PAGE_PROVIDERS = """\
@@ -99,7 +113,7 @@ def render_reference() -> str:
     rows: dict[str, list[str]] = {}
     for path, field in settings(GaiaConfig):
         rows.setdefault(path[0] if len(path) > 1 else "", []).append(_row(path, field))
-    head = "| key | default | may be | what it does |\n|---|---|---|---|\n"
+    head = "| key | default | may be | what it does | a change takes effect |\n|---|---|---|---|---|\n"
     tables = []
     for name, lines in rows.items():
         section = section_of(GaiaConfig.model_fields[name]) if name else None
@@ -159,7 +173,7 @@ def _yaml_lines(model: type[BaseModel], path: KeyPath) -> Iterator[str]:
             yield from _yaml_lines(section, here)
             continue
         yield from comment(f"Allowed: {allowed(field)}", indent)
-        yield from comment(f"Variable: {variable(here)}", indent)
+        yield from comment(f"Variable: {variable(here)}. A change takes effect {takes_effect(field)}.", indent)
         yield f"{indent}{name}: {scalar(default_of(field))}"
 
 
@@ -181,7 +195,8 @@ def scalar(value: Any) -> str:
 
 
 def _row(path: KeyPath, field: FieldInfo) -> str:
-    cells = (f"`{dotted(path)}`", f"`{scalar(default_of(field))}`", allowed(field), field.description or "")
+    key, default = f"`{dotted(path)}`", f"`{scalar(default_of(field))}`"
+    cells = (key, default, allowed(field), field.description or "", takes_effect(field))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

@@ -5,6 +5,7 @@ The file `gaia.yaml`, its JSON schema and the reference page are rendered from h
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Literal
@@ -15,10 +16,18 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from gaia_memory.config.people import PeopleConfig
 from gaia_memory.config.providers import Amount, Count, ProviderConfig, Section, Share, VectorStoreConfig
 from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
+from gaia_memory.config.wording import AFTER_A_RESTART
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 _NO_APP_NAMES = frozenset({"user"})
 _DATABASE = "sqlite:///path or postgresql://user@host/database; null for the default"
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def is_app_name(name: str) -> bool:
@@ -31,7 +40,10 @@ class MemoryConfig(Section):
 
     enabled: bool = Field(
         default=True,
-        description="Memory as a whole. Off: nothing is stored, recalled or offered; what is stored stays.",
+        description=(
+            "Memory as a whole. Off: nothing is stored, recalled or offered; what is stored stays, and what is said "
+            "meanwhile is never learned."
+        ),
     )
     auto_ingest: bool = Field(
         default=True,
@@ -68,6 +80,7 @@ class MemoryConfig(Section):
     scope: Literal["app_user", "user"] = Field(
         default="app_user",
         description="Whether a person is remembered by each app apart, or once across all apps.",
+        json_schema_extra={"takes_effect": AFTER_A_RESTART},
     )
     database_url: str | None = Field(
         default=None,
@@ -75,7 +88,7 @@ class MemoryConfig(Section):
             "The database of facts. Default: SQLite `memory.db` in the home; where the sessions are on a database "
             "server, that one. A URL with a password belongs in the environment."
         ),
-        json_schema_extra={"allowed": _DATABASE},
+        json_schema_extra={"takes_effect": AFTER_A_RESTART, "allowed": _DATABASE},
     )
     llm: ProviderConfig = Field(
         default=ProviderConfig(),
@@ -85,12 +98,18 @@ class MemoryConfig(Section):
     embedder: ProviderConfig = Field(
         default=ProviderConfig(),
         description="The model that turns text into vectors. `auto`: Gemini when it has a key, else offline.",
-        json_schema_extra={"allowed": "a section with `provider` and the provider's own keys"},
+        json_schema_extra={
+            "takes_effect": AFTER_A_RESTART,
+            "allowed": "a section with `provider` and the provider's own keys",
+        },
     )
     vector_store: VectorStoreConfig = Field(
         default=VectorStoreConfig(),
         description="The mem0 store that follows the database of facts.",
-        json_schema_extra={"allowed": "a section with `provider` and the store's own keys"},
+        json_schema_extra={
+            "takes_effect": AFTER_A_RESTART,
+            "allowed": "a section with `provider` and the store's own keys",
+        },
     )
     profile_agents: Literal["root", "all"] | tuple[str, ...] = Field(
         default="root",
@@ -130,7 +149,7 @@ class SessionsConfig(Section):
             "The database of conversations. Default: SQLite `sessions.db` in the home. A URL with a password belongs "
             "in the environment."
         ),
-        json_schema_extra={"allowed": _DATABASE},
+        json_schema_extra={"takes_effect": AFTER_A_RESTART, "allowed": _DATABASE},
     )
     clear: Literal["auto", "delete", "rewind", "keep"] = Field(
         default="auto",
@@ -174,18 +193,24 @@ class GaiaConfig(BaseSettings):
     app: str = Field(
         default="gaia",
         description="The name of the ADK app that sessions and memory belong to.",
-        json_schema_extra={"allowed": "a letter, then letters, digits, `_` or `-`; not `user`"},
+        json_schema_extra={
+            "takes_effect": AFTER_A_RESTART,
+            "allowed": "a letter, then letters, digits, `_` or `-`; not `user`",
+        },
     )
     home: Path = Field(
         default=Path("~/.gaia"),
         description="The folder of everything that is stored. A relative one is taken from the folder of this file.",
-        json_schema_extra={"allowed": "a path; `~` is your home folder"},
+        json_schema_extra={"takes_effect": AFTER_A_RESTART, "allowed": "a path; `~` is your home folder"},
     )
     model: str = Field(
         default="auto",
         min_length=1,
         description="The agents' model. `auto`: Gemini when GEMINI_API_KEY or GOOGLE_API_KEY is set, else offline.",
-        json_schema_extra={"allowed": "`auto`, `offline` or the name of a model that ADK knows"},
+        json_schema_extra={
+            "takes_effect": AFTER_A_RESTART,
+            "allowed": "`auto`, `offline` or the name of a model that ADK knows",
+        },
     )
     memory: MemoryConfig = Field(
         default=MemoryConfig(),
@@ -229,6 +254,8 @@ class GaiaConfig(BaseSettings):
             raise ValueError("is empty")
         if "?" in str(value):
             raise ValueError("must not hold `?`, which ends the path of a database URL")
+        if not _is_path(str(value)):
+            raise ValueError("holds a character that no path may hold")
         try:
             return value.expanduser().absolute()
         except RuntimeError as error:

@@ -12,6 +12,9 @@ from gaia_memory.config.providers import ProviderConfig, Section
 
 KeyPath = tuple[str, ...]
 
+AT_ONCE = "at the next message"
+AFTER_A_RESTART = "after a restart"
+
 
 def section_of(field: FieldInfo) -> type[Section] | None:
     """The section that this field opens, if it opens one; a provider's section counts as one value."""
@@ -39,6 +42,12 @@ def variable(path: KeyPath) -> str:
 def dotted(path: KeyPath) -> str:
     """The key as it is written in messages."""
     return ".".join(path)
+
+
+def takes_effect(field: FieldInfo) -> str:
+    """When a change of this key in the file is in force."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return str(extra.get("takes_effect", AT_ONCE))
 
 
 def allowed(field: FieldInfo) -> str:

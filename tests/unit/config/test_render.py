@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from gaia_memory.config import render
 from gaia_memory.config.load import load
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.wording import allowed, dotted, settings, variable
+from gaia_memory.config.wording import allowed, dotted, settings, takes_effect, variable
 
 CHECKOUT = Path(__file__).parents[3]
 
@@ -41,7 +41,8 @@ def test_the_rendered_yaml_and_page_document_every_key():
         assert value == render.default_of(field)
         assert field.description
         assert field.description in flat
-        assert f"Allowed: {allowed(field)} Variable: {variable(path)} {path[-1]}:" in flat
+        when = f"A change takes effect {takes_effect(field)}."
+        assert f"Allowed: {allowed(field)} Variable: {variable(path)}. {when} {path[-1]}:" in flat
         assert f"| `{dotted(path)}` |" in page
         assert field.description in page
 
