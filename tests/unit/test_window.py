@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.sessions.window import Cut, EventView, cut, live_places, turns_left_out
+from gaia_memory.sessions.window import Cut, EventView, Start, cut, live_places, turns_left_out
+from support.generated import generated
 
 
 def said(invocation_id: str) -> EventView:
-    return EventView(invocation_id=invocation_id, is_user_turn=True, by_user=True)
+    return EventView(invocation_id=invocation_id, is_user_turn=True, settles=True)
 
 
 def reply(invocation_id: str) -> EventView:
@@ -27,8 +27,8 @@ def called(invocation_id: str, *ids: str, long_running: bool = False) -> EventVi
     )
 
 
-def responded(invocation_id: str, *ids: str, by_user: bool = False) -> EventView:
-    return EventView(invocation_id=invocation_id, responses=frozenset(ids), by_user=by_user)
+def responded(invocation_id: str, *ids: str, settles: bool = False) -> EventView:
+    return EventView(invocation_id=invocation_id, responses=frozenset(ids), settles=settles)
 
 
 def talk(turns: int, *, first: int = 0) -> list[EventView]:
@@ -47,7 +47,7 @@ def test_a_window_of_three_replays_the_last_three_turns_with_their_replies():
     outcome = cut(events, window_turns=3, current="i10")
 
     assert [events[place].invocation_id for place in outcome.kept] == ["i8", "i8", "i9", "i9", "i10"]
-    assert (outcome.begins, outcome.turn_no) == (16, 9)
+    assert outcome.begins == Start(place=16, turn_no=9)
 
 
 @pytest.mark.acceptance("S07")
@@ -101,20 +101,21 @@ def test_a_call_answered_within_the_window_keeps_the_turn_it_was_made_in():
         called("i1", "c", long_running=True),
         responded("i1", "c"),
         *talk(2, first=2),
-        responded("i1", "c", by_user=True),
+        responded("i1", "c", settles=True),
         reply("i1"),
     ]
 
     outcome = cut(events, window_turns=1)
 
     assert kept_turns(events, outcome) == ["i1", "i3"]
-    assert outcome.turn_no == 2
+    assert outcome.begins == Start(place=2, turn_no=2)
+    assert outcome.recent == Start(place=7, turn_no=4)
 
 
 def test_an_unanswered_long_running_call_stays_until_it_is_answered():
     """The turn of a long-running call is replayed while its answer is open, and not longer."""
     waiting = [said("a"), called("a", "c", long_running=True), responded("a", "c"), *talk(5)]
-    answered = [*waiting, responded("a", "c", by_user=True), *talk(2, first=5)]
+    answered = [*waiting, responded("a", "c", settles=True), *talk(2, first=5)]
 
     assert kept_turns(waiting, cut(waiting, window_turns=1)) == ["a", "i4"]
     assert kept_turns(answered, cut(answered, window_turns=1)) == ["i6"]
@@ -148,13 +149,14 @@ def test_a_workflow_keeps_whole_invocations():
 
 def test_summaries_of_compacted_talk_are_always_kept():
     """A compaction event stays, the turn it stands in does not."""
-    summary = EventView(invocation_id="s", is_compaction=True, by_user=True)
+    summary = EventView(invocation_id="s", is_compaction=True, settles=True)
     events = [*talk(2), summary, *talk(3, first=2)]
 
     outcome = cut(events, window_turns=1)
 
     assert [events[place].invocation_id for place in outcome.kept] == ["s", "i4", "i4"]
-    assert (outcome.begins, outcome.turn_no) == (4, 3)
+    assert outcome.begins == Start(place=4, turn_no=3)
+    assert outcome.recent == Start(place=9, turn_no=5)
 
 
 def test_what_was_rewound_is_not_replayed_and_counts_no_turn():
@@ -193,11 +195,13 @@ def histories(draw: st.DrawFn) -> list[EventView]:
         here = f"i{n}"
         if action == _ANSWER_JOB and jobs:
             job, owner = jobs.pop(draw(st.integers(0, len(jobs) - 1)))
-            events += [responded(owner, job, by_user=True), reply(owner)]
+            events += [responded(owner, job, settles=True), reply(owner)]
         elif action == _SUMMARY:
-            events.append(EventView(invocation_id=here, is_compaction=True, by_user=True))
+            events.append(EventView(invocation_id=here, is_compaction=True, settles=True))
         elif action == _REWIND and invocations:
             events.append(EventView(invocation_id=here, rewinds_to=draw(st.sampled_from(invocations))))
+            live = {events[at].invocation_id for at in live_places((e.invocation_id, e.rewinds_to) for e in events)}
+            jobs = [(job, owner) for job, owner in jobs if owner in live]
         else:
             invocations.append(here)
             events += _turn(here, action, n)
@@ -218,8 +222,7 @@ def _turn(here: str, action: int, n: int) -> list[EventView]:
 windows = st.integers(1, 12)
 
 
-@settings(deadline=None)
-@given(histories(), windows)
+@generated(histories(), windows)
 def test_never_a_response_without_its_call_nor_a_call_without_its_response(history: list[EventView], window: int):
     """Both halves of a call are replayed, or neither."""
     live = live_places((event.invocation_id, event.rewinds_to) for event in history)
@@ -231,8 +234,7 @@ def test_never_a_response_without_its_call_nor_a_call_without_its_response(histo
             assert halves <= set(kept) or not halves & set(kept)
 
 
-@settings(deadline=None)
-@given(histories(), windows)
+@generated(histories(), windows)
 def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: list[EventView], window: int):
     """Replayed are the newest turns, as many as the window says, and older ones only for a call's sake."""
     live = live_places((event.invocation_id, event.rewinds_to) for event in history)
@@ -249,41 +251,61 @@ def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: 
     assert {history[place].invocation_id for place in older} <= jobs
 
 
-@settings(deadline=None)
-@given(histories(), windows)
+@generated(histories(), windows)
 def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], window: int):
     """No compaction event and no long-running call without an answer is ever left out."""
     live = live_places((event.invocation_id, event.rewinds_to) for event in history)
-    answered = {call for place in live if history[place].by_user for call in history[place].responses}
+    answered = {call for place in live if history[place].settles for call in history[place].responses}
     kept = set(cut(history, window_turns=window).kept)
 
     assert {place for place in live if history[place].is_compaction} <= kept
     assert {place for place in live if history[place].long_running - answered} <= kept
 
 
-@settings(deadline=None)
-@given(st.lists(st.sampled_from([_SAY, _TOOL, _TOOLS]), max_size=40), windows)
-def test_a_load_from_the_remembered_place_is_replayed_like_the_whole_conversation(actions: list[int], window: int):
-    """Loading only from where the window began last time gives the same replay as loading everything."""
+@generated(histories(), st.lists(windows, min_size=1, max_size=3), st.data())
+def test_a_load_from_where_the_window_began_is_replayed_like_the_whole_conversation(
+    history: list[EventView], sizes: list[int], data: st.DataObject
+):
+    """From the anchor, or from the newest turns with the older ones in hand, while the window grows and shrinks.
+
+    A load that is not enough says so.
+    """
+    anchor, near = (0, 0), None
+    for end in range(1, len(history) + 1):
+        window = data.draw(st.sampled_from(sizes))
+        whole = cut(history[:end], window_turns=window)
+        if near is not None and data.draw(st.booleans()):
+            older, (first, turn_no) = near
+        else:
+            older, (first, turn_no) = [], anchor
+        places = [*older, *range(first, end)]
+        part = cut([history[at] for at in places], window_turns=window, base=turn_no, older=len(older))
+        if part.is_short:
+            older, places, part, anchor = [], list(range(end)), whole, (0, 0)
+
+        assert [places[at] for at in part.kept] == list(whole.kept)
+        if part.begins is not None:
+            anchor = (places[part.begins.place], part.begins.turn_no)
+        near = None
+        if part.recent is not None:
+            recent = places[part.recent.place]
+            near = ([places[at] for at in part.kept if places[at] < recent], (recent, part.recent.turn_no))
+
+
+@generated(st.lists(st.sampled_from([_SAY, _TOOL, _TOOLS, _START_JOB]), max_size=60), st.integers(1, 6))
+def test_a_load_stays_short_however_long_the_conversation_is(actions: list[int], window: int):
+    """Also where a long-running call from the beginning is never answered."""
     history: list[EventView] = []
-    begins, turn_no = 0, 1
+    older: list[EventView] = []
+    first, turn_no = 0, 0
     for n, action in enumerate(actions):
         history += _turn(f"i{n}", action, n)
-        whole = cut(history, window_turns=window)
-        part = cut(history[begins:], window_turns=window, base=turn_no)
-
-        assert [begins + place for place in part.kept] == list(whole.kept)
-        assert len(history) - begins <= 5 * (window + max(1, window // 3))
-        if part.begins is not None:
-            begins, turn_no = begins + part.begins, part.turn_no
-
-
-@settings(deadline=None)
-@given(histories(), windows)
-def test_the_load_can_begin_where_the_replay_does(history: list[EventView], window: int):
-    """Whatever is replayed is found again by a load that begins at the remembered place."""
-    outcome = cut(history, window_turns=window)
-    begins = outcome.begins or 0
-    again = cut(history[begins:], window_turns=window, base=outcome.turn_no)
-
-    assert [begins + place for place in again.kept] == list(outcome.kept)
+        part = cut([*older, *history[first:]], window_turns=window, base=turn_no, older=len(older))
+        assert not part.is_short
+        assert len(history) - first <= 5 * (window + max(1, window // 3))
+        start = part.recent or part.begins
+        if start is not None:
+            given = [*older, *history[first:]]
+            first += start.place - len(older)
+            turn_no = start.turn_no
+            older = [given[at] for at in part.kept if at < start.place]

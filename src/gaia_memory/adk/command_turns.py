@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from google.adk.agents.run_config import RunConfig
 
 from gaia_memory.adk.guard import Contained
-from gaia_memory.adk.mapping import COMMAND_STAMP, is_stamped
+from gaia_memory.adk.mapping import COMMAND_STAMP, stamped_places
 from gaia_memory.commands.command import Call, Reset
 from gaia_memory.commands.registry import COMMANDS, parse, run
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from gaia_memory.engine import Engine
+    from gaia_memory.errors import GaiaMemoryError
     from gaia_memory.models import SessionKey
 
 UNAVAILABLE = "Memory cannot answer right now. Nothing was changed; please try again in a while."
+UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +59,29 @@ def without_commands(events: Sequence[Event]) -> list[Event]:
     A command's turn to which a rewind goes back is emptied instead of dropped: ADK ignores a rewind whose
     target is missing, and would bring back what was rewound.
     """
-    commands = {event.invocation_id for event in events if is_stamped(event, COMMAND_STAMP)}
+    commands = stamped_places(events, COMMAND_STAMP)
     if not commands:
         return list(events)
     targets = {event.actions.rewind_before_invocation_id for event in events}
     kept = []
-    for event in events:
-        if event.invocation_id not in commands:
+    for place, event in enumerate(events):
+        if place not in commands:
             kept.append(event)
         elif event.invocation_id in targets:
             kept.append(event.model_copy(update={"content": None}))
     return kept
 
 
-async def answer_command(engine: Engine | None, key: SessionKey, name: str, argument: str) -> Answer:
+async def answer_command(
+    engine: Engine | None, key: SessionKey, name: str, argument: str, *, trouble: GaiaMemoryError | None = None
+) -> Answer:
     """Return the answer to a command, whatever happens: it must not become talk because memory is away.
 
-    A reset learns now, so that its answer is true. It clears after the run: ADK still appends the command's
-    own events to the session it has loaded.
+    `trouble` is what kept the engine from being opened. A reset learns now, so that its answer is true. It clears
+    after the run: ADK still appends the command's own events to the session it has loaded.
     """
     if engine is None:
-        return Answer(UNAVAILABLE)
+        return Answer(UNAVAILABLE if trouble is None else f"{UNAVAILABLE_BECAUSE} {trouble}")
     clears = False
 
     async def reset() -> Reset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -47,15 +48,14 @@ def turns_of(events: Sequence[Event], *, turns_before: int, skipped: Collection[
     A turn begins where the person speaks; what an agent says before that is a turn of its own. Left out are
     rewound, partial and failed events, commands, private turns, other branches, thoughts, calls, responses,
     files, whatever is neither the person's nor an agent's, and the events whose ids are in `skipped`.
-    A stamp counts for its whole invocation: ADK does not put it on a message that another plugin replaced.
     """
     turns: list[Turn] = []
     messages: list[Message] = []
     ended: Mark | None = None
     live = live_events(events)
-    stamped = {event.invocation_id for event in live if is_stamped(event, COMMAND_STAMP, PRIVATE_STAMP)} - {""}
-    for event in live:
-        is_left_out = event.id in skipped or event.invocation_id in stamped
+    stamped = stamped_places(live, COMMAND_STAMP, PRIVATE_STAMP)
+    for place, event in enumerate(live):
+        is_left_out = event.id in skipped or place in stamped
         message = None if is_left_out else message_of(event)
         if message is not None and message.role == "user" and messages:
             turns.append(_turn(messages, ended, turns_before + len(turns) + 1))
@@ -88,6 +88,26 @@ def message_of(event: Event) -> Message | None:
 def is_stamped(event: Event, *stamps: str) -> bool:
     """Say whether an event carries one of our stamps."""
     return any((event.custom_metadata or {}).get(stamp) for stamp in stamps)
+
+
+def stamped_places(events: Sequence[Event], *stamps: str) -> set[int]:
+    """Return the places of events that carry one of our stamps, and of those said in the same breath.
+
+    ADK does not put a stamp on a message that another plugin replaced. What else is in the invocation may be talk:
+    a message that comes while a task waits for the person joins the task's invocation.
+    """
+    asked: Counter[str] = Counter()
+    exchanges: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    stamped: set[tuple[str, int]] = set()
+    for place, event in enumerate(events):
+        # Without an invocation an event belongs to no other.
+        invocation = event.invocation_id or f"\n{place}"
+        asked[invocation] += event.author == "user" and bool(event.content) and not event.get_function_responses()
+        exchange = (invocation, asked[invocation])
+        exchanges[exchange].append(place)
+        if is_stamped(event, *stamps):
+            stamped.add(exchange)
+    return {place for exchange in stamped for place in exchanges[exchange]}
 
 
 def _turn(messages: Iterable[Message], ended: Mark | None, seq: int) -> Turn:

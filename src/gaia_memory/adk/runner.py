@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from google.adk.runners import Runner
 
 from gaia_memory.adk.command_turns import command_in
 from gaia_memory.adk.guard import Contained
-from gaia_memory.adk.window_plugin import AnchoredLoad
+from gaia_memory.adk.window_plugin import BEGINNING, AnchoredLoad, Near
 from gaia_memory.models import Anchor, SessionKey
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 CLOSE_SECONDS = 30.0
 """ADK cancels a plugin that closes longer than this: leases and the store have to be given back in it."""
+
+_NEARS = 64
+"""Conversations whose older turns that are still needed are kept in memory; another one loads from its anchor."""
 
 
 class GaiaRunner(Runner):
@@ -38,6 +42,7 @@ class GaiaRunner(Runner):
         arguments.setdefault("plugin_close_timeout", CLOSE_SECONDS)
         super().__init__(**arguments)
         self._engine = engine
+        self._nears: OrderedDict[SessionKey, tuple[Anchor, Near]] = OrderedDict()
 
     async def run_async(
         self,
@@ -71,49 +76,43 @@ class GaiaRunner(Runner):
             async for event in events:
                 yield event
 
-    async def rewind_async(
-        self,
-        *,
-        user_id: str,
-        session_id: str,
-        rewind_before_invocation_id: str,
-        run_config: RunConfig | None = None,
-    ) -> None:
-        """Rewind as ADK's Runner does; the next turn looks for its window in the whole session again."""
-        await super().rewind_async(
-            user_id=user_id,
-            session_id=session_id,
-            rewind_before_invocation_id=rewind_before_invocation_id,
-            run_config=run_config,
-        )
-        await self._remember(SessionKey(self.app_name, user_id, session_id), Anchor(turn_no=1, at=0.0))
-
     def _may_bound(self, config: RunConfig, message: types.Content | None, invocation_id: str | None) -> bool:
         answers = any(part.function_response for part in (message.parts if message else None) or [])
         return not (
             config.get_session_config or answers or invocation_id or self.app.events_compaction_config is not None
         )
 
-    def _load_from(self, key: SessionKey, anchor: Anchor | None) -> AnchoredLoad:
-        async def remember(begin: Anchor) -> None:
-            await self._remember(key, begin)
+    def _load_from(self, key: SessionKey, anchor: Anchor) -> AnchoredLoad:
+        known, near = self._nears.get(key, (anchor, None))
+        if known != anchor:
+            near = None
 
+        async def remember(begins: Anchor | None, nearer: Near | None) -> None:
+            self._keep_near(key, begins or anchor, nearer)
+            if begins not in (None, anchor):
+                await self._remember(key, begins)
+
+        start = near.begins if near else anchor
         return AnchoredLoad(
-            after_timestamp=anchor.at if anchor else None,
-            key=key,
-            turn_no=anchor.turn_no if anchor else 1,
-            remember=remember,
+            after_timestamp=start.at or None, key=key, turn_no=start.turn_no, near=near, remember=remember
         )
 
-    async def _anchor(self, key: SessionKey, *, is_turn: bool) -> Anchor | None:
+    def _keep_near(self, key: SessionKey, anchor: Anchor, near: Near | None) -> None:
+        self._nears.pop(key, None)
+        if near is not None:
+            self._nears[key] = (anchor, near)
+        if len(self._nears) > _NEARS:
+            self._nears.popitem(last=False)
+
+    async def _anchor(self, key: SessionKey, *, is_turn: bool) -> Anchor:
         """Return where the window begins; a turn keeps the session from being cleared, and waits for a clear."""
         marks = self._engine.marks
         with Contained("asking the ledger where the replay window begins"):
             if is_turn and self._engine.config.memory.enabled:
-                return (await marks.hold(key)).anchor
+                return (await marks.hold(key)).anchor or BEGINNING
             row = await marks.row(key)
-            return row.anchor if row else None
-        return None
+            return (row.anchor if row else None) or BEGINNING
+        return BEGINNING
 
     async def _remember(self, key: SessionKey, anchor: Anchor) -> None:
         with Contained("keeping where the replay window begins"):

@@ -14,7 +14,10 @@ MemoryState = Literal["ok", "degraded", "disabled"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchor:
-    """Where a replay window begins: the absolute number of its first turn, and that turn's time."""
+    """Where a replay window begins: the absolute number of its first turn, and that turn's time.
+
+    Number 0: nothing before that time is replayed, however large the window is.
+    """
 
     turn_no: int
     at: float

@@ -17,14 +17,14 @@ class EventView:
     """What the window needs to know of an event.
 
     `is_user_turn`: a person begins to speak here. `calls` and `responses` are ids of tool calls,
-    `long_running` those of `calls` that a person or another system answers later, `by_user` says that they did.
-    `rewinds_to` takes everything since the start of that invocation back.
+    `long_running` those of `calls` that a person or another system answers later, `settles` says that
+    `responses` are such answers. `rewinds_to` takes everything since the start of that invocation back.
     """
 
     invocation_id: str
     is_user_turn: bool = False
     is_compaction: bool = False
-    by_user: bool = False
+    settles: bool = False
     calls: frozenset[str] = field(default_factory=frozenset)
     responses: frozenset[str] = field(default_factory=frozenset)
     long_running: frozenset[str] = field(default_factory=frozenset)
@@ -32,16 +32,29 @@ class EventView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A place in what was given from which everything to replay can be loaded.
+
+    `turn_no` is the absolute number of the first turn there; 0 when nothing before it will ever be replayed.
+    """
+
+    place: int
+    turn_no: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
     """The events to replay, by their places in what was given.
 
-    `begins` is the place of the first of them when something before it was left out, else None; `turn_no` is
-    the absolute number of the first turn at or after that place.
+    `begins` is where the first of them is when something before it was left out; None also while it is one of the
+    `older` events given. `recent` is where the newest turns begin when older ones are kept besides them.
+    `is_short`: if not all was given, it holds less than belongs to the window, and all there is has to be cut.
     """
 
     kept: tuple[int, ...]
-    begins: int | None
-    turn_no: int
+    begins: Start | None = None
+    recent: Start | None = None
+    is_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,64 +90,98 @@ def live_places(events: Iterable[tuple[str, str | None]]) -> list[int]:
 
     A rewind to an invocation that is not among them goes back to before the first one.
     """
-    history = list(events)
+    return _resolved(list(events))[0]
+
+
+def _resolved(history: Sequence[tuple[str, str | None]]) -> tuple[list[int], list[int]]:
+    """Return what no rewind took back, and to where each rewind in force goes back, -1 where that is unknown."""
     first: dict[str, int] = {}
     for place, (invocation_id, _) in enumerate(history):
         if invocation_id:
             first.setdefault(invocation_id, place)
     kept: list[int] = []
+    targets: list[int] = []
     place = len(history) - 1
     while place >= 0:
         target = history[place][1]
         if target is None:
             kept.append(place)
         else:
+            targets.append(first.get(target, -1))
             place = min(place, first.get(target, 0))
         place -= 1
     kept.reverse()
-    return kept
+    return kept, targets
 
 
 def cut(
     events: Sequence[EventView],
     *,
     window_turns: int,
-    base: int = 1,
+    base: int = 0,
+    older: int = 0,
     current: str | None = None,
     whole_invocations: bool = False,
 ) -> Cut:
-    """Return what to replay of `events`, whose first turn has the absolute number `base`.
+    """Return what to replay of `events`, whose first turn has the absolute number `base`; 0 for all there are.
 
     Kept are between `window_turns - step + 1` and `window_turns` turns, and besides them whatever the rest
     depends on: the invocation `current`, turns with a long-running call that nobody answered, the turn of a
     call that is answered inside the window, and summaries of compacted talk.
+
+    The first `older` events count no turn: they were kept before, from turns before `base`, and what lies between
+    them and the others is not given.
     """
-    live = live_places((event.invocation_id, event.rewinds_to) for event in events)
-    segments = _segments(events, live, base)
-    left_out = turns_left_out(segments[-1].number, require_window(window_turns))
-    kept = {at for at, segment in enumerate(segments) if at and segment.number > left_out}
-    if len(segments) == 1 or (base == 1 and left_out == 0):
+    live, targets = _resolved([(event.invocation_id, event.rewinds_to) for event in events])
+    segments = _segments(events, live, base, older)
+    left_out = turns_left_out(max(segment.number for segment in segments), require_window(window_turns))
+    first_turn = left_out + 1 if left_out else 0
+    kept = {at for at, segment in enumerate(segments) if at and segment.number >= first_turn}
+    if len(segments) == 1 or (base == 0 and first_turn == 0):
         kept.add(0)
+    newest = [segments[at].places[0] for at in kept if segments[at].places]
     kept |= _still_needed(events, segments, current)
     kept = _with_what_belongs_to(kept, events, segments, whole_invocations)
     places = {place for at in kept for place in segments[at].places}
     places |= {place for place in live if events[place].is_compaction}
-    return _outcome(sorted(places), segments, base)
+    first, recent = min(places, default=0), min(newest, default=0)
+    begins = _start(first, segments, base, is_all=base == 0 and 0 in kept)
+    return Cut(
+        kept=tuple(sorted(places)),
+        begins=begins if first >= max(1, older) else None,
+        recent=_start(recent, segments, base) if first < recent else None,
+        # An invocation that does not begin with what a person says may have begun before what was given.
+        is_short=any(place < older or not events[place].is_user_turn for place in targets)
+        or (base > 0 and (first_turn < base or _answers_a_call_before(events, live))),
+    )
 
 
-def _outcome(kept: list[int], segments: Sequence[_Segment], base: int) -> Cut:
-    begins = kept[0] if kept and kept[0] > 0 else None
-    before = sum(1 for segment in segments[1:] if begins is not None and segment.places[0] < begins)
-    return Cut(kept=tuple(kept), begins=begins, turn_no=base + before)
+def _start(place: int, segments: Iterable[_Segment], base: int, *, is_all: bool = False) -> Start:
+    at_least = max(base, 1)
+    before = sum(1 for segment in segments if segment.number >= at_least and segment.places[0] < place)
+    return Start(place=place, turn_no=0 if is_all else at_least + before)
 
 
-def _segments(events: Sequence[EventView], live: Iterable[int], base: int) -> list[_Segment]:
-    segments = [_Segment([], base - 1)]
+def _segments(events: Sequence[EventView], live: Iterable[int], base: int, older: int) -> list[_Segment]:
+    last = max(base, 1) - 1
+    segments = [_Segment([], last)]
     for place in live:
         if events[place].is_user_turn:
-            segments.append(_Segment([], segments[-1].number + 1))
+            last += place >= older
+            segments.append(_Segment([], last if place >= older else 0))
         segments[-1].places.append(place)
     return segments
+
+
+def _answers_a_call_before(events: Sequence[EventView], live: Iterable[int]) -> bool:
+    """Say whether a person answers a call that is not among these events."""
+    called: set[str] = set()
+    for place in live:
+        event = events[place]
+        called |= event.calls
+        if event.settles and not event.responses <= called:
+            return True
+    return False
 
 
 def _still_needed(events: Sequence[EventView], segments: Sequence[_Segment], current: str | None) -> set[int]:
@@ -147,7 +194,7 @@ def _still_needed(events: Sequence[EventView], segments: Sequence[_Segment], cur
             if current and event.invocation_id == current:
                 needed.add(at)
             unanswered |= dict.fromkeys(event.long_running, at)
-            if event.by_user:
+            if event.settles:
                 for answered in event.responses:
                     unanswered.pop(answered, None)
     return needed | set(unanswered.values())

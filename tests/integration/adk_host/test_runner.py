@@ -11,6 +11,8 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps.app import App, EventsCompactionConfig
+from google.adk.events.event import Event
+from google.adk.runners import Runner
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.session import Session
@@ -65,9 +67,11 @@ def sessions(engine: Engine) -> CountingSessions:
     return CountingSessions(engine.sessions_engine())
 
 
-def runner_of(engine: Engine, sessions: CountingSessions, model: ScriptedLlm, *tools: Any, **app: Any) -> GaiaRunner:
+def runner_of(
+    engine: Engine, sessions: CountingSessions, model: ScriptedLlm, *tools: Any, window_turns: int = 6, **app: Any
+) -> GaiaRunner:
     root = LlmAgent(name="root", model=model, tools=list(tools))
-    plugin = SessionWindowPlugin(window_turns=6)
+    plugin = SessionWindowPlugin(window_turns=window_turns)
     return GaiaRunner(
         app=App(name=APP, root_agent=root, plugins=[plugin], **app), session_service=sessions, engine=engine
     )
@@ -182,6 +186,119 @@ async def test_a_rewind_far_back_brings_the_turns_before_it_into_the_window_agai
     await say(runner, "t99")
 
     assert own_texts(model.requests[-1]) == ["t1", "t2", "t3", "t4", "t99"]
+
+
+@pytest.mark.acceptance("S14")
+@pytest.mark.parametrize(("before", "after", "first"), [(3, 9, 4), (3, 30, 1), (9, 3, 10), (30, 29, 1), (12, 3, 10)])
+async def test_another_window_counts_from_the_next_turn_on(
+    engine: Engine, sessions: CountingSessions, before: int, after: int, first: int
+):
+    """A larger one brings earlier turns back, a smaller one cuts at once; after it the load is bounded again."""
+    for n in range(1, 12):
+        await say(runner_of(engine, sessions, echo(), window_turns=before), f"t{n}")
+    model = echo()
+    runner = runner_of(engine, sessions, model, window_turns=after)
+    await say(runner, "t12")
+    sessions.loads.clear()
+    await say(runner, "t13")
+
+    assert sent_texts(model.requests[0]) == said(first, 12)
+    assert len(sessions.loads) == 1
+    assert sessions.loads[0] <= 2 * (after + max(1, after // 3))
+
+
+async def test_a_rewind_by_somebody_elses_runner_brings_earlier_turns_back(engine: Engine, sessions: CountingSessions):
+    """What the rewind took back is gone, and the turns before it are in the window again."""
+    for n in range(1, 16):
+        await say(runner_of(engine, sessions, echo()), f"t{n}")
+    fifth = (await stored(sessions)).events[8].invocation_id
+    others = Runner(app=App(name=APP, root_agent=LlmAgent(name="root", model=echo())), session_service=sessions)
+    await others.rewind_async(user_id=USER, session_id=SESSION, rewind_before_invocation_id=fifth)
+    model = echo()
+    runner = runner_of(engine, sessions, model)
+    for n in range(5, 9):
+        await say(runner, f"t{n}")
+
+    assert sent_texts(model.requests[0]) == said(1, 5)
+    assert sent_texts(model.requests[-1]) == said(3, 8)
+
+
+async def test_a_session_made_anew_under_the_same_id_begins_with_its_own_first_turn(
+    engine: Engine, sessions: CountingSessions
+):
+    """Whoever deleted the old one told the ledger nothing, and nothing of it comes back."""
+
+    def job() -> dict[str, str]:
+        """Start a job."""
+        return {"status": "pending"}
+
+    model = ScriptedLlm(call("job"), default=lambda request: f"re {request.contents[-1].parts[-1].text}")
+    runner = runner_of(engine, sessions, model, LongRunningFunctionTool(job))
+    await say(runner, "start")
+    for n in range(1, 10):
+        await say(runner, f"t{n}")
+    assert "start" in sent_texts(model.requests[-1])
+    await sessions.delete_session(app_name=APP, user_id=USER, session_id=SESSION)
+    for n in range(1, 10):
+        await say(runner, f"t{n}")
+        assert sent_texts(model.requests[-1]) == said(max(1, 2 * ((n - 5) // 2) + 1) if n > 6 else 1, n)
+
+
+async def test_an_unanswered_call_from_the_beginning_does_not_make_each_load_longer(
+    engine: Engine, sessions: CountingSessions
+):
+    """Its turn is replayed, what lies between it and the window is not loaded, its answer finds it."""
+
+    def job() -> dict[str, str]:
+        """Start a job."""
+        return {"status": "pending"}
+
+    model = ScriptedLlm(call("job"), default=lambda request: f"re {request.contents[-1].parts[-1].text}")
+    runner = runner_of(engine, sessions, model, LongRunningFunctionTool(job))
+    events = await say(runner, "start")
+    [call_id] = [found.id for event in events for found in event.get_function_calls()]
+    for n in range(2, 21):
+        await say(runner, f"t{n}")
+    waiting = model.requests[-1]
+    loads = sessions.loads[10:]
+    another = runner_of(engine, sessions, model, LongRunningFunctionTool(job))
+    await say(another, "t21")
+    after_a_restart = model.requests[-1]
+    await say(another, types.Content(role="user", parts=[function_response("job", call_id, status="ready")]))
+    answering = model.requests[-1]
+    for n in range(22, 29):
+        await say(another, f"t{n}")
+
+    assert sent_kinds(waiting)[:3] == ["start", "call", "response"]
+    assert sent_texts(waiting)[2:] == said(15, 20)
+    assert max(loads) <= 2 * 8
+    assert sent_kinds(after_a_restart)[:3] == ["start", "call", "response"]
+    assert sent_texts(after_a_restart)[2:] == said(17, 21)
+    assert "ready" in str(answering.contents)
+    assert "start" not in sent_texts(model.requests[-1])
+    assert sessions.loads[-1] <= 2 * 8
+
+
+async def test_turns_of_one_moment_are_loaded_together(engine: Engine, sessions: CountingSessions):
+    """Where times do not tell events apart the load begins earlier: the database would mix them up."""
+    runner = runner_of(engine, sessions, echo(), window_turns=1)
+    await say(runner, "t1")
+    session = await stored(sessions)
+    at = session.events[-1].timestamp
+    for n in range(4):
+        event = Event(
+            id=f"zz{n}", invocation_id=f"i{n}", author="user", content=types.UserContent(f"s{n}"), timestamp=at
+        )
+        await sessions.append_event(session, event)
+    model = echo()
+    await say(runner_of(engine, sessions, model, window_turns=2), "t2")
+    row = await engine.marks.row(KEY)
+    await say(runner_of(engine, sessions, model, window_turns=2), "t3")
+
+    assert sent_texts(model.requests[0]) == ["s3", "t2"]
+    assert sent_texts(model.requests[1]) == ["t2", "re t2", "t3"]
+    assert row is not None
+    assert row.anchor is None or row.anchor.turn_no == 0
 
 
 async def test_a_turn_marks_the_session_as_in_use_and_a_command_does_not(engine: Engine, sessions: CountingSessions):
