@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 class GaiaMemoryError(Exception):
     """The root: catching it catches everything this package raises on purpose."""
 
+    is_logged = False
+    """True where the log names it already: memory could not be opened, and every part of a Runner meets that."""
+
 
 class ConfigError(GaiaMemoryError):
     """The configuration is refused.
@@ -93,7 +96,15 @@ class ModelError(GaiaMemoryError):
 
 
 class ModelUnavailableError(ModelError):
-    """The model could not be reached, timed out, or refused for load (429, 5xx)."""
+    """The model could not be reached, timed out, or refused for load (429, 5xx).
+
+    `retry_after` are the seconds after which the provider wants to be asked again, where it names them.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        """Say what happened, and when asking again makes sense if that is known."""
+        self.retry_after = retry_after
+        super().__init__(message)
 
 
 class BadAnswerError(ModelError):

@@ -12,7 +12,7 @@ from google.genai import types
 
 from gaia_memory.adk.guard import Contained
 from gaia_memory.adk.mapping import PRIVATE_STAMP
-from gaia_memory.adk.reply import Pieces, final_text
+from gaia_memory.adk.reply import Heard, Pieces
 from gaia_memory.commands.command import Call, Reply, Reset
 from gaia_memory.commands.registry import parse, run
 from gaia_memory.database.text import storable
@@ -65,8 +65,8 @@ class Conversation:
 
         Messages that follow each other within `sessions.coalesce_seconds` make one turn: the last caller gets
         the reply, the others one with `merged` set. Slash commands are answered without the model and leave no
-        trace in the session. Nothing of a `private` turn is learned. A model that fails costs the answer, not
-        the conversation: the reply is one short apology.
+        trace in the session. Nothing of a `private` turn is learned. A model that fails, or says nothing at all,
+        costs the answer, not the conversation: the reply is one short apology.
 
         Raises:
             InvalidInputError: `text` is no text.
@@ -118,27 +118,24 @@ class Conversation:
             yield words
 
     async def _answer(self, words: str, *, private: bool) -> str:
-        texts: list[str] = []
-        refused: str | None = None
+        heard = Heard()
         with Contained("the agent's turn", asks_model=True) as turn:
             async with aclosing(self._events(words, private=private, streaming=StreamingMode.NONE)) as events:
                 async for event in events:
-                    refused = refused or event.error_code
-                    texts += [said] if (said := final_text(event)) else []
-        if self._failed(turn.error, refused=None if texts else refused):
-            texts.append(APOLOGY)
-        return "\n".join(texts)
+                    heard.hear(event)
+        if not self._failed(turn.error, heard.failure):
+            return heard.text
+        return APOLOGY if heard.failure else f"{heard.text}\n{APOLOGY}"
 
     async def _pieces(self, words: str, *, private: bool) -> AsyncGenerator[str, None]:
-        pieces = Pieces()
-        refused: str | None = None
+        heard, pieces = Heard(), Pieces()
         with Contained("the agent's turn", asks_model=True) as turn:
             async with aclosing(self._events(words, private=private, streaming=StreamingMode.SSE)) as events:
                 async for event in events:
-                    refused = refused or event.error_code
+                    heard.hear(event)
                     for piece in pieces.of(event):
                         yield piece
-        if self._failed(turn.error, refused=None if pieces.any else refused):
+        if self._failed(turn.error, heard.failure):
             yield f"\n{APOLOGY}" if pieces.any else APOLOGY
 
     async def _events(self, words: str, *, private: bool, streaming: StreamingMode) -> AsyncGenerator[Event, None]:
@@ -152,11 +149,11 @@ class Conversation:
             async for event in events:
                 yield event
 
-    def _failed(self, error: Exception | None, *, refused: str | None) -> bool:
+    def _failed(self, error: Exception | None, reason: str | None) -> bool:
         """Say whether the person must be told; with `memory.on_unavailable: fail` memory's own errors are raised."""
-        self._has_failed = error is not None or refused is not None
-        if refused is not None:
-            logger.error("the agent's turn failed: the model ended it with %s", refused)
+        self._has_failed = error is not None or reason is not None
+        if error is None and reason is not None:
+            logger.error("the agent's turn failed: the model ended it with %s", reason)
         ours = _memory_error_in(error)
         if ours is not None and self._engine.config.memory.on_unavailable == "fail":
             raise ours

@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from gaia_memory.adk.failure import what_happened
 from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
+from gaia_memory.outage import outage_of
 
 logger = logging.getLogger(__name__)
 
@@ -76,15 +76,18 @@ class Contained:
             return False
         self.error = error
         if self._asks_model:
-            logger.error("%s failed: %s\n%s", self._what, what_happened(error) or _kind(error), _place(error))
+            outage = outage_of(error)
+            told = outage.told("the model") if outage is not None else _kind(error)
+            logger.error("%s failed: %s\n%s", self._what, told, _place(error))
         else:
             log_failure(self._what, error)
         return True
 
 
 def log_failure(what: str, error: Exception) -> None:
-    """Log an error's kind and where it came from, without its message."""
-    logger.error(
+    """Log an error's kind and where it came from, without its message; not again what is logged already."""
+    logger.log(
+        logging.DEBUG if isinstance(error, GaiaMemoryError) and error.is_logged else logging.ERROR,
         "%s failed and the turn goes on without it: %s\n%s",
         what,
         _kind(error),

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm as BaseLlm
 
 GEMINI_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
-TIMEOUT_MILLISECONDS = 60_000
-ATTEMPTS = 4
 
 
 def given_model(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
@@ -32,23 +30,31 @@ def build_model(name: str) -> BaseLlm:
     offline model; `offline` is the offline model; any other name goes to ADK's registry.
 
     Raises:
-        ConfigError: ADK knows no model of that name.
+        ConfigError: ADK knows no model of that name, or it needs a package or a key that is not there.
     """
     from google.adk.agents.llm_agent import LlmAgent
+    from google.adk.models.google_llm import Gemini
     from google.adk.models.registry import LLMRegistry
 
     from gaia_memory.adk.offline_model import OfflineModel
+    from gaia_memory.adk.patient_gemini import patient_gemini
 
     if name == "offline" or (name == "auto" and not has_gemini_key()):
         return OfflineModel()
     wanted = LlmAgent.DEFAULT_MODEL if name == "auto" else name
-    if wanted.startswith("gemini"):
-        return _gemini(wanted)
     try:
-        return LLMRegistry.new_llm(wanted)
-    except ValueError as error:
-        problem = f"model is {name!r}, which ADK does not know: use `auto`, `offline`, a Gemini name or one of ADK's"
-        raise ConfigError([problem]) from error
+        kind = LLMRegistry.resolve(wanted)
+        if kind is Gemini:
+            return patient_gemini(wanted)
+        model = LLMRegistry.new_llm(wanted)
+    except (ImportError, ValueError) as error:
+        raise ConfigError([f"model is {name!r}, {_unknown(name)}"]) from error
+    if kind.__name__ == "OpenAILlm":
+        # Its client takes half a second to import, which no other model should cost.
+        from gaia_memory.adk.patient_openai import patient_openai
+
+        return patient_openai(model.model)
+    return model
 
 
 async def close_model(model: BaseLlm) -> None:
@@ -58,19 +64,23 @@ async def close_model(model: BaseLlm) -> None:
     # Without a key there is no client, and asking for one would make it.
     if isinstance(model, Gemini) and has_gemini_key():
         await model.api_client.aio.aclose()
+    elif (close := getattr(model, "aclose", None)) is not None:
+        await close()
+
+
+def _unknown(name: str) -> str:
+    """Return why ADK has no model of a name, and what can be done about it."""
+    if "/" in name:
+        own = f"openai:{name.rpartition('/')[2]}"
+        return (
+            "which ADK asks through LiteLLM: pip install 'google-adk[extensions]'. A server that speaks OpenAI's "
+            f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {own}`"
+        )
+    if name.startswith("claude"):
+        return "which needs a package: pip install 'google-adk[extensions]'"
+    return "which ADK does not know: use `auto`, `offline`, a Gemini name, `openai:NAME` or another one of ADK's"
 
 
 def has_gemini_key() -> bool:
     """Say whether the environment holds a key for Gemini."""
     return any(os.environ.get(key, "").strip() for key in GEMINI_KEYS)
-
-
-def _gemini(name: str) -> BaseLlm:
-    from google.adk.models.google_llm import Gemini
-    from google.genai import types
-
-    return Gemini(
-        model=name,
-        retry_options=types.HttpRetryOptions(attempts=ATTEMPTS),
-        client_kwargs={"http_options": types.HttpOptions(timeout=TIMEOUT_MILLISECONDS)},
-    )

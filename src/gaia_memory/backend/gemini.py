@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tenacity import Retrying
 
 from gaia_memory.backend.providers import DEFAULT_GEMINI_EMBEDDER, api_key
 from gaia_memory.errors import BadAnswerError
+from gaia_memory.outage import patience
 
 if TYPE_CHECKING:
     from google.genai import Client, types
 
+T = TypeVar("T")
+
 LLM_SECONDS = 60.0
 EMBEDDER_SECONDS = 20.0
+WITHIN_SECONDS = 15.0
+"""No try begins later after the first."""
+
 ATTEMPTS = 3
 FIRST_DELAY = 0.5
 MAX_DELAY = 8.0
@@ -29,18 +37,32 @@ _FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 
 
 def client(*, key: str | None, seconds: float, **place: Any) -> Client:
-    """Return a Gemini client that gives up after `seconds` a try and tries again on 408, 429 and 5xx.
+    """Return a Gemini client that asks once and gives up after `seconds`; see `asked_again`.
 
     `place` holds `vertexai`, `project` and `location`. `GOOGLE_GEMINI_BASE_URL` is honoured, as by any client.
     """
     from google import genai
     from google.genai import types
 
-    retry = types.HttpRetryOptions(attempts=ATTEMPTS, initial_delay=FIRST_DELAY, max_delay=MAX_DELAY, jitter=JITTER)
-    options = types.HttpOptions(timeout=int(seconds * 1000), retry_options=retry)
+    once = types.HttpRetryOptions(attempts=1)
+    options = types.HttpOptions(timeout=int(seconds * 1000), retry_options=once)
     if place.get("vertexai"):
         return genai.Client(http_options=options, **place)
     return genai.Client(api_key=key or api_key(os.environ), http_options=options)
+
+
+def asked_again(ask: Callable[..., T]) -> Callable[..., T]:
+    """Return a blocking call that is made again after what may pass: 408, 429, 5xx, a connection that breaks.
+
+    A pause that Gemini names is kept, or, where it is longer than anybody waits, the failure raised at once. A
+    time-out is not tried again: whoever waits has given up, and whoever does not comes back later.
+    """
+
+    def asking(*arguments: Any, **named: Any) -> T:
+        terms = patience(attempts=ATTEMPTS, first=FIRST_DELAY, longest=MAX_DELAY, jitter=JITTER, within=WITHIN_SECONDS)
+        return Retrying(**terms)(ask, *arguments, **named)
+
+    return asking
 
 
 def gemini_llm(config: Mapping[str, Any]) -> Any:
@@ -63,6 +85,7 @@ def gemini_llm(config: Mapping[str, Any]) -> Any:
         project=settings.project,
         location=settings.location,
     )
+    llm.generate_response = asked_again(llm.generate_response)
     for_tools = llm._parse_response
     llm._parse_response = lambda response, tools: for_tools(response, tools) if tools else answer_text(response)
     return llm
@@ -132,7 +155,8 @@ class GeminiEmbedder:
 
         contents: list[Any] = [types.Content(parts=[types.Part(text=text.replace("\n", " "))]) for text in texts]
         wanted = types.EmbedContentConfig(output_dimensionality=self.config.embedding_dims)
-        response = self.client.models.embed_content(model=self.config.model, contents=contents, config=wanted)
+        embed = asked_again(self.client.models.embed_content)
+        response = embed(model=self.config.model, contents=contents, config=wanted)
         vectors = [list(embedding.values or ()) for embedding in response.embeddings or ()]
         if len(vectors) != len(texts):
             raise BadAnswerError(f"Gemini gave {len(vectors)} vectors for {len(texts)} texts ({self.config.model})")
@@ -143,5 +167,5 @@ class GeminiEmbedder:
 
 def unit(vector: Sequence[float]) -> list[float]:
     """Return `vector` at length 1; one without any length as it is."""
-    length = math.sqrt(math.fsum(value * value for value in vector))
+    length = math.hypot(*vector)
     return [value / length for value in vector] if length else list(vector)

@@ -1,0 +1,205 @@
+"""What kept a model from answering is told apart and said in words, whichever client raised it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+import httpx
+import pydantic
+import pytest
+from aiohttp.client_reqrep import ConnectionKey
+from google.genai.errors import APIError, UnknownApiResponseError
+from google.genai.types import GenerateContentResponse
+from tenacity import Retrying
+
+from gaia_memory.outage import outage_of, patience
+
+ADDRESS = ConnectionKey("models.local", 8443, True, None, None, None, None)
+WORDS = "a person's words"
+
+
+def refused(code: int, message: str = WORDS, *, delay: str | None = None, header: str | None = None) -> APIError:
+    """Return google-genai's error of an answer with this status."""
+    error: dict[str, Any] = {"message": message}
+    if delay is not None:
+        error["details"] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
+    headers = {} if header is None else {"Retry-After": header}
+    return APIError(code, {"error": error}, httpx.Response(code, headers=headers))
+
+
+def no_response() -> pydantic.ValidationError:
+    """Return what google-genai raises for JSON of another form."""
+    with pytest.raises(pydantic.ValidationError) as raised:
+        GenerateContentResponse.model_validate({"candidates": WORDS})
+    return raised.value
+
+
+def around(error: Exception) -> Exception:
+    """Return another error that was raised from this one."""
+    outer = RuntimeError(WORDS)
+    outer.__cause__ = error
+    return outer
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "may_pass"),
+    [
+        (refused(401), "it refused the key (401): check it in the environment", False),
+        (refused(400, "API key not valid"), "it refused the key (400): check it in the environment", False),
+        (refused(400), "it refused the request (400)", False),
+        (
+            refused(404),
+            "it was not found, the provider knows no model of that name (404): "
+            "check the model's name, and the address of the provider",
+            False,
+        ),
+        (refused(429), "it was asked too often (429), or its quota is used up", True),
+        (refused(503), "it failed (503): it is overloaded or out of order", True),
+        (refused(504), "it did not answer in time (504)", True),
+        (refused(501), "it failed (501): it is overloaded or out of order", False),
+        (ValueError("No API key was provided."), "it has no key: set GEMINI_API_KEY", False),
+        (httpx.ConnectError("x"), "it could not be reached", True),
+        (
+            httpx.ConnectError("x", request=httpx.Request("POST", "http://127.0.0.1:9/v1beta")),
+            "it could not be reached at 127.0.0.1:9",
+            True,
+        ),
+        (aiohttp.ClientConnectorError(ADDRESS, OSError("no")), "it could not be reached at models.local:8443", True),
+        (httpx.ReadTimeout("x"), "it did not answer in time", False),
+        (httpx.ConnectTimeout("x"), "it did not answer in time", False),
+        (aiohttp.ServerTimeoutError(), "it did not answer in time", False),
+        (TimeoutError(), "it did not answer in time", False),
+        (ConnectionResetError(), "it broke off the connection", True),
+        (aiohttp.ServerDisconnectedError(), "it broke off the connection", True),
+        (aiohttp.ClientPayloadError(WORDS), "it broke off the connection", True),
+        (aiohttp.ClientOSError(104, "reset"), "it broke off the connection", True),
+        (httpx.RemoteProtocolError("x"), "it broke off the connection", True),
+        (httpx.ReadError("x"), "it broke off the connection", True),
+        (
+            UnknownApiResponseError(f"Failed to parse response as JSON. Raw response: {WORDS}"),
+            "it gave an answer that could not be read, as a proxy in between may do",
+            False,
+        ),
+        (no_response(), "it gave an answer that could not be read, as a proxy in between may do", False),
+    ],
+    ids=str,
+)
+def test_what_went_wrong_is_worded_without_the_words_of_the_error(error: Exception, told: str, may_pass: bool) -> None:
+    """Also where another error stands around it."""
+    for found in (error, around(error)):
+        outage = outage_of(found)
+
+        assert outage is not None
+        assert outage.told("it") == told
+        assert outage.may_pass is may_pass
+
+
+def test_what_has_nothing_to_do_with_a_model_is_not_worded() -> None:
+    """A tool's or a callback's own error."""
+    assert outage_of(around(ZeroDivisionError(WORDS))) is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ({}, None),
+        ({"delay": "38s"}, 38.0),
+        ({"delay": "1.5s"}, 1.5),
+        ({"header": "7"}, 7.0),
+        ({"header": "7", "delay": "38.25s"}, 38.25),
+        ({"header": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"delay": "soon"}, None),
+        ({"header": "-1"}, None),
+        ({"header": "1e999"}, None),
+    ],
+    ids=str,
+)
+def test_the_pause_a_provider_names_is_read_from_header_and_body(
+    asked: Mapping[str, str], seconds: float | None
+) -> None:
+    """The longer one counts; what is no number of seconds is left aside."""
+    outage = outage_of(refused(429, **asked))
+
+    assert outage is not None
+    assert outage.wait == seconds
+
+
+@pytest.mark.parametrize(
+    "body", [None, [], "page", {"error": "quota"}, {"error": {"details": "x"}}, {"error": {"details": [1]}}], ids=str
+)
+def test_an_error_of_any_form_is_read(body: Any) -> None:
+    """Whoever stands in between words it as they like."""
+    error = refused(429)
+    error.details = body
+
+    outage = outage_of(error)
+
+    assert outage is not None
+    assert (outage.status, outage.wait) == (429, None)
+
+
+class Sleeps:
+    """Takes the place of time."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+def asked(*answers: Exception | str, **changes: float) -> tuple[str | Exception, list[float], int]:
+    """Ask until there is an answer or patience ends; return it, the pauses, and how often it was asked."""
+    left, sleeps = list(answers), Sleeps()
+
+    def ask() -> str:
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    terms: dict[str, Any] = {"attempts": 4, "first": 1.0, "longest": 2.0, "jitter": 0.5, "within": 10.0, **changes}
+    retrying = Retrying(**patience(**terms), sleep=sleeps)
+    try:
+        return retrying(ask), sleeps.taken, len(answers) - len(left)
+    except Exception as error:
+        return error, sleeps.taken, len(answers) - len(left)
+
+
+def test_what_may_pass_is_asked_again_after_growing_pauses() -> None:
+    """Up to so many times."""
+    answer, pauses, _ = asked(refused(503), httpx.ReadError("x"), refused(500), "fine")
+
+    assert answer == "fine"
+    assert [1.0 <= pauses[0] <= 1.5, 2.0 <= pauses[1] <= 2.5, 2.0 <= pauses[2] <= 2.5] == [True] * 3
+
+
+def test_the_last_failure_is_raised_as_it_is() -> None:
+    """So that it can be told."""
+    failures = [refused(503) for _ in range(5)]
+    error, _, times = asked(*failures)
+
+    assert (error, times) == (failures[3], 4)
+
+
+@pytest.mark.parametrize("error", [refused(400), refused(404), httpx.ReadTimeout("x"), ZeroDivisionError()], ids=str)
+def test_what_does_not_pass_is_asked_once(error: Exception) -> None:
+    """Among it what took too long: whoever waits has waited long enough."""
+    assert asked(error, "fine") == (error, [], 1)
+
+
+def test_a_pause_that_the_provider_names_is_kept() -> None:
+    """With a little more, so that not all who were refused come back at once."""
+    answer, pauses, _ = asked(refused(429, delay="3s"), "fine")
+
+    assert answer == "fine"
+    assert 3.0 <= pauses[0] <= 3.5
+
+
+def test_a_pause_that_is_longer_than_anybody_waits_ends_it_at_once() -> None:
+    """Coming back earlier would only be refused again."""
+    error = refused(429, delay="40s")
+
+    assert asked(error, "fine") == (error, [], 1)
