@@ -35,7 +35,7 @@ KEPT = ("GAIA_REQUIRE_POSTGRES", "GAIA_TEST_POSTGRES_URL")
 WITHOUT_DISK = ("os.getcwd", "os.path.abspath")
 """Counted as blocking by BlockBuster, but they ask no disk: SQLAlchemy completes the path of a database with them."""
 WITHOUT_DISK_IN = {
-    "<frozen importlib._bootstrap>": {"_find_and_load"},
+    "<frozen importlib._bootstrap>": {"_find_and_load", "_lock_unlock_module"},
     # What the kernel knows of a process is no file.
     "psutil/_common.py": {"cat", "bcat", "open_binary"},
     # The PostgreSQL driver looks for its password and certificate files whenever it connects.

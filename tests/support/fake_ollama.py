@@ -42,7 +42,7 @@ class FakeOllama(FakeOpenAI):
 
     def _own(self, to: BaseHTTPRequestHandler, body: Body) -> None:
         kind = kind_of(to.path, body)
-        self.requests.append(Asked(kind, to.path, body, dict(to.headers.items())))
+        self.requests.append(Asked(kind, to.path, body, {name.lower(): value for name, value in to.headers.items()}))
         if _tagged(body["model"]) not in self.models:
             send(to, {"error": f'model "{body["model"]}" not found, try pulling it first'}, 404)
             return

@@ -170,7 +170,7 @@ class FakeOpenAI:
     def respond(self, to: BaseHTTPRequestHandler, body: Body) -> None:
         """Answer one request."""
         kind = kind_of(to.path, body)
-        self.requests.append(Asked(kind, to.path, body, dict(to.headers.items())))
+        self.requests.append(Asked(kind, to.path, body, {name.lower(): value for name, value in to.headers.items()}))
         if kind == "other":
             self.no_such_path(to)
             return

@@ -1,49 +1,65 @@
-"""Models that ADK asks through OpenAI's interface, made patient: OpenAI's own, and those of a server of one's own."""
+"""ADK's model over OpenAI's interface with an end to every wait: OpenAI's own, or one on a server of one's own."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
-from gaia_memory.config.openai import OWN_RETRIES, OWN_SECONDS, WITHOUT_KEY, api_key, server
+from google.adk.integrations.openai import OpenAILlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from openai import AsyncOpenAI
+
+from gaia_memory.config.openai import OWN_SECONDS, WITHOUT_KEY, api_key, server
 from gaia_memory.errors import ConfigError
 
-if TYPE_CHECKING:
-    from google.adk.models.base_llm import BaseLlm
-
 SECONDS = 60.0
-RETRIES = 3
-_ADKS = "google.adk.integrations.openai"
+"""How long OpenAI may take for an answer, or for the next piece of a streamed one."""
+
+RETRIES = 1
+"""OpenAI is asked again once after what may pass; a server of one's own is not: it is as busy or as gone as before."""
 
 
-def patient_openai(model: BaseLlm) -> BaseLlm:
-    """Return `model`; where it asks through OpenAI's interface, with a client that gives up in time.
+class PatientOpenAI(OpenAILlm):
+    """Gives up in time, where ADK's own waits ten minutes a try, and needs no key for a server of one's own."""
 
-    ADK's own waits ten minutes a try, and refuses to be made without a key that most servers of one's own do not ask
-    for.
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Yield what the model answers.
+
+        Raises:
+            openai.APIError: it could not be reached, or refused.
+        """
+        if self.client is None:
+            # It reads certificates from the disk.
+            self.client = await asyncio.to_thread(_client)
+        async with aclosing(super().generate_content_async(llm_request, stream)) as responses:
+            async for response in responses:
+                yield response
+
+    async def aclose(self) -> None:
+        """Close the client, if one was made."""
+        if self.client is not None:
+            await self.client.close()
+            self.client = None
+
+
+def patient_openai(name: str) -> PatientOpenAI:
+    """Return the model of a name, on the server that the environment names, else OpenAI's.
 
     Raises:
         ConfigError: there is neither a key nor a server.
     """
-    if not type(model).__module__.startswith(_ADKS):
-        # Importing the client takes half a second, which no other model should cost.
-        return model
-    from google.adk.integrations.openai import OpenAILlm
-    from openai import AsyncOpenAI
+    if not api_key(os.environ):
+        raise ConfigError([f"model: {name!r} is asked through OpenAI's interface: {WITHOUT_KEY}"])
+    return PatientOpenAI(model=name)
 
-    assert isinstance(model, OpenAILlm)
 
-    key, own = api_key(os.environ), bool(server(os.environ))
-    if not key:
-        raise ConfigError([f"model is {model.model!r}, which is asked through OpenAI's interface: {WITHOUT_KEY}"])
-    model.client = AsyncOpenAI(
-        api_key=key, timeout=OWN_SECONDS if own else SECONDS, max_retries=OWN_RETRIES if own else RETRIES
+def _client() -> AsyncOpenAI:
+    own = bool(server(os.environ))
+    return AsyncOpenAI(
+        api_key=api_key(os.environ), timeout=OWN_SECONDS if own else SECONDS, max_retries=0 if own else RETRIES
     )
-    return model
-
-
-async def close_openai(model: BaseLlm) -> None:
-    """Close the client that `patient_openai` made."""
-    client = getattr(model, "client", None)
-    if type(model).__module__.startswith(_ADKS) and client is not None:
-        await client.close()
