@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.follow.follower import StoreFollower
 from gaia_memory.config.load import LoadedConfig
+from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
@@ -156,7 +157,8 @@ class Engine:
 
     def attach_transcript(self, app: str, transcript: Transcript) -> None:
         """Make an app's sessions readable for consolidation, besides those of transcripts given before."""
-        self.transcripts.attach(app, transcript)
+        if self.transcripts.attach(app, transcript):
+            self._beat.soon()
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -167,12 +169,15 @@ class Engine:
                 self._sessions = open_engine(self.config.sessions_url)
         return self._sessions
 
-    def start(self) -> None:
-        """Begin to follow the facts with the mem0 store and to sweep; neither is waited for."""
+    def start(self, *, after: float = 0.0) -> None:
+        """Begin, after so many seconds, to follow the facts with the mem0 store and to sweep; neither is waited for.
+
+        An earlier beginning counts where it was started before.
+        """
         if self.config.memory.enabled:
-            self.follower.start()
+            self.follower.start(after=after)
         if self.learns:
-            self._beat.start()
+            self._beat.start(after=after)
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Learn every conversation that is due; `force` ignores idleness, back-off and parking."""
@@ -227,7 +232,7 @@ class Engine:
         async with AsyncExitStack() as steps:
             steps.push_async_callback(self.database.close)
             if self._sessions is not None and self._sessions is not self.database.engine:
-                steps.push_async_callback(self._sessions.dispose)
+                steps.push_async_callback(dispose, self._sessions)
             steps.push_async_callback(self.backend.close)
             steps.push_async_callback(self._release_leases)
             steps.push_async_callback(self.follower.stop)
@@ -236,6 +241,9 @@ class Engine:
     def abandon(self) -> None:
         """Give back what the operating system should not wait for, when the event loop is gone."""
         self.follower.abandon()
+        self.database.abandon()
+        if self._sessions is not None:
+            abandon(self._sessions)
 
     async def _release_leases(self) -> None:
         async with self.database.transaction() as tx:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import pytest
 
 from gaia_memory.adk.parts import EngineSource
@@ -12,9 +15,10 @@ from gaia_memory.engine import Engine
 def borrowed_from(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
     """Return a service that uses `engine` instead of opening one by its configuration."""
 
-    async def given(_: EngineSource) -> Engine:
-        return engine
+    @asynccontextmanager
+    async def given(_: EngineSource) -> AsyncIterator[Engine]:
+        yield engine
 
     service = Mem0MemoryService(config=engine.loaded)
-    monkeypatch.setattr(type(service.source), "engine", given)
+    monkeypatch.setattr(EngineSource, "using", given)
     return service

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ from gaia_memory.adk.service import Mem0MemoryService
 from gaia_memory.adk.session_profile import session_block, still_frozen
 from gaia_memory.adk.tools import memory_tools
 from gaia_memory.adk.transcript import SessionTranscript
-from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.adk.trial import is_left_alone
+from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable
 from gaia_memory.models import SessionKey
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ _outer_sessions: ContextVar[BaseSessionService | None] = ContextVar("outer_sessi
 
 @dataclass(slots=True)
 class _Turn:
-    """One invocation; `engine` is None where memory could not be opened, `row` where there is no mark to end.
+    """One invocation; `trouble` is what kept memory from being opened, `row` is None where there is no mark to end.
 
     `held_until` is the hold on a session that a command runs in.
     """
@@ -62,7 +64,8 @@ class _Turn:
     key: SessionKey
     command: tuple[str, str] | None
     root: str | None
-    engine: Engine | None = None
+    has_memory: bool = False
+    trouble: GaiaMemoryError | None = None
     row: LedgerRow | None = None
     block: str = ""
     renewed_at: float = 0.0
@@ -115,13 +118,15 @@ class MemoryPlugin(BasePlugin):
             with Contained("marking a turn"):
                 await self._mark(invocation_context, turn)
         if turn.command is not None:
-            answer = await answer_command(turn.engine, turn.key, *turn.command)
+            async with self._at_work(turn) as engine:
+                answer = await answer_command(engine, turn.key, *turn.command, trouble=turn.trouble)
             turn.clears = answer.clears
             return types.Content(role="model", parts=[types.Part(text=answer.text)])
         session = invocation_context.session
         session.events[:] = without_commands(session.events)
-        if turn.engine is not None and turn.row is not None:
-            turn.block = await session_block(turn.engine, turn.key, turn.row)
+        async with self._at_work(turn) as engine:
+            if engine is not None and turn.row is not None:
+                turn.block = await session_block(engine, turn.key, turn.row)
         return None
 
     @never_breaks_the_turn
@@ -133,12 +138,7 @@ class MemoryPlugin(BasePlugin):
         if not self._is_ours(invocation):
             return None
         turn = self._turns.get(invocation.invocation_id)
-        engine = turn.engine if turn is not None else None
-        block = None
-        if turn is not None and engine is not None and is_offered(engine.config, invocation.agent, turn.root):
-            with Contained("looking whether the profile was forgotten meanwhile"):
-                turn.block = await still_frozen(engine, turn.key, turn.block)
-            block = turn.block
+        block = await self._block(invocation, turn) if turn is not None else None
         offer(llm_request, self._tools, block=block)
         return None
 
@@ -161,12 +161,12 @@ class MemoryPlugin(BasePlugin):
         if turn.command is not None and isinstance(invocation_context.agent, BaseAgent):
             # ADK's own name for it is no agent's: it would warn of that at each later turn.
             event.author = invocation_context.agent.name
-        if turn.engine is None or turn.row is None:
-            return None
         now = asyncio.get_running_loop().time()
-        if now - turn.renewed_at >= RENEW_SECONDS:
+        if turn.row is not None and now - turn.renewed_at >= RENEW_SECONDS:
             turn.renewed_at = now
-            await turn.engine.marks.renew(turn.key)
+            async with self._at_work(turn) as engine:
+                if engine is not None:
+                    await engine.marks.renew(turn.key)
         return None
 
     @never_breaks_the_turn
@@ -183,14 +183,13 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def close(self) -> None:
-        """Give the engine back; nothing is learned and nothing lost."""
-        self._turns.clear()
+        """Give the engine back; nothing is learned and nothing lost, and turns that still run end as they should."""
         await self._source.release()
 
     def _is_ours(self, invocation: InvocationContext) -> bool:
         """Say whether this is a run of the host itself, and this plugin the one in charge."""
         outer = _outer_sessions.get()
-        if outer is not None and outer is not invocation.session_service:
+        if (outer is not None and outer is not invocation.session_service) or is_left_alone(invocation, self._source):
             return False
         first = next((plugin for plugin in invocation.plugin_manager.plugins if isinstance(plugin, MemoryPlugin)), self)
         if first is not self and not self._said_inert:
@@ -219,44 +218,70 @@ class MemoryPlugin(BasePlugin):
 
         An answer to a call and a resumed run count too: what the agent says then is talk to be learned.
         """
-        engine = turn.engine = await self._open(invocation)
-        if not engine.config.memory.enabled:
-            return
-        if turn.command is not None:
-            row = await engine.marks.row(turn.key)
-            if turn.command[0] != "reset":
-                # A reset claims the session itself.
+        try:
+            await self._open(invocation)
+        except GaiaMemoryError as error:
+            turn.trouble = error
+            raise
+        turn.has_memory = True
+        async with self._at_work(turn) as engine:
+            if engine is None or not engine.config.memory.enabled:
+                return
+            row: LedgerRow | None
+            if turn.command is None:
+                row = turn.row = await engine.marks.begin(turn.key)
+            elif turn.command[0] == "reset":
+                # It claims the session itself.
+                row = await engine.marks.row(turn.key)
+            else:
                 row, turn.held_until = await engine.marks.hold_for_command(turn.key)
             await reload_if_cleared(invocation, row)
-            return
-        turn.row = await engine.marks.begin(turn.key)
-        await reload_if_cleared(invocation, turn.row)
 
-    async def _open(self, invocation: InvocationContext) -> Engine:
+    async def _open(self, invocation: InvocationContext) -> None:
         if isinstance(invocation.memory_service, Mem0MemoryService):
-            self._source.follow(invocation.memory_service.source)
+            await self._source.follow(invocation.memory_service.source)
         loaded = await self._source.loaded()
         self._raises_errors = loaded.config.memory.on_unavailable == "fail"
         engine = await self._source.hold()
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
-        return engine
+
+    @asynccontextmanager
+    async def _at_work(self, turn: _Turn) -> AsyncIterator[Engine | None]:
+        """Give the engine for a hook, None where it was not opened; the plugin may be closed while a turn runs."""
+        if not turn.has_memory:
+            yield None
+            return
+        async with self._source.using() as engine:
+            yield engine
+
+    async def _block(self, invocation: InvocationContext, turn: _Turn) -> str | None:
+        """Return the profile block for the agent that asks its model next; None where it gets nothing of memory."""
+        async with self._at_work(turn) as engine:
+            if engine is None or not is_offered(engine.config, invocation.agent, turn.root):
+                return None
+            with Contained("looking whether the profile was forgotten meanwhile"):
+                turn.block = await still_frozen(engine, turn.key, turn.block)
+        return turn.block
 
     async def _end(self, invocation: InvocationContext) -> None:
         turn = self._turns.pop(invocation.invocation_id, None)
-        if turn is None or turn.engine is None:
+        if turn is None:
             return
-        if turn.held_until is not None:
-            await turn.engine.marks.let_go(turn.key, until=turn.held_until)
-        if turn.clears:
-            await turn.engine.consolidate(turn.key)
-        elif turn.row is not None:
-            await turn.engine.marks.end(turn.key)
-        elif turn.command is None and turn.engine.config.memory.enabled:
-            # The ledger was away when the turn began, which is logged; what is not counted is never looked for.
-            with suppress(MemoryUnavailable, OSError):
-                await turn.engine.marks.begin(turn.key)
-                await turn.engine.marks.end(turn.key)
+        async with self._at_work(turn) as engine:
+            if engine is None:
+                return
+            if turn.held_until is not None:
+                await engine.marks.let_go(turn.key, until=turn.held_until)
+            if turn.clears:
+                await engine.consolidate(turn.key)
+            elif turn.row is not None:
+                await engine.marks.end(turn.key)
+            elif turn.command is None and engine.config.memory.enabled:
+                # The ledger was away when the turn began, which is logged; what is not counted is never looked for.
+                with suppress(MemoryUnavailable, OSError):
+                    await engine.marks.begin(turn.key)
+                    await engine.marks.end(turn.key)
 
 
 def _message_of(invocation: InvocationContext) -> types.Content | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -11,17 +13,23 @@ from urllib.parse import parse_qs, urlsplit
 from gaia_memory.config.load import LoadedConfig, load, locate
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine
-from gaia_memory.errors import ConfigError
-from gaia_memory.registry import acquire, borrow, release
+from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
+from gaia_memory.registry import acquire_for_part, is_news, release, use
+
+logger = logging.getLogger(__name__)
 
 ConfigSource = LoadedConfig | GaiaConfig | Mapping[str, Any] | str | Path
+
+RELEASE_SECONDS = 4.0
+"""How long giving back waits for the engine to close, which goes on by itself: ADK gives a plugin 5 s to close."""
 
 
 class EngineSource:
     """Finds, opens and shares the engine of one part.
 
     The configuration is the argument, else the URI's `config=` (relative to `agents_dir`, else to the working
-    directory), else `GAIA_CONFIG`, else `$GAIA_HOME/gaia.yaml`, else the defaults. Making one does no I/O.
+    directory), else `GAIA_CONFIG`, else `$GAIA_HOME/gaia.yaml`, else the defaults. Making one does no I/O and
+    needs no event loop. `is_named` says whether argument or URI names it.
     """
 
     def __init__(
@@ -29,17 +37,27 @@ class EngineSource:
     ) -> None:
         self._loaded = config if isinstance(config, LoadedConfig) else None
         self._config = _config_of(uri, agents_dir) if config is None or isinstance(config, LoadedConfig) else config
-        self._held: Engine | None = None
+        self.is_named = self._config is not None or self._loaded is not None
+        self._followed: EngineSource | None = None
+        self._held: dict[int, Engine] = {}
 
-    @property
-    def is_explicit(self) -> bool:
-        """True when the configuration was named, so that another part's does not stand in for it."""
-        return self._config is not None or self._loaded is not None
+    async def follow(self, other: EngineSource) -> None:
+        """Use the configuration of another part, unless this one's was named.
 
-    def follow(self, other: EngineSource) -> None:
-        """Use the engine of another part, unless this one's configuration was named."""
-        if not self.is_explicit and self._held is None:
-            self._config, self._loaded = other._config, other._loaded
+        Raises:
+            ConfigError: the other one's is missing or wrong.
+            MemoryUnavailable: this part serves another configuration already.
+        """
+        if self.is_named or other is self._followed:
+            return
+        if self._followed is None and self._loaded is None:
+            self._followed = other
+        elif (await other.loaded()).identity != (await self.loaded()).identity:
+            with _told():
+                raise MemoryUnavailable(
+                    "one plugin is in two Runners whose memory services have different configurations",
+                    remedy="make a plugin for each Runner",
+                )
 
     async def loaded(self) -> LoadedConfig:
         """Return the configuration, read once.
@@ -47,33 +65,68 @@ class EngineSource:
         Raises:
             ConfigError: it is missing or wrong.
         """
+        if self._followed is not None:
+            return await self._followed.loaded()
         if self._loaded is None:
             source = self._config
-            self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
+            with _told():
+                self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
         return self._loaded
+
+    @asynccontextmanager
+    async def using(self) -> AsyncIterator[Engine]:
+        """Give the open engine for a call: it is not closed under it, and not kept open by it afterwards."""
+        loaded = await self.loaded()
+        async with AsyncExitStack() as stack:
+            with _told():
+                engine = await stack.enter_async_context(use(loaded))
+            yield engine
 
     async def engine(self) -> Engine:
         """Return the open engine without keeping it open."""
-        return await borrow(await self.loaded())
+        async with self.using() as engine:
+            return engine
 
     async def hold(self) -> Engine:
-        """Return the open engine and keep it open until `release`; in another event loop it is opened anew."""
-        if self._held is not None and self._held.loop is not asyncio.get_running_loop():
-            self._held = None
-        if self._held is None:
-            engine = await acquire(await self.loaded())
-            if self._held is not None:
-                # Another first use was quicker: what is held once is given back once.
-                await release(engine)
-                return self._held
-            self._held = engine
-        return self._held
+        """Return the open engine and keep it open until `release`; each event loop has one of its own."""
+        loop = asyncio.get_running_loop()
+        held = self._held.get(id(loop))
+        if held is not None and held.loop is loop:
+            return held
+        with _told():
+            engine = await acquire_for_part(await self.loaded())
+        held = self._held.get(id(loop))
+        if held is not None and held.loop is loop:
+            # Another first use was quicker: what is held once is given back once.
+            await release(engine)
+            return held
+        self._held[id(loop)] = engine
+        return engine
 
     async def release(self) -> None:
-        """Give back what `hold` took."""
-        held, self._held = self._held, None
-        if held is not None and held.loop is asyncio.get_running_loop():
-            await release(held)
+        """Give back what `hold` took, in every event loop; returns within seconds, whatever still closes."""
+        held, self._held = list(self._held.values()), {}
+        loop = asyncio.get_running_loop()
+        for engine in held:
+            if engine.loop is loop:
+                closing = asyncio.ensure_future(release(engine))
+                await asyncio.wait({closing}, timeout=RELEASE_SECONDS)
+                if closing.done():
+                    closing.result()
+            elif engine.loop.is_running():
+                asyncio.run_coroutine_threadsafe(release(engine), engine.loop)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Log what keeps memory from being opened when it is met first, so that nobody else needs to."""
+    try:
+        yield
+    except GaiaMemoryError as error:
+        if not error.is_logged and is_news(str(error)):
+            logger.error("memory cannot be opened: %s", error)
+        error.is_logged = True
+        raise
 
 
 def _config_of(uri: str | None, agents_dir: str | None) -> Path | None:

@@ -13,7 +13,7 @@ from google.genai import types
 
 from gaia_memory.adk.mapping import turns_of
 from gaia_memory.adk.parts import ConfigSource, EngineSource
-from gaia_memory.errors import InvalidInputError, LeaseLostError, MemoryUnavailable, ModelError
+from gaia_memory.errors import ConfigError, InvalidInputError, LeaseLostError, MemoryUnavailable, ModelError
 from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
 
 if TYPE_CHECKING:
@@ -55,19 +55,19 @@ class Mem0MemoryService(BaseMemoryService):
         Handing a session over again learns only what is new. While a turn runs in a session that this process
         can read itself, or when the model fails, nothing happens: it is learned later.
         """
-        engine = await self.source.engine()
-        if not engine.config.memory.enabled:
-            return
-        key = SessionKey(session.app_name, session.user_id, session.id)
-        if key.app in engine.transcripts.apps:
-            await engine.consolidate(key, clear=False)
-            return
-        try:
-            await _learn(engine, key, session.events)
-        except (LeaseLostError, ModelError) as error:
-            if engine.config.memory.on_unavailable == "fail":
-                raise
-            logger.warning("session %s is not learned: %s; add it again later", session.id, type(error).__name__)
+        async with self.source.using() as engine:
+            if not engine.config.memory.enabled:
+                return
+            key = SessionKey(session.app_name, session.user_id, session.id)
+            if key.app in engine.transcripts.apps:
+                await engine.consolidate(key, clear=False)
+                return
+            try:
+                await _learn(engine, key, session.events)
+            except (LeaseLostError, ModelError) as error:
+                if engine.config.memory.on_unavailable == "fail":
+                    raise
+                logger.warning("session %s is not learned: %s; add it again later", session.id, type(error).__name__)
 
     async def add_events_to_memory(
         self,
@@ -84,9 +84,9 @@ class Mem0MemoryService(BaseMemoryService):
             ModelError: the model gave no usable answer; the events can be handed over again.
             LeaseLostError: the conversation is being learned or talked in just now.
         """
-        engine = await self.source.engine()
-        if engine.config.memory.enabled:
-            await _learn(engine, SessionKey(app_name, user_id, session_id or EVENTS_WITHOUT_SESSION), events)
+        async with self.source.using() as engine:
+            if engine.config.memory.enabled:
+                await _learn(engine, SessionKey(app_name, user_id, session_id or EVENTS_WITHOUT_SESSION), events)
 
     async def add_memory(
         self,
@@ -105,20 +105,23 @@ class Mem0MemoryService(BaseMemoryService):
             MemoryDisabledError: memory is off.
         """
         facts = [_new_fact(entry, custom_metadata or {}) for entry in _require_entries(memories)]
-        engine = await self.source.engine()
-        await engine.memory.add(engine.scope(app_name, user_id), facts)
+        async with self.source.using() as engine:
+            await engine.memory.add(engine.scope(app_name, user_id), facts)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
         """Return the facts that answer a question best; empty for a blank one and while memory cannot answer."""
-        engine = await self.source.engine()
-        if not engine.config.memory.enabled:
-            return SearchMemoryResponse()
+        must_answer = False
         try:
-            hits = await engine.memory.recall(engine.scope(app_name, user_id), query)
-        except MemoryUnavailable as error:
-            if engine.config.memory.on_unavailable == "fail":
+            must_answer = (await self.source.loaded()).config.memory.on_unavailable == "fail"
+            async with self.source.using() as engine:
+                if not engine.config.memory.enabled:
+                    return SearchMemoryResponse()
+                hits = await engine.memory.recall(engine.scope(app_name, user_id), query)
+        except (ConfigError, MemoryUnavailable) as error:
+            if must_answer:
                 raise
-            logger.warning("memory cannot answer, a search finds nothing: %s", error)
+            if not error.is_logged:
+                logger.warning("memory cannot answer, a search finds nothing: %s", error)
             return SearchMemoryResponse()
         return SearchMemoryResponse(memories=[_entry(hit.fact) for hit in hits])
 
@@ -137,14 +140,14 @@ class Mem0MemoryService(BaseMemoryService):
 
     async def list_memories(self, *, app_name: str, user_id: str) -> list[MemoryEntry]:
         """Return every fact about a person, oldest first."""
-        engine = await self.source.engine()
-        if not engine.config.memory.enabled:
-            return []
-        return [_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
+        async with self.source.using() as engine:
+            if not engine.config.memory.enabled:
+                return []
+            return [_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
 
     async def _forget(self, app_name: str, user_id: str, **what: str) -> Receipt:
-        engine = await self.source.engine()
-        return await engine.memory.forget(engine.scope(app_name, user_id), **what)
+        async with self.source.using() as engine:
+            return await engine.memory.forget(engine.scope(app_name, user_id), **what)
 
 
 async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event]) -> None:

@@ -61,8 +61,8 @@ class _Calls:
             return _error(PRIVATE_TURN)
         with Contained("remember"):
             try:
-                engine, scope = await self._open(tool_context)
-                kept = await engine.memory.remember(scope, str(fact))
+                async with self._source.using() as engine:
+                    kept = await engine.memory.remember(_scope(engine, tool_context), str(fact))
                 return {"status": "success", "id": kept.id, "text": kept.text}
             except MemoryDisabledError:
                 return _error(DISABLED)
@@ -80,21 +80,22 @@ class _Calls:
         wanted = str(query).strip()
         with Contained("load_memory"):
             try:
-                engine, scope = await self._open(tool_context)
-                if not engine.config.memory.enabled:
-                    return _error(DISABLED, memories=[])
-                if not wanted:
-                    return _error("the query is blank: say what to look for", memories=[])
-                limit = engine.config.memory.recall_limit
-                hits = await engine.memory.recall(scope, wanted, limit=limit)
+                async with self._source.using() as engine:
+                    if not engine.config.memory.enabled:
+                        return _error(DISABLED, memories=[])
+                    if not wanted:
+                        return _error("the query is blank: say what to look for", memories=[])
+                    limit = engine.config.memory.recall_limit
+                    hits = await engine.memory.recall(_scope(engine, tool_context), wanted, limit=limit)
                 return {"status": "success", "memories": rows(hits)}
-            except MemoryUnavailable:
-                logger.warning("load_memory could not answer: memory is unavailable")
+            except MemoryUnavailable as error:
+                if not error.is_logged:
+                    logger.warning("load_memory could not answer: memory is unavailable")
         return {"status": "unavailable", "message": NO_ANSWER, "memories": []}
 
-    async def _open(self, tool_context: ToolContext) -> tuple[Engine, Scope]:
-        engine = await self._source.engine()
-        return engine, engine.scope(tool_context.session.app_name, tool_context.session.user_id)
+
+def _scope(engine: Engine, tool_context: ToolContext) -> Scope:
+    return engine.scope(tool_context.session.app_name, tool_context.session.user_id)
 
 
 def _is_private(tool_context: ToolContext) -> bool:

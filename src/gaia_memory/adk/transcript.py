@@ -10,6 +10,7 @@ from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import GetSessionConfig
 
 from gaia_memory.adk.mapping import live_events, mark_of, turns_of
+from gaia_memory.adk.trial import EVAL_SESSIONS
 from gaia_memory.models import Mark, SessionKey, Talk
 
 if TYPE_CHECKING:
@@ -44,10 +45,12 @@ class SessionTranscript:
         return hash((id(self._service), self._app))
 
     async def sessions(self) -> dict[SessionKey, float]:
-        """Return all sessions of the app with the time each was last touched."""
+        """Return all sessions of the app with the time each was last touched, but for those of evaluations."""
         listed = await self._service.list_sessions(app_name=self._app)
         return {
-            SessionKey(self._app, session.user_id, session.id): session.last_update_time for session in listed.sessions
+            SessionKey(self._app, session.user_id, session.id): session.last_update_time
+            for session in listed.sessions
+            if not session.id.startswith(EVAL_SESSIONS)
         }
 
     async def read(self, key: SessionKey, *, after: Mark | None, turns_before: int) -> Talk | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from apscheduler.job import Job
     from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 logger = logging.getLogger(__name__)
@@ -27,50 +28,74 @@ class Beat:
         self._sweep = sweep
         self._seconds = min(idle_seconds / 4, LONGEST_SECONDS)
         self._scheduler: AsyncIOScheduler | None = None
-        self._running: set[asyncio.Future[object]] = set()
+        self._job: Job | None = None
+        self._begins = datetime.max.replace(tzinfo=UTC)
+        self._running: asyncio.Future[None] | None = None
+        self._again = False
 
-    def start(self) -> None:
-        """Begin, in the running event loop."""
-        if self._scheduler is not None:
+    def start(self, *, after: float = 0.0) -> None:
+        """Begin in the running event loop, `after` so many seconds; of two beginnings the earlier one counts."""
+        now = datetime.now(UTC)
+        begins = now + timedelta(seconds=after)
+        if self._job is not None:
+            if begins < self._begins and now < self._begins:
+                self._begins = begins
+                self._job.modify(next_run_time=begins)
             return
         from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+        self._begins = begins
         self._scheduler = AsyncIOScheduler(timezone=UTC)
         # Without a grace time a beat that a busy loop delays is made up for instead of left out.
-        self._scheduler.add_job(
+        self._job = self._scheduler.add_job(
             self._once,
             "interval",
             seconds=self._seconds,
             coalesce=True,
             max_instances=1,
             misfire_grace_time=None,
-            next_run_time=datetime.now(UTC),
+            next_run_time=begins,
         )
         self._scheduler.start()
+
+    def soon(self) -> None:
+        """Sweep without waiting for the next beat, once it has begun: there is more to be read."""
+        if self._scheduler is not None and datetime.now(UTC) >= self._begins:
+            self._run()
 
     async def stop(self) -> None:
         """End, and cancel a sweep that takes longer: what it did not commit is learned later."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
-        if self._running:
+        if self._running is not None:
             # A statement that is cancelled in its thread ends after the event loop, and complains there.
-            await asyncio.wait(self._running, timeout=GRACE_SECONDS)
-        for running in self._running:
-            running.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+            await asyncio.wait({self._running}, timeout=GRACE_SECONDS)
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
 
     async def _once(self) -> None:
-        running = asyncio.ensure_future(self._sweep())
-        self._running.add(running)
-        running.add_done_callback(self._running.discard)
         try:
-            await running
+            await asyncio.shield(self._run())
         except asyncio.CancelledError:
-            if self._scheduler is not None:
-                raise
-            # It was stopped: that is no error for the scheduler to tell.
-        except Exception as error:
-            # A database that is away for a moment must not end the beat.
-            logger.error("the sweep failed and is tried again: %s", type(error).__name__)
-            logger.debug("the sweep failed", exc_info=True)
+            # It was stopped, or the event loop ends: that is no error for the scheduler to tell.
+            return
+
+    def _run(self) -> asyncio.Future[None]:
+        """Begin a sweep; one that is running is followed by another one."""
+        if self._running is not None and not self._running.done():
+            self._again = True
+        else:
+            self._running = asyncio.ensure_future(self._sweeps())
+        return self._running
+
+    async def _sweeps(self) -> None:
+        self._again = True
+        while self._again and self._scheduler is not None:
+            self._again = False
+            try:
+                await self._sweep()
+            except Exception as error:
+                # A database that is away for a moment must not end the beat.
+                logger.error("the sweep failed and is tried again: %s", type(error).__name__)
+                logger.debug("the sweep failed", exc_info=True)

@@ -12,11 +12,13 @@ class Transcripts:
     def __init__(self) -> None:
         self._by_app: dict[str, list[Transcript]] = {}
 
-    def attach(self, app: str, transcript: Transcript) -> None:
-        """Read an app's sessions here too; of two over the same sessions the first one stays."""
+    def attach(self, app: str, transcript: Transcript) -> bool:
+        """Read an app's sessions here too; of two over the same sessions the first one stays. Say if it is new."""
         known = self._by_app.setdefault(app, [])
-        if transcript not in known:
-            known.append(transcript)
+        if transcript in known:
+            return False
+        known.append(transcript)
+        return True
 
     @property
     def apps(self) -> list[str]:

@@ -80,6 +80,7 @@ class StoreFollower:
         self._ownership: Ownership = FolderLock(lock, self._pool, lease) if where.embedded else lease
         self._vectors = MissingVectors(database, outbox, embedder, self.wake)
         self._wake = asyncio.Event()
+        self._begin = asyncio.Event()
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._waiters = 0
@@ -133,10 +134,15 @@ class StoreFollower:
     def _running(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    def start(self) -> None:
-        """Begin to follow in the background, on the running loop; a second call does nothing."""
+    def start(self, *, after: float = 0.0) -> None:
+        """Begin to follow in the background of the running loop, `after` so many seconds or when somebody waits for it.
+
+        Of two beginnings the earlier one counts.
+        """
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run(), name="gaia-follower")
+            self._task = asyncio.get_running_loop().create_task(self._run(after), name="gaia-follower")
+        elif not after:
+            self._begin.set()
 
     def wake(self) -> None:
         """Say that there may be something to follow."""
@@ -157,6 +163,7 @@ class StoreFollower:
             )
         self._waiters += 1
         self._tried = False
+        self._begin.set()
         self.wake()
         try:
             await Settling(self._database, self._outbox, self._clock, self).wait(stall_seconds=stall_seconds)
@@ -166,6 +173,7 @@ class StoreFollower:
     async def stop(self) -> None:
         """Close the store in order and give it back, within seconds; what is not followed yet stays noted."""
         self._stopping.set()
+        self._begin.set()
         self.wake()
         self._keeper.place.end()
         if self._task is not None:
@@ -197,7 +205,10 @@ class StoreFollower:
             self._ownership.abandon()
             self.owned = False
 
-    async def _run(self) -> None:
+    async def _run(self, after: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(after):
+                await self._begin.wait()
         while not self._stopping.is_set():
             try:
                 if await self._round():
