@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend import environment, providers
+from gaia_memory.backend.current_llm import CurrentLlm, close_client
 from gaia_memory.backend.door import refuse_on_loop
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.extractor import Mem0Extractor
@@ -46,19 +46,39 @@ class Backend:
         """
         self._config = config
         self._environ = os.environ if environ is None else environ
-        self.llm_provider = providers.language_model(config, self._environ)
+        self._llm = CurrentLlm(providers.language_model(config, self._environ), self._made_llm)
+        self._retiring: set[asyncio.Future[None]] = set()
         self.embedder_provider = providers.embedder(config, self._environ, stored=stored_embedder)
         self.store_provider = providers.Provider(
             config.memory.vector_store.provider, dict(config.memory.vector_store.config)
         )
         self.pools = Pools()
         self._building = threading.RLock()
-        self._llm: Any = None
         self._embedding_model: Any = None
-        self._checked = False
-        self.language_model = Mem0LanguageModel(self.llm, self.llm_provider, self.pools.model)
+        self._checked: tuple[providers.Provider, ...] = ()
+        self.language_model = Mem0LanguageModel(lambda: self._llm, self.llm_provider, self.pools.model)
         self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
         self.embedder = Mem0Embedder(self.embedding_model, self.embedder_provider, self.pools.embedder)
+
+    @property
+    def llm_provider(self) -> providers.Provider:
+        """The provider of the language model in force."""
+        return self._llm.provider
+
+    def reconfigure(self, config: GaiaConfig) -> None:
+        """Put the language model of another configuration in force, on the event loop; the rest stays as it is.
+
+        Calls under way end on the model they began with, which is closed afterwards.
+        """
+        self._config = config
+        provider = providers.language_model(config, self._environ)
+        if provider == self.llm_provider:
+            return
+        retire = self._llm.exchange(provider)
+        self.language_model.provider = provider
+        closing = asyncio.ensure_future(self.pools.model.run(retire))
+        self._retiring.add(closing)
+        closing.add_done_callback(self._has_retired)
 
     def describe(self) -> str:
         """Return one line: which model and embedder are used, and why where that is not what one may expect."""
@@ -89,25 +109,23 @@ class Backend:
         refuse_on_loop("Backend.load")
         with self._building:
             mem0 = environment.load_mem0(self._config.home)
-            if not self._checked:
+            named = (self.llm_provider, self.embedder_provider, self.store_provider)
+            if self._checked != named:
                 providers.register()
-                found = providers.problems(self.llm_provider, self.embedder_provider, self.store_provider)
+                found = providers.problems(*named)
                 if found:
                     raise ConfigError(found)
-                self._checked = True
+                self._checked = named
             return mem0
 
     def llm(self) -> Any:
-        """Return mem0's language model object, made once. Blocking.
+        """Return mem0's language model object in force, made once. Blocking.
 
         Raises:
             ModelUnavailableError: it could not be made: a package or a key is missing.
         """
         refuse_on_loop("Backend.llm")
-        with self._building:
-            if self._llm is None:
-                self._llm = self._made(make_llm, self.llm_provider, "model")
-            return self._llm
+        return self._llm.made()
 
     def embedding_model(self) -> Any:
         """Return mem0's embedder object, made once. Blocking.
@@ -166,7 +184,7 @@ class Backend:
         # those that cost nothing.
         memory = mem0.Memory(config.model_copy(update=cheap))
         memory.config = config
-        memory.llm = made_or_later(self.llm)
+        memory.llm = self._llm
         memory.embedding_model = made_or_later(self.embedding_model)
         return memory
 
@@ -175,13 +193,18 @@ class Backend:
         await self.pools.close(grace=grace)
         await asyncio.to_thread(self._close_clients)
 
+    def _has_retired(self, closing: asyncio.Future[None]) -> None:
+        self._retiring.discard(closing)
+        if not closing.cancelled():
+            # Where the backend was closed meanwhile there is nothing left to close.
+            closing.exception()
+
     def _close_clients(self) -> None:
-        for made in (self._llm, self._embedding_model):
-            close = getattr(getattr(made, "client", None), "close", None)
-            if close is not None:
-                # A client of somebody's own making may fail to close; nothing of ours depends on it.
-                with contextlib.suppress(Exception):
-                    close()
+        self._llm.close()
+        close_client(self._embedding_model)
+
+    def _made_llm(self, provider: providers.Provider) -> Any:
+        return self._made(make_llm, provider, "model")
 
     def _made(self, make: Callable[[providers.Provider], Any], provider: providers.Provider, part: str) -> Any:
         self.load()

@@ -27,17 +27,17 @@ class Mem0LanguageModel:
     ) -> None:
         """Take a function that returns mem0's object, blocking, and the pool it may block in.
 
-        `deadline` bounds one question, in seconds.
+        `deadline` bounds one question, in seconds. `provider` names the object, and may be exchanged with it.
         """
         self._llm = llm
-        self._provider = provider
+        self.provider = provider
         self._pool = pool
         self._deadline = deadline
 
     @property
     def identity(self) -> str:
         """Provider and model, as `provider/model`."""
-        return f"{self._provider.name}/{self._provider.model or 'default'}"
+        return f"{self.provider.name}/{self.provider.model or 'default'}"
 
     async def complete(self, prompt: str, *, system: str) -> str:
         """Return the whole answer, without a leading block of thoughts.

@@ -61,9 +61,9 @@ async def test_the_default_without_a_key_is_offline(make: Make) -> None:
     memory = await backend.pools.store.run(backend.open_memory, backend._config.home / "store")
 
     assert (memory.config.llm.provider, memory.config.embedder.provider) == ("offline", "offline")
-    assert memory.llm is await backend.pools.model.run(backend.llm)
+    assert memory.llm is backend._llm
     assert memory.embedding_model is await backend.pools.model.run(backend.embedding_model)
-    assert type(memory.llm).__name__ == "OfflineLlm"
+    assert type(await backend.pools.model.run(backend.llm)).__name__ == "OfflineLlm"
 
 
 @pytest.mark.acceptance("L03")
