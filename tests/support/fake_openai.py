@@ -54,11 +54,18 @@ class Odd:
 
 
 @dataclass(frozen=True)
+class Page:
+    """A web page, as a proxy or a wrong address answers it, with status 200."""
+
+    html: str = "<html>Welcome</html>"
+
+
+@dataclass(frozen=True)
 class Silent:
     """No answer until the server ends; then the connection is closed."""
 
 
-Answer = str | Said | Refused | Odd | Silent | Callable[[Body], "Answer"]
+Answer = str | Said | Refused | Odd | Page | Silent | Callable[[Body], "Answer"]
 
 
 def call(name: str, **arguments: Any) -> Said:
@@ -180,6 +187,8 @@ class FakeOpenAI:
             fail(to, answer)
         elif isinstance(answer, Odd):
             send(to, answer.body)
+        elif isinstance(answer, Page):
+            send_bytes(to, answer.html.encode(), content_type="text/html")
         elif isinstance(answer, Silent):
             self._end.wait(60)
             to.close_connection = True
@@ -265,9 +274,15 @@ def said(answer: Any) -> Said:
 
 def send(to: BaseHTTPRequestHandler, body: Any, status: int = 200) -> None:
     """Answer with JSON."""
-    payload = json.dumps(body).encode()
+    send_bytes(to, json.dumps(body).encode(), status)
+
+
+def send_bytes(
+    to: BaseHTTPRequestHandler, payload: bytes, status: int = 200, content_type: str = "application/json"
+) -> None:
+    """Answer with a whole body."""
     to.send_response(status)
-    to.send_header("Content-Type", "application/json")
+    to.send_header("Content-Type", content_type)
     to.send_header("Content-Length", str(len(payload)))
     to.end_headers()
     to.wfile.write(payload)

@@ -1,0 +1,139 @@
+"""What a person reads who made one of the likely mistakes with a model server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gaia_memory import open_memory
+from support.commandline import gaia
+from support.fake_openai import CHAT_MODEL, Answer, FakeOpenAI, Odd, Page, Refused, Said
+
+NOWHERE = "http://127.0.0.1:9/v1"
+PROSE = "Sure! The user likes tea."
+
+
+@dataclass
+class Mistake:
+    """What is wrong, and the words that have to be read for it."""
+
+    told: tuple[str, ...]
+    url: Callable[[FakeOpenAI], str] = lambda server: server.url
+    key: str = ""
+    model: str = CHAT_MODEL
+    answer: Answer = ""
+    habits: dict[str, object] = field(default_factory=dict)
+
+
+MISTAKES = {
+    "no key and no server": Mistake(("OPENAI_API_KEY is not set", "OPENAI_BASE_URL"), url=lambda _: ""),
+    "a key that is wrong": Mistake(("refused the key", "check it in the environment"), habits={"key": "right"}),
+    "an address without /v1": Mistake(
+        ("check the model's name", "address of the provider", "/chat/completions)"), url=lambda s: s.address
+    ),
+    "such an address of lm studio": Mistake(
+        ("Unexpected endpoint or method", "check the base URL, which usually ends in /v1"),
+        url=lambda server: server.address,
+        habits={"strict_path": False},
+    ),
+    "the address of a web page": Mistake(("check the base URL, which usually ends in /v1",), answer=Page()),
+    "a model nobody has": Mistake(("The model `gpt-9` does not exist",), model="gpt-9"),
+    "a server that is down": Mistake(("could not be reached at 127.0.0.1:9",), url=lambda _: NOWHERE),
+    "no choice in the answer": Mistake(("no choice of a model",), answer=Odd({"choices": []})),
+    "an answer that was cut": Mistake(("was cut: raise `memory.llm.max_tokens`",), answer=Said("{", finish="length")),
+    "an answer that was blocked": Mistake(("blocked",), answer=Said("", finish="content_filter")),
+    "a model that chats": Mistake(("the answer is no JSON",), answer=PROSE),
+    "a model with a form of its own": Mistake(("of another form: memory: Field required",), answer='{"facts": []}'),
+    "a model that thinks without an end": Mistake(("the end of its thoughts",), answer="<think>Tea? Or"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES, ids=MISTAKES)
+def test_a_sweep_says_what_is_wrong_and_keeps_the_talk(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one line, with what to do, without what was said; the next sweep learns it."""
+    mistake = MISTAKES[name]
+    with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
+        monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
+        monkeypatch.setenv("OPENAI_API_KEY", mistake.key)
+        server.default("extractor", mistake.answer)
+        config = tmp_path / "gaia.yaml"
+        llm = f"memory: {{llm: {{provider: openai, model: {mistake.model}}}, embedder: {{provider: offline}}}}"
+        config.write_text(f"model: offline\n{llm}\n", encoding="utf-8")
+        gaia("chat", "--user", "ada", "--config", str(config), typed="I love oolong.\n")
+        failed = gaia("sweep", "--force", "--config", str(config))
+        [line] = [line for line in failed.err.splitlines() if line.startswith("gaia: ada:cli is not learned yet")]
+
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", str(mistake.habits.get("key", "")))
+        server.models.add(mistake.model)
+        server.default("extractor", '{"memory": [{"text": "User loves oolong"}]}')
+        mended = gaia("sweep", "--force", "--config", str(config))
+
+    assert [words for words in mistake.told if words not in line] == [], line
+    assert "oolong" not in failed.err
+    assert (failed.code, mended.code) == (1, 0)
+    assert mended.out == "1 conversation learned, 0 failed, 0 skipped\n"
+
+
+CHATS = {
+    "a server that is down": Mistake(("the model could not be reached at 127.0.0.1:9",), url=lambda _: NOWHERE),
+    "a key that is wrong": Mistake(("refused the key",), habits={"key": "right"}),
+    "an address without /v1": Mistake(("address of the provider",), url=lambda server: server.address),
+    "a server without tools": Mistake(
+        ("refused the request (400)",), answer=Refused(400, '"auto" tool choice requires --enable-auto-tool-choice')
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHATS, ids=CHATS)
+def test_a_chat_apologises_once_and_the_log_says_why(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person reads one sentence; whoever runs it reads what to put right."""
+    mistake = CHATS[name]
+    with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
+        monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
+        server.default("agent", mistake.answer)
+        config = tmp_path / "gaia.yaml"
+        config.write_text(f"model: openai:{CHAT_MODEL}\n", encoding="utf-8")
+        done = gaia("chat", "--user", "ada", "--config", str(config), typed="I love oolong.\n")
+
+    said = [line for line in done.out.splitlines() if line.startswith("Sorry")]
+    assert len(said) == 1
+    assert [words for words in mistake.told if words not in done.err] == []
+    assert "oolong" not in done.err
+    assert done.code == 1
+
+
+def test_a_chat_without_a_key_and_a_server_does_not_begin(tmp_path: Path) -> None:
+    """No message could be answered."""
+    config = tmp_path / "gaia.yaml"
+    config.write_text("model: openai:gpt-5\n", encoding="utf-8")
+    done = gaia("chat", "--user", "ada", "--config", str(config), typed="hi\n")
+
+    assert done.code == 1
+    assert "OPENAI_API_KEY is not set: set it, or OPENAI_BASE_URL for a server of your own" in done.err
+    assert done.out == ""
+
+
+@pytest.mark.parametrize("part", ["llm", "embedder"])
+async def test_a_missing_key_keeps_nothing_from_being_forgotten(part: str, tmp_path: Path) -> None:
+    """The mem0 store is opened, followed and erased from without asking a model."""
+    offline = {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}
+    memory = {**offline, part: {"provider": "openai", "model": "m"}}
+    async with open_memory({"home": str(tmp_path / "home"), "model": "offline", "memory": memory}) as opened:
+        scope = opened.scope("ada")
+        await opened.memory.remember(scope, "allergic to nuts")
+        receipt = await opened.memory.forget(scope)
+        async with asyncio.timeout(30):
+            await opened.memory.settled()
+        status = await opened.memory.status(scope)
+
+    assert receipt.count == 1
+    assert (status.erasures, status.lag, status.facts) == (0, 0, 0)
