@@ -31,6 +31,8 @@ CATCH_ALL = {
     "src/gaia_memory/backend/follow/store.py": "each store of mem0 refuses a fact with errors of its own",
     "src/gaia_memory/backend/follow/vectors.py": "somebody's provider may raise anything; the vector comes later",
     "src/gaia_memory/cli/__init__.py": "a person at a terminal is helped by a sentence, not by a traceback",
+    "src/gaia_memory/cli/doctor/examination.py": "whatever a broken installation raises is a finding",
+    "src/gaia_memory/cli/doctor/models.py": "a model of ADK's may raise anything",
     "src/gaia_memory/sessions/beat.py": "a database that is away for a moment must not end the beat",
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
     "src/gaia_memory/recall/pipeline.py": "a retriever costs its share, not the answer",

@@ -9,8 +9,11 @@ from typer.core import TyperGroup
 
 from gaia_memory.cli.chat import EXAMPLES as CHAT_EXAMPLES
 from gaia_memory.cli.chat import chat
+from gaia_memory.cli.configuration import app as configuration
 from gaia_memory.cli.demo import EXAMPLES as DEMO_EXAMPLES
 from gaia_memory.cli.demo import demo
+from gaia_memory.cli.doctor.command import EXAMPLES as DOCTOR_EXAMPLES
+from gaia_memory.cli.doctor.command import doctor
 from gaia_memory.cli.init import EXAMPLES as INIT_EXAMPLES
 from gaia_memory.cli.init import init
 from gaia_memory.cli.memory import app as memory
@@ -68,6 +71,8 @@ def gaia(
 
 app.command("demo", epilog=DEMO_EXAMPLES)(demo)
 app.command("init", epilog=INIT_EXAMPLES)(init)
+app.command("doctor", epilog=DOCTOR_EXAMPLES)(doctor)
 app.command("chat", epilog=CHAT_EXAMPLES)(chat)
 app.command("sweep", epilog=SWEEP_EXAMPLES)(sweep)
 app.add_typer(memory, name="memory")
+app.add_typer(configuration, name="config")

@@ -1,4 +1,4 @@
-"""`gaia memory`: list, add, search and forget what is remembered about a person."""
+"""`gaia memory`: list, add, search, forget and move what is remembered about a person."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from gaia_memory.cli.opening import (
 from gaia_memory.cli.reading import at_terminal, fact_lines
 from gaia_memory.cli.rendering import as_data, print_facts, print_hits, print_json
 from gaia_memory.cli.terminal import bar, counted, printable
+from gaia_memory.cli.transfer import EXPORT_EXAMPLES, IMPORT_EXAMPLES, export, import_
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from gaia_memory.models import Fact, Hit, Scope
     from gaia_memory.ports import Clock
 
-app = typer.Typer(no_args_is_help=True, help="List, add, search and forget what is remembered about a person.")
+app = typer.Typer(no_args_is_help=True, help="List, add, search, forget and move what is remembered about a person.")
 
 _ROUNDING = timedelta(microseconds=2)
 """Times are kept as floating point numbers."""
@@ -173,3 +174,5 @@ async def _search(loaded: LoadedConfig, user: str, app_name: str | None, query: 
 
 
 app.command("forget", epilog=FORGET_EXAMPLES)(forget)
+app.command("export", epilog=EXPORT_EXAMPLES)(export)
+app.command("import", epilog=IMPORT_EXAMPLES)(import_)

@@ -73,16 +73,16 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 @asynccontextmanager
-async def quiet_engine(loaded: LoadedConfig) -> AsyncIterator[Engine]:
+async def quiet_engine(loaded: LoadedConfig, *, also_off: bool = False) -> AsyncIterator[Engine]:
     """Open an engine that neither sweeps nor follows: what is written is followed by the store's owner.
 
     Raises:
-        MemoryDisabledError: memory is off in the configuration.
+        MemoryDisabledError: memory is off in the configuration, and it is not opened `also_off`.
     """
     from gaia_memory.engine import Engine
     from gaia_memory.errors import MemoryDisabledError
 
-    if not loaded.config.memory.enabled:
+    if not loaded.config.memory.enabled and not also_off:
         raise MemoryDisabledError
     engine = await Engine.open(loaded)
     try:

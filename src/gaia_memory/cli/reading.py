@@ -43,13 +43,26 @@ def fact_lines(file: Path | None) -> list[str]:
     Raises:
         typer.BadParameter: it cannot be read, or is no text.
     """
-    from_input = file is None or str(file) == "-"
-    name = "standard input" if from_input else str(file)
-    try:
-        data = standard_input().buffer.read() if file is None or from_input else file.read_bytes()
-        text = data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"cannot read {name}: {error}", param_hint="--file") from error
+    text = text_of(file, hint="--file")
     if "\0" in text:
-        raise typer.BadParameter(f"cannot read {name}: it holds NUL characters and is no text", param_hint="--file")
+        raise typer.BadParameter(
+            f"cannot read {_name(file)}: it holds NUL characters and is no text", param_hint="--file"
+        )
     return text.splitlines()
+
+
+def text_of(file: Path | None, *, hint: str) -> str:
+    """Return what is in a file, or comes from standard input for None and `-`; `hint` names it in a refusal.
+
+    Raises:
+        typer.BadParameter: it cannot be read, or is no UTF-8.
+    """
+    try:
+        data = standard_input().buffer.read() if file is None or str(file) == "-" else file.read_bytes()
+        return data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise typer.BadParameter(f"cannot read {_name(file)}: {error}", param_hint=hint) from error
+
+
+def _name(file: Path | None) -> str:
+    return "standard input" if file is None or str(file) == "-" else str(file)

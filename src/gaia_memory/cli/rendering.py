@@ -1,4 +1,4 @@
-"""Facts as tables for people and as JSON for programs."""
+"""Tables for people and JSON for programs."""
 
 from __future__ import annotations
 
@@ -41,11 +41,16 @@ def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-def print_json(data: Any) -> None:
-    """Print data as JSON, readable."""
+def as_json_text(data: Any) -> str:
+    """Return data as JSON, readable."""
     text = json.dumps(data, ensure_ascii=False, indent=2)
     # JSON allows these as they are; a terminal obeys some of them, and UTF-8 has no place for the others.
-    typer.echo(_RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON."""
+    typer.echo(as_json_text(data))
 
 
 def print_facts(facts: Sequence[Fact], *, nothing: str) -> None:
@@ -56,6 +61,19 @@ def print_facts(facts: Sequence[Fact], *, nothing: str) -> None:
 def print_hits(hits: Sequence[Hit], *, nothing: str) -> None:
     """Print recalled facts with their scores, or a sentence when there are none."""
     _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else printable(nothing))
+
+
+def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows as a table; what is long is broken into lines and never cut."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_in_one_line(cell)) for cell in row))
+    _print(table)
 
 
 def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Table:

@@ -81,6 +81,21 @@ def reporting(*, debug: bool) -> Callable[[], None]:
 
 
 @contextmanager
+def unlogged(name: str) -> Iterator[None]:
+    """Keep a logger and those below it silent while the block runs: the command tells what they would."""
+    logger = logging.getLogger(name)
+    before = logger.propagate
+    logger.propagate = False
+    quiet = logging.NullHandler()
+    logger.addHandler(quiet)
+    try:
+        yield
+    finally:
+        logger.removeHandler(quiet)
+        logger.propagate = before
+
+
+@contextmanager
 def bar(description: str) -> Iterator[Advance]:
     """Show a progress bar on standard error while the block runs; nothing where that is no terminal."""
     from rich.console import Console

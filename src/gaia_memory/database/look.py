@@ -99,7 +99,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     """Open a file to read it.
 
     A file with a write-ahead log that nobody has open is taken for one that does not change: only so SQLite makes
-    no files beside it.
+    no files beside it. After a crash it writes what it keeps in common with others, `-shm`, and nothing else.
     """
     with path.open("rb") as file:
         has_log = file.read(20)[_WAL_BYTE] == b"\2"

@@ -20,6 +20,12 @@ COMMANDS = (
     ("memory", "add"),
     ("memory", "search"),
     ("memory", "forget"),
+    ("memory", "export"),
+    ("memory", "import"),
+    ("doctor",),
+    ("config", "check"),
+    ("config", "show"),
+    ("config", "schema"),
 )
 
 

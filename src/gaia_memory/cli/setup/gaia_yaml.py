@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gaia_memory.cli.setup.files import Step, set_aside, write
+from gaia_memory.cli.files import Step, set_aside, write
 from gaia_memory.config.load import FILE_NAME, load
 from gaia_memory.config.render import comment, default_of, scalar
 from gaia_memory.config.schema import GaiaConfig

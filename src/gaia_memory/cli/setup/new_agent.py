@@ -6,7 +6,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-from gaia_memory.cli.setup.files import Step, make_folder, write
+from gaia_memory.cli.files import Step, make_folder, write
 from gaia_memory.config.schema import is_app_name
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")

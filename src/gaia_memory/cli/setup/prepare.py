@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gaia_memory.cli.files import Step, make_empty, make_folder, write
 from gaia_memory.cli.setup.agents import Agents, find_agents
-from gaia_memory.cli.setup.files import Step, make_empty, make_folder, write
 from gaia_memory.cli.setup.gaia_yaml import write_gaia_yaml
 from gaia_memory.cli.setup.hosts import Hosts, hosts, told
 from gaia_memory.cli.setup.new_agent import write_agent

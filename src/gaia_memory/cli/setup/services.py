@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import yaml
 
-from gaia_memory.cli.setup.files import Step, set_aside, unusable, write
+from gaia_memory.cli.files import Step, set_aside, unusable, write
 
 FILE_NAMES = ("services.yaml", "services.yml")
 """What ADK reads, in this order, and both where both are there."""

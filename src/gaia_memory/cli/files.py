@@ -1,4 +1,4 @@
-"""Files as `gaia init` writes them: whole or not at all, and nothing that is there is lost."""
+"""Files as the commands write them: whole or not at all, and nothing that is there is lost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Step:
 def write(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file in one step, so that nobody ever finds half of it; a link keeps pointing where it does.
 
-    A file that is replaced keeps its rights; a new one gets `mode`, or what the process gives its files.
+    It gets the rights `mode`; without, those of the file it replaces, or what the process gives its files.
 
     Raises:
         InvalidInputError: it cannot be written; the message says why.
@@ -35,13 +35,14 @@ def write(path: Path, text: str, *, mode: int | None = None) -> None:
     target = path.resolve()
     draft = ""
     try:
-        mode = (target.stat().st_mode & 0o777) if target.exists() else mode
+        if mode is None:
+            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_mask()
         descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(draft).chmod(0o666 & ~_mask() if mode is None else mode)
+        Path(draft).chmod(mode)
         Path(draft).replace(target)
     except OSError as error:
         if draft:

@@ -1,0 +1,117 @@
+"""The memory database and the session database, read without a change."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from pathlib import Path
+
+from sqlalchemy.exc import DBAPIError
+
+from gaia_memory.cli.doctor.finding import Finding, Held, Patient, fail, ok, warn
+from gaia_memory.cli.doctor.home import may
+from gaia_memory.cli.unopened import unopened_engine
+from gaia_memory.config.secrets import masked
+from gaia_memory.database.engine import SqlDatabase
+from gaia_memory.database.look import FileState, examine, file_of, open_unchanged
+from gaia_memory.database.migrate import version_of
+from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.errors import ConfigError, MemoryUnavailable
+
+READ_SECONDS = 15.0
+_LOCKED = ("locked", "busy")
+_NOTHING = "nothing is remembered yet"
+
+
+async def memory_database(patient: Patient) -> list[Finding]:
+    """Look whether the facts can be read and written, and note what the database says of store and conversations."""
+    part, url = "memory database", patient.config.memory_url
+    path = file_of(url)
+    unchecked = ""
+    if path is not None:
+        state = await asyncio.to_thread(examine, path)
+        if found := _file_findings(part, state, "memory.database_url"):
+            patient.unread = patient.unread if state.is_there else _NOTHING
+            return found
+        unchecked = "" if state.checked else "; it is too large to look at every page now"
+    version, found = await _version(part, url)
+    if found:
+        return found
+    if version is None:
+        patient.unread = _NOTHING
+        return ok(part, f"{_named(url)} has no tables yet: they are made at the first start")
+    if version != REVISIONS[-1]:
+        says = f"{_named(url)} has the tables of version {version}, and this is {REVISIONS[-1]}"
+        return warn(part, says, "nothing: the next start brings them up to date; keep a copy if you may go back")
+    patient.held = await _held(patient, url)
+    return ok(part, f"{_named(url)} is sound{unchecked}")
+
+
+async def session_database(patient: Patient) -> list[Finding]:
+    """Look whether the conversations can be read."""
+    part, url = "session database", patient.config.sessions_url
+    if url == patient.config.memory_url:
+        return ok(part, "it is the memory database")
+    path = file_of(url)
+    if path is None:
+        return (await _version(part, url))[1] or ok(part, f"{_named(url)} answers")
+    state = await asyncio.to_thread(examine, path)
+    if found := _file_findings(part, state, "sessions.database_url"):
+        return found
+    empty = "" if "sessions" in state.tables else "; nobody has talked yet"
+    return ok(part, f"{path} is sound{empty}")
+
+
+def _file_findings(part: str, state: FileState, key: str) -> list[Finding]:
+    """Return what is to be said of a file that is not there, or not in order; nothing where it is."""
+    path = state.path
+    if not state.is_there and not state.problem:
+        return ok(part, f"{path} is made at the first start")
+    if any(word in state.problem for word in _LOCKED):
+        remedy = f"find who has it open, such as with {shlex.join(['fuser', str(path)])}, and end it"
+        return fail(part, f"another process keeps {path} for itself ({state.problem})", remedy)
+    if state.problem:
+        remedy = f"restore a backup, or move it away and begin with an empty one; {key} names another"
+        return fail(part, f"{path} cannot be read ({state.problem})", remedy)
+    if not may(path, os.R_OK | os.W_OK) or not may(path.parent, os.W_OK | os.X_OK):
+        return fail(part, f"{path} may not be written by this user", "let yourself write the file and its folder")
+    return []
+
+
+async def _version(part: str, url: str) -> tuple[str | None, list[Finding]]:
+    """Return the version of a database's tables, or why it cannot be read."""
+    try:
+        engine = open_unchanged(url)
+    except ConfigError as error:
+        return None, fail(part, "; ".join(error.problems), "install what it names")
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            async with SqlDatabase(engine).reading():
+                pass
+            return await version_of(engine), []
+    except MemoryUnavailable as error:
+        return None, fail(part, masked(error.reason), error.remedy)
+    except (TimeoutError, DBAPIError, OSError) as error:
+        says = f"{_named(url)} does not answer ({type(error).__name__})"
+        return None, fail(part, says, "start it, and check the URL, the network and the password")
+    finally:
+        await engine.dispose()
+
+
+async def _held(patient: Patient, url: str) -> Held:
+    database = SqlDatabase(open_unchanged(url))
+    stores = await unopened_engine(patient.config, patient.scratch)
+    try:
+        async with asyncio.timeout(READ_SECONDS), database.reading() as tx:
+            return Held(
+                embedder=await stores.facts.embedder(tx),
+                store=await stores.outbox.store(tx),
+                pending=await stores.ledger.pending(tx, user=None, app=None),
+            )
+    finally:
+        await database.close()
+
+
+def _named(url: str) -> str | Path:
+    return file_of(url) or masked(url)

@@ -1,0 +1,31 @@
+"""An engine that is put together and not opened, for commands that only look."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gaia_memory.config.schema import GaiaConfig
+    from gaia_memory.engine import Engine
+
+
+async def unopened_engine(config: GaiaConfig, scratch: Path, *, stored_embedder: str | None = None) -> Engine:
+    """Return the parts that `config` names, with an empty folder for a home and a database that is never made.
+
+    mem0 writes into its home when it is imported: here that is `scratch`. Close its `backend`, and nothing else.
+    """
+    from gaia_memory.config.load import load
+    from gaia_memory.config.urls import sqlite_url
+    from gaia_memory.database.engine import SqlDatabase
+    from gaia_memory.database.look import open_unchanged
+    from gaia_memory.engine import Engine, SystemClock
+
+    return Engine(
+        await asyncio.to_thread(lambda: load(config, home=scratch)),
+        SqlDatabase(open_unchanged(sqlite_url(scratch / "none.db"))),
+        clock=SystemClock(),
+        projects=None,
+        stored_embedder=stored_embedder,
+    )

@@ -1,0 +1,557 @@
+"""`gaia doctor` on sound and on broken installations."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections import namedtuple
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gaia_memory.cli.doctor import databases, examination, models, settings
+from gaia_memory.cli.doctor.finding import Check
+from support.commandline import Done, gaia, gaia_process, home, offline_config
+from support.condition import build_home, doctor, held_by_another, states, told, tree
+from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, wrong_key
+
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+PARTS = [
+    "config",
+    "environment",
+    "versions",
+    "agents",
+    "home",
+    "disk",
+    "rights",
+    "memory database",
+    "session database",
+    "store",
+    "conversations",
+    "memory's model",
+    "embedder",
+    "agents' model",
+]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """Return a configuration on the keyless defaults."""
+    return offline_config(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a home once, to be copied."""
+    return build_home(tmp_path_factory.mktemp("filled") / "home")
+
+
+@pytest.fixture
+def used(config: Path, filled: Path) -> Path:
+    """Return the configuration of a home in which something is remembered and somebody has talked."""
+    shutil.copytree(filled, home())
+    return config
+
+
+def database(name: str = "memory.db") -> Path:
+    """Return a database of the home."""
+    return home() / name
+
+
+def test_a_new_installation_is_in_order(config: Path) -> None:
+    """Every part is named, nothing is made, and it costs no key."""
+    done = doctor(config)
+
+    assert done.code == 0, done.out
+    assert list(dict.fromkeys(each["part"] for each in done.data["findings"])) == PARTS
+    assert done.data["ok"] is True
+    assert set(states(done).values()) == {"ok", "skipped"}
+    assert told(done, "store") == [("skipped", "nothing is remembered yet", "")]
+    assert "offline" in told(done, "memory's model")[0][1]
+    assert not home().exists()
+
+
+def test_an_installation_in_use_is_in_order(used: Path) -> None:
+    """Store, waiting talk and databases are told, in words for a person too."""
+    done = doctor(used)
+    shown = gaia("doctor", "--config", str(used))
+
+    assert done.code == shown.code == 0, done.out
+    assert set(states(done).values()) == {"ok", "skipped"}
+    assert re.search(r"store/\w{32} is there, and free", told(done, "store")[0][1])
+    assert "1 conversation to be learned" in told(done, "conversations")[0][1]
+    assert re.search(r"^OK   memory database   \S+memory\.db is sound$", shown.out, re.MULTILINE)
+    assert re.search(r"\n\d+ in order, 0 warnings, 0 failures, 1 not looked at\n$", shown.out)
+
+
+def test_it_changes_nothing(used: Path, gemini: FakeGemini) -> None:
+    """Not a file, not a time, not a right; also when models are asked and mem0 is loaded for the first time."""
+    used.write_text("model: gemini-3.5-flash\n", encoding="utf-8")
+    before = tree(home())
+    done = gaia_process("doctor", "--config", str(used), "--json")
+
+    assert done.code == 0, done.out + done.err
+    assert [request.kind for request in gemini.requests] == ["agent"]
+    assert tree(home()) == before
+
+
+def test_neither_secrets_nor_what_people_said_is_told(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is looked at, and whatever is wrong."""
+    monkeypatch.setenv("GOOGLE_API_KEY", "AIza-not-to-be-seen")
+    monkeypatch.setenv("GEMINI_API_KEY", "AIza-nor-this")
+    monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", "postgresql://me:hush-hush@127.0.0.1:1/talk")
+    done = doctor(used, "--no-model")
+
+    assert done.code == 1
+    for secret in ("not-to-be-seen", "nor-this", "hush-hush", "nuts", "Noa"):
+        assert secret not in done.out + done.err
+
+
+def test_a_wrong_configuration_is_listed_and_the_rest_is_looked_at_all_the_same(tmp_path: Path) -> None:
+    """Each problem is a finding; what needs a configuration says that it was not looked at."""
+    config = offline_config(tmp_path, "memory: {recall_limit: 500, enabled: perhaps}")
+    done = doctor(config)
+
+    assert done.code == 1
+    assert [state for state, _, _ in told(done, "config")] == ["fail", "fail"]
+    assert "memory.recall_limit: 500" in told(done, "config")[0][1]
+    assert str(config) in told(done, "config")[0][2]
+    assert states(done) | {"config": "fail", "environment": "ok", "versions": "ok"} == states(done)
+    assert {state for part, state in states(done).items() if part not in PARTS[:3]} == {"skipped"}
+    assert doctor(tmp_path / "none.yaml").code == 1
+
+
+def test_an_unknown_key_is_a_warning_that_is_told_once(tmp_path: Path) -> None:
+    """The exit code stays 0: the rest of the file is in force."""
+    done = doctor(offline_config(tmp_path, "memory: {recall_limt: 3}"))
+
+    assert done.code == 0
+    assert states(done)["config"] == "warn"
+    assert "did you mean `memory.recall_limit`" in told(done, "config")[1][1]
+    assert done.err == ""
+
+
+def test_variables_are_named_and_mistakes_in_them_found(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names alone; a name that sets nothing is a warning."""
+    monkeypatch.setenv("GAIA_MEMORY__LLM__MODEL", "some-model")
+    monkeypatch.setenv("GAIA_RECALL_LIMIT", "3")
+    done = doctor(config)
+    (_, in_force, _), (unknown, says, remedy), *_ = told(done, "environment")
+
+    assert "GAIA_HOME, GAIA_MEMORY__LLM__MODEL" in in_force
+    assert (unknown, "GAIA_RECALL_LIMIT" in says, bool(remedy)) == ("warn", True, True)
+
+
+def test_two_different_keys_for_gemini_are_a_warning(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which one is taken is said; one key, or one value, is in order."""
+    monkeypatch.setenv("GEMINI_API_KEY", "one")
+    single = doctor(config, "--no-model")
+    monkeypatch.setenv("GOOGLE_API_KEY", "two")
+    both = doctor(config, "--no-model")
+    monkeypatch.setenv("GOOGLE_API_KEY", "one")
+    same = doctor(config, "--no-model")
+
+    assert told(single, "environment")[-1][:2] == ("ok", "GEMINI_API_KEY is set")
+    assert told(both, "environment")[-1][0] == "warn"
+    assert "GOOGLE_API_KEY is taken" in told(both, "environment")[-1][1]
+    assert told(same, "environment")[-1][0] == "ok"
+
+
+def test_a_key_that_only_adk_reads_is_pointed_out(config: Path) -> None:
+    """ADK loads `.env` of an agent's folder; a commented or empty line is none."""
+    folder = config.parent / "shop"
+    folder.mkdir()
+    (folder / ".env").write_text("# GEMINI_API_KEY=x\nGOOGLE_API_KEY=\n", encoding="utf-8")
+    without = doctor(config)
+    (folder / ".env").write_text("export GEMINI_API_KEY = hush-hush\n", encoding="utf-8")
+    done = doctor(config)
+
+    assert told(without, "environment")[-1][0] == "ok"
+    assert told(done, "environment")[-1][0] == "warn"
+    assert str(folder / ".env") in told(done, "environment")[-1][1]
+    assert "hush-hush" not in done.out
+
+
+def test_versions_out_of_range_are_named(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what is needed; a package that is missing, too."""
+    real = settings.version
+
+    def version(name: str) -> str:
+        if name == "mem0ai":
+            raise settings.PackageNotFoundError(name)
+        return "2.1.0" if name == "google-adk" else real(name)
+
+    monkeypatch.setattr(settings, "version", version)
+    [(state, says, remedy)] = told(doctor(config), "versions")
+
+    assert state == "fail"
+    assert "google-adk 2.1.0 is installed, and <3,>=2.13 is needed" in says
+    assert "mem0ai is not installed" in says
+    assert "pip install" in remedy
+
+
+def test_agents_beside_the_configuration_are_looked_at(config: Path) -> None:
+    """What `gaia init` would put right, it is told to put right; what it wrote is in order."""
+    folder = config.parent
+    (folder / "shop").mkdir()
+    (folder / "shop" / "agent.py").write_text("root_agent = None\n", encoding="utf-8")
+    missing = told(doctor(config), "agents")
+    gaia("init", str(folder))
+    right = told(doctor(config), "agents")
+    (folder / "shop" / "services.yaml").write_text("services:\n- {scheme: mem0, type: memory, class: a.B}\n")
+    wrong = told(doctor(config), "agents")
+
+    assert [state for state, _, _ in missing] == ["warn", "warn"]
+    assert missing[0][2] == f"run `gaia init {folder}`"
+    assert [state for state, _, _ in right] == ["ok"]
+    assert "shop" in right[0][1]
+    assert [state for state, _, _ in wrong] == ["fail"]
+    assert "--force" in wrong[0][2]
+
+
+def test_a_home_that_is_a_file_is_found(config: Path) -> None:
+    """As is one below a file."""
+    home().write_text("x", encoding="utf-8")
+    done = doctor(config)
+    below = gaia("doctor", "-c", str(offline_config(config.parent)), "--json")
+
+    assert (done.code, states(done)["home"], below.code) == (1, "fail", 1)
+    assert f"{home()} is no folder" in told(done, "home")[0][1]
+    assert "GAIA_HOME" in told(done, "home")[0][2]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_a_home_that_may_not_be_read_is_found(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a user who is not its owner; nothing of it is told, and nothing breaks."""
+    doctor(used)
+    with tempfile.TemporaryDirectory() as public:
+        os.chmod(public, 0o755)
+        config = offline_config(Path(public), f"home: {public}/home")
+        shutil.copytree(home(), Path(public, "home"))
+        Path(public, "home").chmod(0o700)
+        monkeypatch.delenv("GAIA_HOME")
+        os.seteuid(65534)
+        try:
+            done = doctor(config)
+        finally:
+            os.seteuid(0)
+
+    assert done.code == 1
+    assert told(done, "home")[0][0] == "fail"
+    assert "may not be read" in told(done, "home")[0][1]
+    assert states(done)["memory database"] == states(done)["session database"] == "fail"
+
+
+def test_a_disk_that_is_nearly_full_is_found(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A warning first, then a failure."""
+    usage = namedtuple("usage", "total used free")
+    found = []
+    for megabytes in (100, 10):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=megabytes: usage(0, 0, free * 1024**2))
+        found.append(told(doctor(config), "disk")[0][:2])
+
+    assert found == [("warn", "100 MB are free"), ("fail", "10 MB are free")]
+
+
+def test_files_that_others_may_read_are_named_with_the_command_that_closes_them(used: Path) -> None:
+    """And they stay as they are until somebody runs it."""
+    database().chmod(0o644)
+    [(state, says, remedy)] = told(doctor(used), "rights")
+    mode = database().stat().st_mode & 0o777
+    os.system(remedy)
+
+    assert (state, mode) == ("warn", 0o644)
+    assert f"{database()} (-rw-r--r--)" in says
+    assert told(doctor(used), "rights")[0][0] == "ok"
+
+
+@pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
+def test_a_damaged_database_is_found(used: Path, name: str) -> None:
+    """A page in the middle, or all of it; the other one is looked at."""
+    part, other = ("memory database", "session database")[:: 1 if name == "memory.db" else -1]
+    whole = database(name).read_bytes()
+    database(name).write_bytes(whole[:8192] + b"\xff" * 4096 + whole[12288:])
+    page = doctor(used)
+    database(name).write_bytes(b"no database" * 1000)
+    all_of_it = doctor(used)
+
+    for done in (page, all_of_it):
+        assert (done.code, states(done)[part], states(done)[other]) == (1, "fail", "ok")
+        assert "restore a backup" in told(done, part)[0][2]
+        assert "Traceback" not in done.err
+
+
+def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
+    """Who has it locked can be asked with the command that is named."""
+    with closing(sqlite3.connect(database())) as keeper:
+        keeper.execute("PRAGMA locking_mode=EXCLUSIVE")
+        keeper.execute("CREATE TABLE mine (x)")
+        keeper.commit()
+        locked = doctor(used)
+    database().unlink()
+    database().mkdir()
+    folder = doctor(used)
+
+    assert (locked.code, folder.code) == (1, 1)
+    assert "keeps" in told(locked, "memory database")[0][1]
+    assert "fuser" in told(locked, "memory database")[0][2]
+    assert "is a folder" in told(folder, "memory database")[0][1]
+    assert told(folder, "store") == [("skipped", "the memory database could not be read", "")]
+
+
+@pytest.mark.parametrize(("version", "state"), [("0000", "warn"), ("9999", "fail")])
+def test_tables_of_another_version_are_told_and_left_alone(
+    used: Path, version: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older ones are brought up to date at the next start, newer ones need a newer package."""
+    monkeypatch.setattr(databases, "REVISIONS", ("0000", "0001"))
+    monkeypatch.setattr("gaia_memory.database.migrate.REVISIONS", ("0000", "0001"))
+    with closing(sqlite3.connect(database())) as connection:
+        connection.execute("UPDATE gaia_alembic_version SET version_num = ?", (version,))
+        connection.commit()
+    done = doctor(used)
+    with closing(sqlite3.connect(database())) as connection:
+        [left] = connection.execute("SELECT version_num FROM gaia_alembic_version").fetchone()
+
+    assert (states(done)["memory database"], left) == (state, version)
+    assert ("brings them up to date" if state == "warn" else "install the gaia-memory") in told(
+        done, "memory database"
+    )[0][2]
+
+
+def test_a_server_that_is_down_is_found(tmp_path: Path) -> None:
+    """Both databases are there, and neither answers."""
+    config = offline_config(tmp_path, "sessions: {database_url: 'postgresql://me@127.0.0.1:1/talk'}")
+    done = doctor(config)
+
+    assert done.code == 1
+    assert told(done, "memory database")[0][0] == "fail"
+    assert "does not answer" in told(done, "memory database")[0][1]
+    assert told(done, "session database") == [("ok", "it is the memory database", "")]
+
+
+def test_a_store_that_is_damaged_or_gone_is_no_failure(used: Path) -> None:
+    """The next start builds it anew, and until then nothing is lost."""
+    [folder] = [path for path in (home() / "store").iterdir() if path.is_dir()]
+    (folder / "chroma.sqlite3").write_bytes(b"no database" * 1000)
+    damaged = doctor(used)
+    shutil.rmtree(folder)
+    gone = doctor(used)
+
+    assert (damaged.code, gone.code) == (0, 0)
+    assert told(damaged, "store")[0][0] == told(gone, "store")[0][0] == "warn"
+    assert "is damaged" in told(damaged, "store")[0][1]
+    assert f"{folder} is missing" in told(gone, "store")[0][1]
+    assert "without asking a model" in told(gone, "store")[0][2]
+
+
+def test_whoever_has_the_store_open_is_named_and_left_in_peace(used: Path) -> None:
+    """While it runs, and after it was killed."""
+    with held_by_another(used) as process:
+        running = doctor(used)
+        process.kill()
+        process.wait(10)
+    killed = doctor(used)
+
+    assert (running.code, killed.code) == (0, 0)
+    assert told(running, "store")[0][1].endswith(f"is open in process {process.pid}")
+    assert told(killed, "store")[0][1].endswith(
+        f"free for whoever starts; process {process.pid} had it open and has ended"
+    )
+
+
+def test_what_the_store_has_still_to_follow_is_told(used: Path) -> None:
+    """Facts and forgets, with who does it."""
+    gaia("memory", "add", "--user", "ada", "--config", str(used), "likes tea", "likes cake")
+    with closing(sqlite3.connect(database())) as connection:
+        connection.execute("INSERT INTO gaia_erasures (noted_at) VALUES (1)")
+        connection.commit()
+    _, lag, erasure = told(doctor(used), "store")
+
+    assert lag[:2] == ("ok", "2 facts to be followed: the next start does it")
+    assert (erasure[0], "1 forget may still have text in files" in erasure[1]) == ("warn", True)
+
+
+def test_conversations_that_failed_are_named_with_reason_and_next_try(used: Path) -> None:
+    """And those that are parked with the way out."""
+    notes = {"last_error": "the model said 503", "attempts": 2, "retry_at": time.time() + 3600}
+    _note(**notes)
+    failed = told(doctor(used), "conversations")
+    _note(parked=1, retry_at=None)
+    parked = told(doctor(used), "conversations")
+
+    assert [state for state, _, _ in failed] == ["warn"]
+    assert re.search(r"itay:cli of the app gaia failed 2 times: the model said 503; next try 20\d\d-", failed[0][1])
+    assert "gaia sweep --force" in failed[0][2]
+    assert "parked" in parked[0][1]
+
+
+def test_talk_that_nobody_learns_is_pointed_out(used: Path) -> None:
+    """It is long due; while memory is off that is how it should be."""
+    _note(touched=time.time() - 86_400)
+    overdue = told(doctor(used), "conversations")
+    off = told(doctor(offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
+
+    assert (overdue[0][0], "nobody seems to sweep" in overdue[0][1]) == ("warn", True)
+    assert "gaia sweep" in overdue[0][2]
+    assert (off[0][0], "`memory.auto_ingest` is false" in off[0][1]) == ("ok", True)
+
+
+def _note(**columns: object) -> None:
+    """Write into the ledger's one row."""
+    with closing(sqlite3.connect(database())) as connection:
+        names = ", ".join(f"{name} = ?" for name in columns)
+        changed = connection.execute(f"UPDATE gaia_conversations SET {names}", list(columns.values())).rowcount
+        connection.commit()
+    assert changed == 1
+
+
+@pytest.fixture
+def online(tmp_path: Path) -> Path:
+    """Return a configuration that asks Gemini for everything."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("", encoding="utf-8")
+    return path
+
+
+def test_models_that_answer_are_asked_once_each(online: Path, gemini: FakeGemini) -> None:
+    """The agents' model is memory's: one question is enough; another one gets one of its own."""
+    done = doctor(online)
+    kinds = [request.kind for request in gemini.requests]
+    online.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
+    other = doctor(online)
+
+    assert done.code == other.code == 0, done.out
+    assert kinds == ["agent", "embedder"]
+    assert "gemini-3.5-flash answers" in told(done, "memory's model")[0][1]
+    assert told(done, "embedder")[0][1] == "gemini/models/gemini-embedding-2/768 answers"
+    assert told(done, "agents' model")[0][1] == "gemini-3.5-flash, as memory's"
+    assert told(other, "agents' model")[0][:2] == ("ok", "gemini-other answers")
+
+
+def test_no_model_is_asked_where_that_is_not_wanted(online: Path, gemini: FakeGemini) -> None:
+    """What would be asked is said."""
+    done = doctor(online, "--no-model")
+
+    assert (done.code, gemini.requests) == (0, [])
+    assert {part: states(done)[part] for part in PARTS[-3:]} == dict.fromkeys(PARTS[-3:], "skipped")
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"), [(wrong_key(), "fail"), (Failure(404), "fail"), (Failure(400), "warn"), (Blocked(), "warn")]
+)
+def test_a_model_that_does_not_answer_as_it_should_is_told(
+    online: Path, gemini: FakeGemini, answer: Failure | Blocked, state: str
+) -> None:
+    """With what it said; the embedder is asked all the same."""
+    gemini.default("agent", answer)
+    done = doctor(online)
+
+    assert states(done)["memory's model"] == states(done)["agents' model"] == state
+    assert told(done, "memory's model")[0][2]
+    assert states(done)["embedder"] == "ok"
+    assert "no-real-key" not in done.out
+
+
+def test_a_model_that_hangs_is_given_up(online: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After seconds, not after the minutes that learning waits."""
+    monkeypatch.setattr(models, "MODEL_SECONDS", 0.3)
+    online.write_text("model: gemini-other\nmemory: {llm: {model: gemini-third}}\n", encoding="utf-8")
+    gemini.default("agent", Hang())
+    gemini.default("embedder", Hang())
+    started = time.monotonic()
+    done = doctor(online)
+    gemini.let_go()
+
+    assert time.monotonic() - started < 20
+    assert [states(done)[part] for part in PARTS[-3:]] == ["fail"] * 3
+    assert all("no answer within 0.3 s" in told(done, part)[0][1] for part in PARTS[-3:])
+
+
+def test_an_agents_model_that_refuses_is_told(online: Path, gemini: FakeGemini) -> None:
+    """Its kind of refusal, and no word of what was sent."""
+    online.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
+    gemini.default("agent", Failure(404))
+    done = doctor(online)
+
+    assert states(done)["agents' model"] == "fail"
+    assert told(done, "agents' model")[0][1].startswith("gemini-other ")
+
+
+def test_a_provider_without_its_key_is_told_before_anybody_is_asked(online: Path) -> None:
+    """With the variable to set; a provider that nobody knows is listed as the configuration would be."""
+    online.write_text("memory: {llm: {provider: openai}, embedder: {provider: gemini}}\n", encoding="utf-8")
+    keyless = doctor(online)
+    online.write_text("memory: {llm: {provider: opnai}}\n", encoding="utf-8")
+    unknown = doctor(online)
+
+    assert told(keyless, "memory's model")[0][::2] == ("fail", "set OPENAI_API_KEY")
+    assert told(keyless, "embedder")[0][::2] == ("fail", "set GEMINI_API_KEY or GOOGLE_API_KEY")
+    assert told(unknown, "memory's model")[0][0] == "fail"
+    assert "did you mean 'openai'" in told(unknown, "memory's model")[0][1]
+
+
+def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGemini) -> None:
+    """Those facts are found by their words alone; `auto` goes on with the stored one."""
+    used.write_text("model: offline\nmemory: {embedder: {provider: gemini}}\n", encoding="utf-8")
+    done = doctor(used)
+    used.write_text("model: offline\n", encoding="utf-8")
+    auto = doctor(used)
+
+    assert [state for state, _, _ in told(done, "embedder")] == ["ok", "warn"]
+    assert "vectors of offline/" in told(done, "embedder")[1][1]
+    assert [state for state, _, _ in told(auto, "embedder")] == ["ok"]
+    assert "the embedder is that of the stored vectors" in told(auto, "memory's model")[0][1]
+
+
+def test_memory_that_is_off_is_not_asked_for(tmp_path: Path) -> None:
+    """Nothing of it is in use."""
+    done = doctor(offline_config(tmp_path, "memory: {enabled: false}"))
+
+    assert done.code == 0
+    assert told(done, "memory's model") == [("skipped", "memory is off (`memory.enabled`)", "")]
+
+
+def test_a_model_that_adk_does_not_know_is_told(tmp_path: Path) -> None:
+    """By the key that names it."""
+    config = tmp_path / "gaia.yaml"
+    config.write_text("model: nobody-makes-this\n", encoding="utf-8")
+
+    assert told(doctor(config), "agents' model")[0][::2] == ("fail", "correct `model` in gaia.yaml")
+
+
+def test_a_store_elsewhere_is_asked_whether_it_is_there(used: Path) -> None:
+    """At its port, where the configuration names one."""
+    nobody = {"model": "offline", "memory": {"vector_store": {"provider": "chroma", "host": "127.0.0.1", "port": 1}}}
+    used.write_text(yaml.safe_dump(nobody), encoding="utf-8")
+    down = told(doctor(used), "store")
+    used.write_text("model: offline\nmemory: {vector_store: {provider: qdrant, url: 'http://127.0.0.1:1'}}\n")
+    unasked = told(doctor(used), "store")
+
+    assert (down[0][0], "nobody answers at 127.0.0.1:1" in down[0][1]) == ("warn", True)
+    assert unasked[0] == ("skipped", "it stands elsewhere and is not asked", "")
+
+
+def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The checks after it are made, and where it broke can be shown."""
+
+    async def broken(_: object) -> list[object]:
+        raise ZeroDivisionError
+
+    checks = [Check("home", broken) if check.part == "home" else check for check in examination.CHECKS]
+    monkeypatch.setattr(examination, "CHECKS", checks)
+    done: Done = doctor(config)
+
+    assert done.code == 1
+    assert told(done, "home") == [
+        ("fail", "it could not be looked at (ZeroDivisionError)", "`gaia --debug doctor` shows why")
+    ]
+    assert states(done)["agents' model"] == "ok"
+    assert "ZeroDivisionError" in gaia("--debug", "doctor", "--config", str(config)).err
