@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from io import TextIOWrapper
+from itertools import pairwise
+
+_COMPLETION = ("--show-completion", "--install-completion")
+_SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+_NO_DETECTION = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
 
 
 def main() -> None:
@@ -11,6 +18,7 @@ def main() -> None:
 
     What nobody foresaw is told in one line too; `--debug` shows the traceback.
     """
+    _take_named_shell(sys.argv)
     from gaia_memory.cli.app import app
     from gaia_memory.cli.terminal import complain
 
@@ -26,3 +34,10 @@ def main() -> None:
             raise
         complain(f"unexpected {type(error).__name__}: {error} (`gaia --debug …` shows where)")
         sys.exit(1)
+
+
+def _take_named_shell(arguments: Sequence[str]) -> None:
+    """Let a shell that is named count: Typer goes by the one that runs, unless this variable is set."""
+    for option, shell in pairwise(arguments):
+        if option in _COMPLETION and shell in _SHELLS:
+            os.environ[_NO_DETECTION] = "1"

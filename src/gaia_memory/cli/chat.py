@@ -47,7 +47,13 @@ def chat(
     user: SpeakerOption = None,
     channel: ChannelOption = "cli",
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="The agent's model: `offline`, or a name that ADK knows.")
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="The agent's model: `offline`, or a name that ADK knows.",
+            autocompletion=lambda: ["auto", "offline"],
+        ),
     ] = None,
     config: ConfigOption = None,
 ) -> None:

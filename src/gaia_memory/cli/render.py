@@ -25,6 +25,10 @@ _CLI_HEAD = """\
 
 Exit codes: 0, it was done; 1, it was not, and one line on standard error says why; 2, the command was written wrongly.
 Answers go to standard output, everything else (progress, warnings, questions) to standard error.
+
+`gaia --install-completion` lets the Tab key complete commands and options in bash, zsh, fish and PowerShell, from the
+next shell on; `gaia --show-completion` prints what it would install. Both take the shell they run in, or one that is
+named: `gaia --show-completion zsh`.
 """
 
 _COMMANDS_HEAD = """\

@@ -1,0 +1,181 @@
+"""`gaia memory export` and `gaia memory import`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory.cli import transfer
+from support.commandline import COMMAND, Done, gaia, offline_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Return a configuration, with two facts about a person in its home."""
+    path = str(offline_config(tmp_path))
+    gaia("memory", "add", "--user", "itay", "--config", path, "Allergic to nuts", "Sister is called Noa")
+    return path
+
+
+def memory(config: str, command: str, *arguments: str, user: str = "itay", typed: str | bytes | None = None) -> Done:
+    """Run one of the memory commands."""
+    return gaia("memory", command, "--user", user, "--config", config, *arguments, typed=typed)
+
+
+def texts(config: str, user: str = "itay") -> list[str]:
+    """Return the texts of a person's facts."""
+    return [row["text"] for row in memory(config, "list", "--json", user=user).data["memories"]]
+
+
+def exported(config: str) -> dict[str, Any]:
+    """Return what an export gives."""
+    return dict(memory(config, "export").data)
+
+
+def words(text: str) -> str:
+    """Return what is told without the frame around it and the breaks in it."""
+    return " ".join(text.replace("│", " ").split())
+
+
+def test_an_export_is_whole_and_an_import_of_it_adds_nothing_twice(config: str) -> None:
+    """Into another person, and into the same one."""
+    data = json.dumps(exported(config))
+    first = memory(config, "import", "-", user="ada", typed=data)
+    second = memory(config, "import", "-", "--json", user="ada", typed=data)
+
+    assert [fact["text"] for fact in json.loads(data)["facts"]] == ["Allergic to nuts", "Sister is called Noa"]
+    assert (first.code, first.out) == (0, "2 facts taken in; 2 facts about ada now.\n")
+    assert "the file is about itay" in first.err
+    assert second.data == {"user": "ada", "given": 2, "taken": 2, "total": 2}
+    assert texts(config, "ada") == texts(config) == ["Allergic to nuts", "Sister is called Noa"]
+
+
+def test_a_file_is_for_its_owner_and_written_in_one_step(config: str, tmp_path: Path) -> None:
+    """Also where one was that others could read; nothing else is left beside it."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "itay.json").write_text("old", encoding="utf-8")
+    (folder / "itay.json").chmod(0o644)
+    done = memory(config, "export", "--output", str(folder / "itay.json"))
+
+    assert (done.code, done.out) == (0, "")
+    assert "2 facts about itay" in done.err
+    assert stat.S_IMODE((folder / "itay.json").stat().st_mode) == 0o600
+    assert json.loads((folder / "itay.json").read_text(encoding="utf-8"))["facts"] == exported(config)["facts"]
+    assert [path.name for path in folder.iterdir()] == ["itay.json"]
+    assert memory(config, "import", str(folder / "itay.json")).out == "2 facts taken in; 2 facts about itay now.\n"
+
+
+def test_a_file_that_cannot_be_written_is_told(config: str, tmp_path: Path) -> None:
+    """With its name, and without a traceback."""
+    done = memory(config, "export", "--output", str(tmp_path / "nowhere" / "itay.json"))
+
+    assert done.code == 1
+    assert str(tmp_path / "nowhere") in done.err
+    assert "Traceback" not in done.err
+
+
+def test_an_export_works_while_memory_is_off_and_an_import_does_not(config: str, tmp_path: Path) -> None:
+    """Whoever leaves takes everything along; nothing is stored while memory is off."""
+    data = json.dumps(exported(config))
+    off = str(offline_config(tmp_path, "memory: {enabled: false}"))
+    done, refused = memory(off, "export"), memory(off, "import", "-", typed=data)
+
+    assert len(done.data["facts"]) == 2
+    assert (refused.code, "memory is off" in refused.err) == (1, True)
+
+
+def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str) -> None:
+    """And it is counted."""
+    data = json.dumps(exported(config))
+    [fact, *_] = memory(config, "list", "--json").data["memories"]
+    memory(config, "forget", "--id", fact["id"], "-y")
+    kept = memory(config, "import", "-", typed=data)
+    restored = memory(config, "import", "-", "--restore-forgotten", typed=data)
+
+    assert kept.out == "1 fact taken in, 1 fact left out as forgotten or given twice; 1 fact about itay now.\n"
+    assert restored.out == "2 facts taken in; 2 facts about itay now.\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [
+        ("no json", 2, "standard input is no JSON: Expecting value: line 1 column 1"),
+        ("[1, 2]", 2, "pass what `gaia memory export` wrote"),
+        ("[" * 100_000, 2, "it lies too deep"),
+        (b"\xff\xfe\x00", 2, "cannot read standard input"),
+        ('{"format": "other"}', 1, "data['format']"),
+        ('{"format": "gaia-memory", "version": 1, "facts": 5}', 1, "data['facts']"),
+        (
+            '{"format": "gaia-memory", "version": 1, "facts": [{"text": "x"}, {"text": 3}]}',
+            1,
+            "data['facts'][1]['text']",
+        ),
+    ],
+)
+def test_what_is_no_export_is_refused_by_its_place(config: str, typed: str | bytes, code: int, said: str) -> None:
+    """Nothing of it is taken in."""
+    done = memory(config, "import", "-", typed=typed)
+
+    assert done.code == code
+    assert said in words(done.err)
+    assert texts(config) == ["Allergic to nuts", "Sister is called Noa"]
+
+
+def test_a_file_that_is_not_there_is_told(config: str) -> None:
+    """By its name."""
+    done = memory(config, "import", "nowhere.json")
+
+    assert done.code == 2
+    assert "nowhere.json" in words(done.err)
+
+
+def test_nobody_known_is_an_empty_export_that_names_other_apps(config: str) -> None:
+    """It is data all the same."""
+    done = memory(config, "export", "--app", "shop")
+
+    assert (done.code, done.data["facts"]) == (0, [])
+    assert "Choose it with --app" in done.err
+
+
+def test_a_large_import_tells_how_far_it_is(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Step by step up to the number of facts."""
+    steps: list[tuple[int, int]] = []
+
+    class Steps:
+        def __enter__(self) -> Any:
+            return lambda done, total: steps.append((done, total))
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    monkeypatch.setattr(transfer, "bar", lambda _: Steps())
+    facts = [{"text": f"fact number {number}"} for number in range(250)]
+    done = memory(config, "import", "-", typed=json.dumps({"format": "gaia-memory", "version": 1, "facts": facts}))
+
+    assert done.out == "250 facts taken in; 252 facts about itay now.\n"
+    assert steps == [(100, 250), (200, 250), (250, 250)]
+
+
+def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the help shows can be pasted, in a folder with the two homes that one of them names."""
+    monkeypatch.setenv("GAIA_CONFIG", config)
+    monkeypatch.delenv("GAIA_HOME")
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.yaml").write_text(f"model: offline\nhome: {name}\n", encoding="utf-8")
+    gaia("memory", "add", "--user", "itay", "--config", str(tmp_path / "old.yaml"), "likes tea")
+    gaia("memory", "add", "--user", "itay", "--config", config, "likes cake")
+    examples = re.findall(r"^`(gaia .*?)`", transfer.EXPORT_EXAMPLES + transfer.IMPORT_EXAMPLES, re.MULTILINE)
+    for example in examples:
+        command = example.partition(" | jq")[0].replace("gaia ", shlex.join(COMMAND) + " ")
+        subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)
+
+    assert len(examples) == 4
+    assert texts(str(tmp_path / "new.yaml")) == ["likes tea"]

@@ -1,0 +1,93 @@
+"""The Tab key: scripts for each shell, and what they get to ask."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.commandline import COMMAND, gaia_process
+
+
+def complete(*words: str, shell: str = "bash") -> list[str]:
+    """Return what `gaia` offers for the last of these words, as the script of a shell asks for it."""
+    line = " ".join(words)
+    asked = {
+        "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
+        "zsh": {"_TYPER_COMPLETE_ARGS": line},
+        "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+    }[shell]
+    done = gaia_process(environment={"_GAIA_COMPLETE": f"complete_{shell}", **asked})
+
+    assert (done.code, done.err) == (0, "")
+    return done.out.split() if shell == "bash" else done.out.splitlines()
+
+
+def test_commands_options_and_values_are_completed() -> None:
+    """At every place where a word can stand."""
+    assert {"chat", "config", "demo", "doctor", "init", "memory", "sweep"} == set(complete("gaia", ""))
+    assert complete("gaia", "memory", "ex") == ["export"]
+    assert complete("gaia", "config", "s") == ["show", "schema"]
+    assert complete("gaia", "doctor", "--no") == ["--no-model"]
+    assert complete("gaia", "chat", "--model", "off") == ["offline"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_other_shells_get_the_same_words(shell: str) -> None:
+    """With what each command does beside it."""
+    offered = "\n".join(complete("gaia", "memory", "ex", shell=shell))
+
+    assert "export" in offered
+    assert "import" not in offered
+
+
+def test_a_broken_installation_completes_all_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is read for it, nothing is made, and nothing is said."""
+    (tmp_path / "gaia.yaml").write_text("memory: [", encoding="utf-8")
+    monkeypatch.setenv("GAIA_CONFIG", str(tmp_path / "gaia.yaml"))
+
+    assert complete("gaia", "memory", "list", "--us") == ["--user"]
+    assert not (tmp_path / "gaia").exists()
+
+
+@pytest.mark.parametrize(
+    ("shell", "sign"), [("bash", "COMPREPLY"), ("zsh", "#compdef gaia"), ("fish", "complete --command gaia")]
+)
+def test_the_script_of_a_shell_that_is_named_is_shown(shell: str, sign: str) -> None:
+    """Whichever shell it runs in."""
+    done = gaia_process("--show-completion", shell)
+
+    assert done.code == 0
+    assert sign in done.out
+    assert "_GAIA_COMPLETE" in done.out
+
+
+def test_the_script_is_installed_for_the_shell_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """In the folder of the user, and read by the next shell."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = gaia_process("--install-completion", "bash")
+
+    assert done.code == 0
+    assert "COMPREPLY" in (tmp_path / ".bash_completions" / "gaia.sh").read_text(encoding="utf-8")
+    assert "gaia.sh" in (tmp_path / ".bashrc").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_itself_completes_with_it(tmp_path: Path) -> None:
+    """The script is loaded and asked as bash does when somebody presses Tab."""
+    command = tmp_path / "gaia"
+    command.write_text(f'#!/bin/sh\nexec {" ".join(COMMAND)} "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    program = """
+eval "$(gaia --show-completion bash)"
+COMP_WORDS=(gaia memory "") COMP_CWORD=2
+_gaia_completion gaia
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", program], env=environment, capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["list", "add", "search", "forget", "export", "import"]
