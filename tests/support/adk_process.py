@@ -28,6 +28,8 @@ services:
     type: memory
     class: gaia_memory.Mem0MemoryService
 """
+OFFLINE = 'build_model("auto")'
+"""A model that answers by rules where there is no key."""
 READY_SECONDS, WAIT_SECONDS, STOP_SECONDS = 60.0, 20.0, 20.0
 
 _OURS = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "ADK_")
@@ -45,16 +47,19 @@ def wait_for(condition: Callable[[], T], *, seconds: float = WAIT_SECONDS, told:
     return found
 
 
-def bare_agent(tools: str = "", *, model: str = '"gemini-3.5-flash"', app: str = "") -> str:
-    """Return an `agent.py`; with `app`, the arguments of an App after its agent, it makes one."""
+def bare_agent(tools: str = "", *, model: str = '"gemini-3.5-flash"', own_plugins: str = "") -> str:
+    """Return an `agent.py`; with `own_plugins`, the name of an App, it brings the plugins along."""
     lines = [
         "from google.adk.agents import LlmAgent",
         "from google.adk.apps import App",
         "from google.adk.tools import load_memory",
         "from gaia_memory import MemoryPlugin, SessionWindowPlugin",
+        "from gaia_memory.adk.model import build_model",
         f'root_agent = LlmAgent(name="helper", model={model}, instruction="Help the user.", tools=[{tools}])',
     ]
-    return "\n".join([*lines, f'app = App(name="{APP}", root_agent=root_agent, {app})' if app else "", ""])
+    plugins = "plugins=[SessionWindowPlugin(), MemoryPlugin()]"
+    app = f'app = App(name="{own_plugins}", root_agent=root_agent, {plugins})'
+    return "\n".join([*lines, app if own_plugins else "", ""])
 
 
 class Agents:
@@ -103,8 +108,11 @@ def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str
     kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
     kept = {name: value for name, value in kept.items() if not name.endswith("_API_KEY")}
     home = folder / "user"
-    home.mkdir(parents=True, exist_ok=True)
-    return {**kept, "HOME": str(home), "PYTHONUNBUFFERED": "1", **(more or {})}
+    (home / ".adk").mkdir(parents=True, exist_ok=True)
+    # Without an answer `adk web` asks whether Google may collect how it is used.
+    (home / ".adk" / "config.json").write_text('{"telemetry": false}\n', encoding="utf-8")
+    # `adk run` keeps its log in the folder for temporary files.
+    return {**kept, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(more or {})}
 
 
 class Server:
@@ -182,7 +190,7 @@ class Server:
         try:
             self.process.wait(STOP_SECONDS)
         finally:
-            _end_group(self.process)
+            end_group(self.process)
 
 
 @contextmanager
@@ -242,13 +250,14 @@ def adk_run(agents: Agents, *options: str, typed: str, environ: Mapping[str, str
     try:
         output, _ = process.communicate(typed.encode(), timeout=READY_SECONDS)
     finally:
-        _end_group(process)
+        end_group(process)
     told = output.decode()
     assert process.returncode == 0, told
     return told
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group, and all of the group, at once."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(STOP_SECONDS)
