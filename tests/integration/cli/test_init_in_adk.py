@@ -1,0 +1,95 @@
+"""What `gaia init` prints is pasted: from an empty folder to an agent that remembers, with ADK's own commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.adk_process import ADK, Server, environment
+from support.commandline import COMMAND
+
+SECONDS = 60
+
+
+def gaia(folder: Path, *arguments: str, code: int = 0) -> Any:
+    """Run a command as somebody who begins, and return what it printed as JSON."""
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=environment(folder / "shell"),
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+@contextmanager
+def served(command: str, folder: Path, environ: Mapping[str, str]) -> Iterator[Server]:
+    """Paste a command that serves, on a free port, until the block ends."""
+    log = folder / "server.log"
+    _, name, *rest = shlex.split(command)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [ADK, name, "--port", "0", *rest],
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    server = Server(process, log)
+    try:
+        server.ready()
+        yield server
+    finally:
+        server.stop()
+
+
+def run_once(command: str, folder: Path, message: str) -> str:
+    """Paste `adk run` with one message, and return what it printed."""
+    words = [ADK, *shlex.split(command)[1:], message]
+    with subprocess.Popen(
+        words, cwd=folder, env=environment(folder / "shell"), stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        try:
+            told, _ = process.communicate(timeout=SECONDS)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode == 0, told.decode()
+    return told.decode()
+
+
+@pytest.mark.timeout(180)
+def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> None:
+    """Served and at the terminal, in a folder whose name has a space, learned by a sweep before any message."""
+    folder = tmp_path / "my agents"
+    made = gaia(tmp_path, "init", str(folder), "--agent", "assistant", "--json")
+    config = str(folder / "gaia.yaml")
+    with served(made["commands"]["adk api_server"], tmp_path, environment(tmp_path / "shell")) as server:
+        session = server.begin()
+        server.say("/remember I like teal", session=session)
+        server.say("My sister is called Noa.", session=session)
+    swept = gaia(tmp_path, "sweep", "--force", "--json", "--config", config)
+    listed = gaia(tmp_path, "memory", "list", "--user", "ada", "--json", "--config", config)
+    gaia(tmp_path, "memory", "add", "--user", "test_user", "--json", "--config", config, "I like teal")
+    told = run_once(made["commands"]["adk run"]["assistant"], tmp_path, "What do you know about me?")
+    doctor = gaia(tmp_path, "doctor", "--json", "--config", config)
+
+    assert swept == {"consolidated": 1, "failed": 0, "skipped": 0}
+    assert [row["text"] for row in listed["memories"]] == ["I like teal", "User's sister is called Noa."]
+    assert "I like teal" in told
+    assert doctor["ok"] is True
+    assert {each["state"] for each in doctor["findings"]} == {"ok"}
