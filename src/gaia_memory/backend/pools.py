@@ -94,14 +94,18 @@ class Pool:
 
     async def close(self, *, grace: float = CLOSE_SECONDS) -> None:
         """Take no more work and wait up to `grace` seconds for what is under way."""
-        self._closed = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        self.abandon()
         loop = asyncio.get_running_loop()
         end = loop.time() + grace
         # Joining a thread would block the loop, and a daemon's end has no event to wait for.
         while loop.time() < end and any(thread.is_alive() for thread in self._threads):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
+
+    def abandon(self) -> None:
+        """Take no more work, and have each thread end when it has done its own."""
+        self._closed = True
+        for _ in self._threads:
+            self._jobs.put(None)
 
     def _staff(self) -> None:
         # Popping a deque is atomic, so no lock is taken on the event loop.
@@ -139,3 +143,8 @@ class Pools:
     async def close(self, *, grace: float = CLOSE_SECONDS) -> None:
         """Close all three at once."""
         await asyncio.gather(*(pool.close(grace=grace) for pool in (self.model, self.embedder, self.store)))
+
+    def abandon(self) -> None:
+        """Take no more work in any of them."""
+        for pool in (self.model, self.embedder, self.store):
+            pool.abandon()

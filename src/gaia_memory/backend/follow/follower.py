@@ -204,6 +204,7 @@ class StoreFollower:
         if self._keeper.store is None:
             self._ownership.abandon()
             self.owned = False
+        self._pool.abandon()
 
     async def _run(self, after: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -1,0 +1,99 @@
+"""Single parts in somebody else's Runner, also by its synchronous `run`, and what they leave behind."""
+
+from __future__ import annotations
+
+import gc
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.apps.app import App
+from google.adk.events.event import Event
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.runners import Runner
+from google.adk.sessions.base_session_service import BaseSessionService
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.genai import types
+
+from gaia_memory import registry
+from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.testing import ScriptedLlm
+
+APP, USER, SESSION = "shop", "ada", "s1"
+
+
+def runner_of(
+    *plugins: BasePlugin,
+    model: ScriptedLlm | None = None,
+    service: Mem0MemoryService | None = None,
+    sessions: BaseSessionService | None = None,
+    app: str = APP,
+) -> Runner:
+    """Return a Runner as somebody who knows nothing of us writes it."""
+    agent = LlmAgent(name="assistant", model=model or ScriptedLlm(default="ok"), instruction="Help.")
+    return Runner(
+        app=App(name=app, root_agent=agent, plugins=list(plugins)),
+        session_service=sessions or InMemorySessionService(),
+        memory_service=service,
+        auto_create_session=True,
+    )
+
+
+async def say(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
+    """Run a turn and return what was answered."""
+    turn = runner.run_async(user_id=user, session_id=session, new_message=types.UserContent(text))
+    return text_of([event async for event in turn])
+
+
+def say_in_a_new_loop(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
+    """Run a turn as a script does, by `Runner.run`, which makes an event loop for it."""
+    return text_of(list(runner.run(user_id=user, session_id=session, new_message=types.UserContent(text))))
+
+
+def text_of(events: list[Event]) -> str:
+    """Return the texts of events."""
+    return "".join(part.text or "" for event in events if event.content for part in event.content.parts or [])
+
+
+def facts_in(home: Path) -> list[str]:
+    """Return the texts of all facts in a home, as the file holds them."""
+    with closing(sqlite3.connect(home / "memory.db")) as database:
+        return [text for (text,) in database.execute("SELECT text FROM gaia_facts ORDER BY row")]
+
+
+def is_free(home: Path) -> bool:
+    """Say whether nobody owns the mem0 store of a home."""
+    lock = FileLock(home / "store.lock", thread_local=False)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        return False
+    lock.release()
+    return True
+
+
+def our_threads() -> list[str]:
+    """Return the threads that memory and its databases started and that have not ended."""
+    names = [thread.name for thread in threading.enumerate()]
+    return sorted(name for name in names if name.startswith("gaia-") or "_connection_worker_thread" in name)
+
+
+def open_engines() -> int:
+    """Return how many engines the process has open."""
+    return len(registry._registry.entries)
+
+
+def until(holds: Callable[[], Any], *, seconds: float = 20.0) -> Any:
+    """Wait for a condition outside of any event loop and return what it gave."""
+    end = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < end, f"waited in vain, with {our_threads()}"
+        time.sleep(0.01)
+        gc.collect()
+    return found
