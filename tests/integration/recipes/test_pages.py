@@ -1,0 +1,96 @@
+"""Each recipe of the docs, followed literally in a fresh environment, with the project's own servers for the models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gaia_memory.config.load import load
+from support.checkout import ROOT
+from support.fake_gemini import FakeGemini
+from support.fake_ollama import FakeOllama
+from support.fake_openai import FakeOpenAI
+from support.harness import facts
+from support.pages import Shown, blocks, done_literally
+
+LEARNED = facts("User is allergic to nuts")
+
+
+@pytest.fixture
+def gemini_server() -> Iterator[FakeGemini]:
+    """Run a fake Gemini that learns the page's fact."""
+    with FakeGemini() as server:
+        server.default("extractor", LEARNED)
+        yield server
+
+
+def _taught(server: FakeOpenAI) -> FakeOpenAI:
+    server.default("extractor", LEARNED)
+    return server
+
+
+def _proven(shown: list[Shown], *, outputs: int) -> None:
+    """Check that a page showed so many outputs, and that each was printed."""
+    assert [(each.missing, each.printed) for each in shown if each.missing] == []
+    assert len(shown) == outputs
+
+
+def test_offline_needs_nothing(tmp_path: Path) -> None:
+    """No key, no server."""
+    shown, _ = done_literally("how-to/offline.md", tmp_path, instead={}, environment={})
+
+    _proven(shown, outputs=1)
+
+
+def test_gemini_needs_nothing_but_a_key(gemini_server: FakeGemini, tmp_path: Path) -> None:
+    """The base URL stands in for the real Gemini; all parts ask it with the key of the page."""
+    environment = {"GOOGLE_GEMINI_BASE_URL": gemini_server.url}
+    shown, _ = done_literally("how-to/gemini.md", tmp_path, instead={}, environment=environment)
+
+    _proven(shown, outputs=1)
+    assert {request.kind for request in gemini_server.requests} >= {"agent", "extractor", "embedder"}
+    assert {request.headers.get("x-goog-api-key") for request in gemini_server.requests} == {"your-key"}
+
+
+def test_a_server_that_speaks_openais_interface(tmp_path: Path) -> None:
+    """With the models, the address and the key of the page."""
+    with _taught(FakeOpenAI(key="your-key")) as server:
+        instead = {"http://127.0.0.1:8000/v1": server.url}
+        shown, _ = done_literally("how-to/openai-compatible.md", tmp_path, instead=instead, environment={})
+
+    _proven(shown, outputs=1)
+    assert {request.kind for request in server.requests} == {"agent", "extractor", "embedder"}
+
+
+def test_ollama(tmp_path: Path) -> None:
+    """With the models that the page pulls and the extra that it installs; nothing else is pulled."""
+    with _taught(FakeOllama()) as server:
+        instead = {"http://127.0.0.1:11434": server.address}
+        environment = {"OLLAMA_HOST": server.address}
+        shown, calls = done_literally("how-to/ollama.md", tmp_path, instead=instead, environment=environment)
+
+    _proven(shown, outputs=1)
+    assert calls.splitlines() == [
+        "pip install gaia-memory[ollama]",
+        "ollama pull llama3.1:8b",
+        "ollama pull nomic-embed-text",
+    ]
+    assert {request.path for request in server.requests} == {"/v1/chat/completions", "/api/chat", "/api/embed"}
+    assert server.pulled == []
+
+
+PAGES = [path.relative_to(ROOT / "docs").as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
+FILES = [(page, block.text) for page in PAGES for block in blocks(page) if block.kind == "yaml"]
+
+
+@pytest.mark.parametrize(("page", "text"), FILES, ids=[page for page, _ in FILES])
+def test_a_gaia_yaml_on_a_page_is_taken_as_it_stands(page: str, text: str) -> None:
+    """No key in it is unknown; other files than gaia.yaml are none of ours."""
+    settings = yaml.safe_load(text)
+    if "services" in settings:
+        return
+
+    assert load(settings, environ={}).warnings == ()
