@@ -32,19 +32,20 @@ def build_model(name: str) -> BaseLlm:
     Raises:
         ConfigError: ADK knows no model of that name, or it needs a package or a key that is not there.
     """
+    if name == "offline" or (name == "auto" and not has_gemini_key()):
+        from gaia_memory.adk.offline_model import OfflineModel
+
+        return OfflineModel()
     from google.adk.agents.llm_agent import LlmAgent
     from google.adk.models.google_llm import Gemini
     from google.adk.models.registry import LLMRegistry
 
-    from gaia_memory.adk.offline_model import OfflineModel
-    from gaia_memory.adk.patient_gemini import patient_gemini
-
-    if name == "offline" or (name == "auto" and not has_gemini_key()):
-        return OfflineModel()
     wanted = LlmAgent.DEFAULT_MODEL if name == "auto" else name
     try:
         kind = LLMRegistry.resolve(wanted)
         if kind is Gemini:
+            from gaia_memory.adk.patient_gemini import patient_gemini
+
             return patient_gemini(wanted)
         model = LLMRegistry.new_llm(wanted)
     except (ImportError, ValueError) as error:
