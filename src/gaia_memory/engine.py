@@ -12,10 +12,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.check import check_providers
 from gaia_memory.backend.follow.follower import StoreFollower
+from gaia_memory.config.live import LiveConfig
+from gaia_memory.config.live import newest as newest_version
 from gaia_memory.config.load import LoadedConfig
 from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
+from gaia_memory.errors import MemoryDisabledError
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.forget.erase import Scrub
@@ -24,7 +28,7 @@ from gaia_memory.ledger import SqlLedger, new_owner, this_process
 from gaia_memory.memory import Memory
 from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, ProjectsProvider, Transcript
-from gaia_memory.profile.distil import Distiller
+from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
 from gaia_memory.sessions.beat import Beat
@@ -38,8 +42,7 @@ from gaia_memory.sessions.turns import TurnMarks
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-USUAL_PROVIDERS = frozenset({"auto", "offline"})
-"""Providers that need no check with mem0 before memory is opened."""
+    from gaia_memory.config.schema import GaiaConfig
 
 
 class SystemClock:
@@ -48,6 +51,11 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the current time in UTC."""
         return datetime.now(UTC)
+
+
+async def newest(loaded: LoadedConfig) -> LoadedConfig:
+    """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
+    return await newest_version(loaded, check=check_providers)
 
 
 class Engine:
@@ -64,8 +72,7 @@ class Engine:
     ) -> None:
         """Put the parts together; nothing is opened but what is given."""
         config = loaded.config
-        self.loaded = loaded
-        self.config = config
+        self.live = LiveConfig(loaded, check=self._check_change, apply=self._apply)
         self.clock = clock
         self.loop = asyncio.get_running_loop()
         self.owner = this_process()
@@ -78,6 +85,7 @@ class Engine:
         self.marks = TurnMarks(database, self.ledger, clock)
         self.transcripts = Transcripts()
         self._sessions: AsyncEngine | None = None
+        self._has_started = False
         self.follower = StoreFollower(
             database,
             self.outbox,
@@ -97,12 +105,9 @@ class Engine:
             transcripts=self.transcripts,
             locks=self.locks,
             clock=clock,
-            settings=LearnSettings(
-                instructions=instructions(config),
-                clear=config.sessions.clear,
-                scope_of=self.scope,
-                owner=self._lease_owner,
-            ),
+            scope_of=self.scope,
+            owner=self._lease_owner,
+            settings=self._learn_settings,
         )
         self._sweeper = Sweeper(
             database=database,
@@ -110,9 +115,10 @@ class Engine:
             transcripts=self.transcripts,
             consolidator=self.consolidator,
             clock=clock,
-            idle_seconds=config.sessions.idle_consolidate_minutes * 60,
+            idle_seconds=lambda: _idle_seconds(self.config),
+            is_wanted=lambda: self.learns,
         )
-        self._beat = Beat(self.sweep, idle_seconds=config.sessions.idle_consolidate_minutes * 60)
+        self._beat = Beat(self.sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
     async def open(
@@ -141,10 +147,17 @@ class Engine:
         Raises:
             ConfigError: a provider or one of its keys is unknown; all are listed.
         """
-        settings = self.config.memory
-        named = {settings.llm.provider, settings.embedder.provider}
-        if settings.enabled and (named - USUAL_PROVIDERS or settings.vector_store.provider != "chroma"):
-            await self.backend.check()
+        await check_providers(self.config)
+
+    @property
+    def loaded(self) -> LoadedConfig:
+        """The configuration in force, and where it came from."""
+        return self.live.current
+
+    @property
+    def config(self) -> GaiaConfig:
+        """Every setting in force."""
+        return self.live.config
 
     @property
     def learns(self) -> bool:
@@ -172,15 +185,17 @@ class Engine:
     def start(self, *, after: float = 0.0) -> None:
         """Begin, after so many seconds, to follow the facts with the mem0 store and to sweep; neither is waited for.
 
-        An earlier beginning counts where it was started before.
+        An earlier beginning counts where it was started before. What is switched on later begins then.
         """
+        self._has_started = True
         if self.config.memory.enabled:
             self.follower.start(after=after)
-        if self.learns:
+        if self.learns or self.live.can_change:
             self._beat.start(after=after)
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Learn every conversation that is due; `force` ignores idleness, back-off and parking."""
+        await self.live.look()
         if not self.learns:
             return SweepReport()
         try:
@@ -223,11 +238,14 @@ class Engine:
             return 0
         try:
             return await self.consolidator.learn(key, turns)
+        except MemoryDisabledError:
+            return 0
         finally:
             self.follower.wake()
 
     async def close(self) -> None:
         """Stop what runs, give leases and the store back, close the databases; learns nothing, loses nothing."""
+        self._has_started = False
         # Each step is taken, the last one pushed first, even where another one fails.
         async with AsyncExitStack() as steps:
             steps.push_async_callback(self.database.close)
@@ -241,6 +259,7 @@ class Engine:
     def abandon(self) -> None:
         """Give back what the operating system should not wait for, when the event loop is gone."""
         self.follower.abandon()
+        self.backend.pools.abandon()
         self.database.abandon()
         if self._sessions is not None:
             abandon(self._sessions)
@@ -255,10 +274,28 @@ class Engine:
             return True
         return await truncate_wal(self._sessions)
 
+    async def _check_change(self, config: GaiaConfig) -> None:
+        await check_providers(config, before=self.config)
+
+    def _apply(self, config: GaiaConfig) -> None:
+        """Put in force what is not read from the configuration at each use."""
+        self.backend.reconfigure(config)
+        self._beat.every(_idle_seconds(config))
+        if self._has_started:
+            self.start()
+
+    def _learn_settings(self) -> LearnSettings:
+        config = self.config
+        return LearnSettings(
+            instructions=instructions(config), clear=config.sessions.clear, enabled=config.memory.enabled
+        )
+
+    def _profile_settings(self) -> ProfileSettings:
+        return ProfileSettings(limit=self.config.memory.preload_limit, basis=self.live.fingerprint)
+
     def _build_memory(self, projects: ProjectsProvider | None) -> Memory:
-        settings = self.config.memory
         return Memory(
-            config=self.config,
+            live=self.live,
             clock=self.clock,
             database=self.database,
             facts_store=self.facts,
@@ -275,7 +312,7 @@ class Engine:
                 self.clock,
             ),
             distiller=Distiller(
-                self.database, self.facts, self.backend.language_model, projects, limit=settings.preload_limit
+                self.database, self.facts, self.backend.language_model, projects, settings=self._profile_settings
             ),
             forgetter=Forgetter(self.database, self.facts, self.ledger, self.outbox),
             follower=self.follower,
@@ -283,3 +320,7 @@ class Engine:
             trouble=lambda: self.follower.trouble,
             readable_apps=lambda: self.transcripts.apps,
         )
+
+
+def _idle_seconds(config: GaiaConfig) -> float:
+    return config.sessions.idle_consolidate_minutes * 60

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gaia_memory.config.live import LiveConfig
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
 from gaia_memory.forget.delete import Forgetter
@@ -46,7 +47,7 @@ _EMBED_BATCH = 500
 class Memory:
     """A person's memory, for hosts, tools and commands. Every method takes the `Scope` it is about first."""
 
-    config: GaiaConfig
+    live: LiveConfig
     clock: Clock
     database: Database
     facts_store: FactStore
@@ -61,6 +62,11 @@ class Memory:
     trouble: Callable[[], str | None]
     readable_apps: Callable[[], Collection[str]]
 
+    @property
+    def config(self) -> GaiaConfig:
+        """Every setting in force."""
+        return self.live.config
+
     async def remember(self, scope: Scope, text: str) -> Fact:
         """Keep one fact word for word; it is on disk when this returns.
 
@@ -70,7 +76,7 @@ class Memory:
             InvalidInputError: the text is blank or shows nothing, is too long, or holds a credential.
             MemoryDisabledError: memory is off.
         """
-        self._require(scope)
+        await self._require(scope)
         said = sentence("text", text).strip()
         [fact] = await self._write(scope, [NewFact(said)], source="remember", progress=None)
         return fact
@@ -82,7 +88,7 @@ class Memory:
             InvalidInputError: one is no `NewFact`, is too long or holds a credential; nothing was written.
             MemoryDisabledError: memory is off.
         """
-        self._require(scope)
+        await self._require(scope)
         _require_facts(facts)
         return await self._write(scope, facts, source="add", progress=progress)
 
@@ -93,7 +99,7 @@ class Memory:
             InvalidInputError: the query is no text, or `limit` is not from 1 to 1000.
             MemoryUnavailable: no way of searching could answer.
         """
-        self._require(scope)
+        await self._require(scope)
         if not isinstance(query, str):
             refuse("query", query, "pass what to look for as text")
         if limit is not None:
@@ -105,13 +111,13 @@ class Memory:
 
     async def facts(self, scope: Scope) -> list[Fact]:
         """Return every current fact, oldest first."""
-        self._require(scope)
+        await self._require(scope)
         async with self.database.reading() as tx:
             return await self.facts_store.facts(tx, scope)
 
     async def count(self, scope: Scope) -> int:
         """Count the current facts."""
-        self._require(scope)
+        await self._require(scope)
         async with self.database.reading() as tx:
             return await self.facts_store.count(tx, scope)
 
@@ -121,7 +127,7 @@ class Memory:
         Nothing forgotten is shown once this returns; the files are rewritten in the background
         (`Receipt.pending`, `settled`). An unknown or foreign id gives a count of 0.
         """
-        self._require(scope, enabled=False)
+        await self._require(scope, enabled=False)
         if fact_id is not None and session_id is not None:
             raise InvalidInputError("forget takes fact_id or session_id, not both")
         now = self.clock.now()
@@ -137,7 +143,7 @@ class Memory:
 
     async def profile(self, scope: Scope) -> Profile:
         """Return what an agent is told about this person; asks a model only when something changed."""
-        self._require(scope)
+        await self._require(scope)
         return await self.distiller.profile(scope)
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
@@ -157,7 +163,7 @@ class Memory:
 
         Facts with all their sources, the last profile, and which conversations wait to be learned; no vectors.
         """
-        self._require(scope, enabled=False)
+        await self._require(scope, enabled=False)
         return await self._transfer.give(scope)
 
     async def import_(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool = False) -> int:
@@ -171,19 +177,19 @@ class Memory:
             InvalidInputError: the data is not of that form; it names place, value and fix, and nothing is written.
             MemoryDisabledError: memory is off.
         """
-        self._require(scope)
+        await self._require(scope)
         count = await self._transfer.take(scope, data, restore_forgotten=restore_forgotten)
         self.follower.wake()
         return count
 
     async def status(self, scope: Scope) -> Status:
         """Return how memory is doing for this person: state, reason and remedy, counts, what waits."""
-        self._require(scope, enabled=False)
+        await self._require(scope, enabled=False)
         async with self.database.reading() as tx:
             count = await self.facts_store.count(tx, scope)
             pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
             store = await self.outbox.store(tx)
-        state, reason, remedy = _state(self.config, self.trouble(), pending, self.readable_apps())
+        state, reason, remedy = _state(self.live, self.trouble(), pending, self.readable_apps())
         return Status(
             state=state,
             reason=reason,
@@ -209,6 +215,7 @@ class Memory:
             StoreStalledError: there was no progress for a minute; it names the process that owns the store.
         """
         self.database.require_open()
+        await self.live.look()
         await self.follower.settled()
 
     @property
@@ -238,11 +245,12 @@ class Memory:
         self.follower.wake()
         return written
 
-    def _require(self, scope: object, *, enabled: bool = True) -> None:
-        """Return only for a scope, while memory is open and, unless `enabled` is false, on."""
+    async def _require(self, scope: object, *, enabled: bool = True) -> None:
+        """Return only for a scope, while memory is open and, unless `enabled` is false, on by the newest file."""
         self.database.require_open()
         if not isinstance(scope, Scope):
             refuse("scope", scope, "pass a Scope, such as gaia.scope(user_id)")
+        await self.live.look()
         if enabled and not self.config.memory.enabled:
             raise MemoryDisabledError
 
@@ -255,14 +263,26 @@ def _require_facts(facts: object) -> None:
             refuse(f"facts[{place}]", fact, "pass a NewFact, such as NewFact('likes tea')")
 
 
+_UNREAD_REMEDY = (
+    "a process that runs that app learns them once somebody speaks in it; so does one whose gaia.yaml has it as `app` "
+    "and its session database as `sessions.database_url`"
+)
+
+
 def _state(
-    config: GaiaConfig, trouble: str | None, pending: Sequence[Pending], readable: Collection[str]
+    live: LiveConfig, trouble: str | None, pending: Sequence[Pending], readable: Collection[str]
 ) -> tuple[MemoryState, str, str]:
     """Return the state with its reason and remedy, the gravest first."""
     failing = [waiting for waiting in pending if waiting.attempts]
     unread = sorted({waiting.key.app for waiting in pending} - set(readable))
-    if not config.memory.enabled:
-        return "disabled", "memory is off", "set `memory.enabled: true` in gaia.yaml"
+    not_taken = live.trouble
+    if not live.config.memory.enabled:
+        reason, remedy = "memory is off", "set `memory.enabled: true` in gaia.yaml"
+        if not_taken:
+            reason, remedy = f"{reason}; {not_taken.reason}", not_taken.remedy
+        return "disabled", reason, remedy
+    if not_taken:
+        return "degraded", not_taken.reason, not_taken.remedy
     if trouble:
         return "degraded", trouble, "facts are safe in the database; the store is rebuilt by itself when it can be"
     if failing:
@@ -270,5 +290,5 @@ def _state(
         return "degraded", reason, "they are tried again by themselves; `gaia sweep --force` tries now"
     if unread:
         reason = f"conversations of {', '.join(map(repr, unread))} wait: this process cannot read their sessions"
-        return "degraded", reason, "a process that runs that app learns them once somebody speaks in it"
+        return "degraded", reason, _UNREAD_REMEDY
     return "ok", "", ""

@@ -176,6 +176,11 @@ async def release(engine: Engine) -> None:
         await _give_back(entry)
 
 
+def is_open(loaded: LoadedConfig) -> bool:
+    """Say whether the engine of a configuration is open in the running loop, or being opened."""
+    return (loaded.identity, id(asyncio.get_running_loop())) in _registry.entries
+
+
 @asynccontextmanager
 async def use(loaded: LoadedConfig) -> AsyncIterator[Engine]:
     """Give the running engine of a configuration for one call: kept open so long, and not closed afterwards."""

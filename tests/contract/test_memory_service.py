@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -472,18 +473,16 @@ async def test_a_memory_that_is_off_reads_empty_keeps_nothing_and_still_deletes(
     """With `memory.enabled: false` only an explicit write is an error."""
     await add(service, "I have a dog")
     [dog] = await service.list_memories(app_name=APP, user_id=USER)
-    config = engine.config
+    loaded, config = engine.live.current, engine.config
     off = config.model_copy(update={"memory": config.memory.model_copy(update={"enabled": False})})
-    engine.config = off
-    object.__setattr__(engine.memory, "config", off)
+    engine.live._current = replace(loaded, config=off)
     await service.add_session_to_memory(session(event("I have a cat")))
     await service.add_events_to_memory(app_name=APP, user_id=USER, events=[event("I have a cat")])
     with pytest.raises(MemoryDisabledError):
         await add(service, "I have a cat")
     while_off = (await found(service, "dog"), await listed(service))
     await service.delete_memory(app_name=APP, user_id=USER, memory_id=dog.id)
-    engine.config = config
-    object.__setattr__(engine.memory, "config", config)
+    engine.live._current = loaded
 
     assert while_off == ([], [])
     assert extractor.chunks == []

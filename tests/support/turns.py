@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from gaia_memory.adk.parts import EngineSource
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, Scope, SessionKey
 from gaia_memory.ports import Extractor, LanguageModel
-from gaia_memory.profile.distil import Distiller
+from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import KeywordRetriever
 
@@ -145,8 +145,12 @@ def text_of(events: list[Event]) -> str:
 
 def profile_with(engine: Engine, model: LanguageModel) -> None:
     """Let this model write the profiles."""
-    limit = engine.config.memory.preload_limit
-    engine.memory = replace(engine.memory, distiller=Distiller(engine.database, engine.facts, model, None, limit=limit))
+    distiller = Distiller(engine.database, engine.facts, model, None, settings=_profile_settings(engine))
+    engine.memory = replace(engine.memory, distiller=distiller)
+
+
+def _profile_settings(engine: Engine) -> Callable[[], ProfileSettings]:
+    return lambda: ProfileSettings(limit=engine.config.memory.preload_limit)
 
 
 def learn_with(engine: Engine, extractor: Extractor) -> None:
@@ -168,7 +172,7 @@ def break_memory(engine: Engine) -> None:
     """Take the memory database away from the memory, not from the ledger."""
     database: Any = BrokenDatabase()
     memory = engine.memory
-    limit = engine.config.memory.preload_limit
-    distiller = Distiller(database, engine.facts, engine.backend.language_model, None, limit=limit)
+    model = engine.backend.language_model
+    distiller = Distiller(database, engine.facts, model, None, settings=_profile_settings(engine))
     recaller = Recall(database, engine.facts, [KeywordRetriever(database, engine.facts)], engine.clock)
     engine.memory = replace(memory, database=database, distiller=distiller, recaller=recaller)

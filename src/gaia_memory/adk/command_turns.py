@@ -46,10 +46,10 @@ def command_in(message: types.Content | None) -> tuple[str, str] | None:
     return parsed if parsed and parsed[0] in COMMANDS else None
 
 
-def stamp(invocation: InvocationContext, name: str) -> None:
-    """Have ADK stamp every event of this invocation with the command's name; the caller's RunConfig is left alone."""
+def stamp(invocation: InvocationContext, name: str, value: str | bool) -> None:
+    """Have ADK stamp every event of this invocation from now on; the caller's RunConfig is left alone."""
     run_config = invocation.run_config or RunConfig()
-    metadata = {**(run_config.custom_metadata or {}), COMMAND_STAMP: name}
+    metadata = {**(run_config.custom_metadata or {}), name: value}
     invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata})
 
 

@@ -72,7 +72,7 @@ class Conversation:
             InvalidInputError: `text` is no text.
             MemoryUnavailable: memory is closed.
         """
-        self._require_open(text)
+        await self._begin(text)
         command = parse(text)
         if command is not None:
             return await self._command(*command)
@@ -85,7 +85,7 @@ class Conversation:
 
     async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
         """Yield the reply to one message in pieces, as the model makes them; nothing for a merged message."""
-        self._require_open(text)
+        await self._begin(text)
         command = parse(text)
         if command is not None:
             yield (await self._command(*command)).text
@@ -99,11 +99,15 @@ class Conversation:
                 async for piece in pieces:
                     yield piece
 
-    def _require_open(self, text: object) -> None:
-        """Return only for a text, while memory is open: ADK's Runner would go on and open it anew."""
+    async def _begin(self, text: object) -> None:
+        """Return only for a text, while memory is open, with the newest configuration in force.
+
+        On closed memory ADK's Runner would go on and open it anew.
+        """
         self._engine.database.require_open()
         if not isinstance(text, str):
             refuse("text", text, "pass what the person said")
+        await self._engine.live.look()
 
     @asynccontextmanager
     async def _turn(self, text: str, *, private: bool) -> AsyncIterator[str | None]:

@@ -138,6 +138,7 @@ class Gaia:
         """
         channel = _session_id_part("channel", channel, fix=_THE_CHANNEL)
         sender_id = _session_id_part("sender_id", sender_id, fix="pass what the channel calls the sender")
+        await self._engine.live.look()
         speaker = who_speaks(self.config.people, channel, sender_id)
         if speaker is None:
             logger.info("a message on %r was refused: its sender is not under `people.users`", channel)

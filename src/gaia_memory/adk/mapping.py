@@ -19,6 +19,9 @@ COMMAND_STAMP = "gaia:command"
 PRIVATE_STAMP = "gaia:private"
 """Key in an event's custom metadata: part of a private turn; replayed, never learned."""
 
+OFF_STAMP = "gaia:off"
+"""Key in an event's custom metadata: part of a turn while memory was off; replayed, never learned."""
+
 REQUESTS_TO_THE_USER = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
 """Calls with which ADK itself asks the person for something; their text is no talk."""
 
@@ -46,14 +49,15 @@ def turns_of(events: Sequence[Event], *, turns_before: int, skipped: Collection[
     """Return the talk in `events` as turns numbered from `turns_before` + 1.
 
     A turn begins where the person speaks; what an agent says before that is a turn of its own. Left out are
-    rewound, partial and failed events, commands, private turns, other branches, thoughts, calls, responses,
-    files, whatever is neither the person's nor an agent's, and the events whose ids are in `skipped`.
+    rewound, partial and failed events, commands, turns that were private or held while memory was off, other
+    branches, thoughts, calls, responses, files, whatever is neither the person's nor an agent's, and the events
+    whose ids are in `skipped`.
     """
     turns: list[Turn] = []
     messages: list[Message] = []
     ended: Mark | None = None
     live = live_events(events)
-    stamped = stamped_places(live, COMMAND_STAMP, PRIVATE_STAMP)
+    stamped = stamped_places(live, COMMAND_STAMP, PRIVATE_STAMP, OFF_STAMP)
     for place, event in enumerate(live):
         is_left_out = event.id in skipped or place in stamped
         message = None if is_left_out else message_of(event)

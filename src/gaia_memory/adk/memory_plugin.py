@@ -19,6 +19,7 @@ from google.genai import types
 from gaia_memory.adk.cleared import reload_if_cleared
 from gaia_memory.adk.command_turns import answer_command, command_in, stamp, without_commands
 from gaia_memory.adk.guard import Contained, never_breaks_the_turn
+from gaia_memory.adk.mapping import COMMAND_STAMP, OFF_STAMP
 from gaia_memory.adk.offer import is_offered, offer
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.adk.service import Mem0MemoryService
@@ -207,14 +208,14 @@ class MemoryPlugin(BasePlugin):
             renewed_at=asyncio.get_running_loop().time(),
         )
         if turn.command is not None:
-            stamp(invocation, turn.command[0])
+            stamp(invocation, COMMAND_STAMP, turn.command[0])
         self._turns[invocation.invocation_id] = turn
         if len(self._turns) > _TURNS:
             self._turns.popitem(last=False)
         return turn
 
     async def _mark(self, invocation: InvocationContext, turn: _Turn) -> None:
-        """Mark the beginning of a turn in the ledger; a command is not counted.
+        """Mark the beginning of a turn in the ledger; a command is not counted, and a turn while memory is off stamped.
 
         An answer to a call and a resumed run count too: what the agent says then is talk to be learned.
         """
@@ -225,7 +226,11 @@ class MemoryPlugin(BasePlugin):
             raise
         turn.has_memory = True
         async with self._at_work(turn) as engine:
-            if engine is None or not engine.config.memory.enabled:
+            if engine is None:
+                return
+            if not engine.config.memory.enabled:
+                if turn.command is None:
+                    stamp(invocation, OFF_STAMP, True)
                 return
             row: LedgerRow | None
             if turn.command is None:
@@ -243,6 +248,7 @@ class MemoryPlugin(BasePlugin):
         loaded = await self._source.loaded()
         self._raises_errors = loaded.config.memory.on_unavailable == "fail"
         engine = await self._source.hold()
+        self._raises_errors = engine.config.memory.on_unavailable == "fail"
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
 
@@ -252,7 +258,7 @@ class MemoryPlugin(BasePlugin):
         if not turn.has_memory:
             yield None
             return
-        async with self._source.using() as engine:
+        async with self._source.using(look=False) as engine:
             yield engine
 
     async def _block(self, invocation: InvocationContext, turn: _Turn) -> str | None:

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from gaia_memory.config.load import LoadedConfig, load, locate
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.engine import Engine
+from gaia_memory.engine import Engine, newest
 from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
-from gaia_memory.registry import acquire_for_part, is_news, release, use
+from gaia_memory.registry import acquire_for_part, is_news, is_open, release, use
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class EngineSource:
                 )
 
     async def loaded(self) -> LoadedConfig:
-        """Return the configuration, read once.
+        """Return the configuration that an engine is, or would now be, opened with.
 
         Raises:
             ConfigError: it is missing or wrong.
@@ -71,15 +71,23 @@ class EngineSource:
             source = self._config
             with _told():
                 self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
+        elif not is_open(self._loaded):
+            # It may have been closed for long.
+            self._loaded = await newest(self._loaded)
         return self._loaded
 
     @asynccontextmanager
-    async def using(self) -> AsyncIterator[Engine]:
-        """Give the open engine for a call: it is not closed under it, and not kept open by it afterwards."""
+    async def using(self, *, look: bool = True) -> AsyncIterator[Engine]:
+        """Give the open engine for a call: it is not closed under it, and not kept open by it afterwards.
+
+        With `look` the newest good version of its configuration is in force then.
+        """
         loaded = await self.loaded()
         async with AsyncExitStack() as stack:
             with _told():
                 engine = await stack.enter_async_context(use(loaded))
+            if look:
+                await engine.live.look()
             yield engine
 
     async def engine(self) -> Engine:
@@ -88,19 +96,12 @@ class EngineSource:
             return engine
 
     async def hold(self) -> Engine:
-        """Return the open engine and keep it open until `release`; each event loop has one of its own."""
-        loop = asyncio.get_running_loop()
-        held = self._held.get(id(loop))
-        if held is not None and held.loop is loop:
-            return held
-        with _told():
-            engine = await acquire_for_part(await self.loaded())
-        held = self._held.get(id(loop))
-        if held is not None and held.loop is loop:
-            # Another first use was quicker: what is held once is given back once.
-            await release(engine)
-            return held
-        self._held[id(loop)] = engine
+        """Return the open engine and keep it open until `release`; each event loop has one of its own.
+
+        The newest good version of its configuration is in force then.
+        """
+        engine = await self._hold()
+        await engine.live.look()
         return engine
 
     async def release(self) -> None:
@@ -115,6 +116,21 @@ class EngineSource:
                     closing.result()
             elif engine.loop.is_running():
                 asyncio.run_coroutine_threadsafe(release(engine), engine.loop)
+
+    async def _hold(self) -> Engine:
+        loop = asyncio.get_running_loop()
+        held = self._held.get(id(loop))
+        if held is not None and held.loop is loop:
+            return held
+        with _told():
+            engine = await acquire_for_part(await self.loaded())
+        held = self._held.get(id(loop))
+        if held is not None and held.loop is loop:
+            # Another first use was quicker: what is held once is given back once.
+            await release(engine)
+            return held
+        self._held[id(loop)] = engine
+        return engine
 
 
 @contextmanager

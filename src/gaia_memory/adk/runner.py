@@ -108,6 +108,7 @@ class GaiaRunner(Runner):
         """Return where the window begins; a turn keeps the session from being cleared, and waits for a clear."""
         marks = self._engine.marks
         with Contained("asking the ledger where the replay window begins"):
+            await self._engine.live.look()
             if is_turn and self._engine.config.memory.enabled:
                 return (await marks.hold(key)).anchor or BEGINNING
             row = await marks.row(key)

@@ -13,7 +13,14 @@ from google.genai import types
 
 from gaia_memory.adk.mapping import turns_of
 from gaia_memory.adk.parts import ConfigSource, EngineSource
-from gaia_memory.errors import ConfigError, InvalidInputError, LeaseLostError, MemoryUnavailable, ModelError
+from gaia_memory.errors import (
+    ConfigError,
+    InvalidInputError,
+    LeaseLostError,
+    MemoryDisabledError,
+    MemoryUnavailable,
+    ModelError,
+)
 from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
 
 if TYPE_CHECKING:
@@ -114,9 +121,10 @@ class Mem0MemoryService(BaseMemoryService):
         try:
             must_answer = (await self.source.loaded()).config.memory.on_unavailable == "fail"
             async with self.source.using() as engine:
-                if not engine.config.memory.enabled:
-                    return SearchMemoryResponse()
+                must_answer = engine.config.memory.on_unavailable == "fail"
                 hits = await engine.memory.recall(engine.scope(app_name, user_id), query)
+        except MemoryDisabledError:
+            return SearchMemoryResponse()
         except (ConfigError, MemoryUnavailable) as error:
             if must_answer:
                 raise
@@ -141,9 +149,10 @@ class Mem0MemoryService(BaseMemoryService):
     async def list_memories(self, *, app_name: str, user_id: str) -> list[MemoryEntry]:
         """Return every fact about a person, oldest first."""
         async with self.source.using() as engine:
-            if not engine.config.memory.enabled:
+            try:
+                return [_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
+            except MemoryDisabledError:
                 return []
-            return [_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
 
     async def _forget(self, app_name: str, user_id: str, **what: str) -> Receipt:
         async with self.source.using() as engine:

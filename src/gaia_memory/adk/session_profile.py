@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from gaia_memory.profile.render import render_block
 
 if TYPE_CHECKING:
-    from gaia_memory.config.schema import GaiaConfig
     from gaia_memory.engine import Engine
     from gaia_memory.models import LedgerRow, Profile, SessionKey
 
@@ -24,7 +22,7 @@ async def session_block(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
     """
     if not engine.config.memory.preload:
         return ""
-    profile_key = _key(engine.config)
+    profile_key = engine.live.fingerprint
     if row.profile is not None and row.profile_key == profile_key:
         return row.profile
     for _ in range(_TRIES):
@@ -52,8 +50,3 @@ async def _freeze(engine: Engine, key: SessionKey, profile: Profile, block: str,
             return False
         await engine.ledger.freeze_profile(tx, key, profile=block, profile_key=profile_key)
     return True
-
-
-def _key(config: GaiaConfig) -> str:
-    settings = f"{config.model}\n{config.memory.model_dump_json()}"
-    return hashlib.sha256(settings.encode()).hexdigest()[:16]

@@ -81,13 +81,12 @@ class _Calls:
         with Contained("load_memory"):
             try:
                 async with self._source.using() as engine:
-                    if not engine.config.memory.enabled:
-                        return _error(DISABLED, memories=[])
-                    if not wanted:
-                        return _error("the query is blank: say what to look for", memories=[])
-                    limit = engine.config.memory.recall_limit
-                    hits = await engine.memory.recall(_scope(engine, tool_context), wanted, limit=limit)
+                    hits = await engine.memory.recall(_scope(engine, tool_context), wanted)
+                if not wanted:
+                    return _error("the query is blank: say what to look for", memories=[])
                 return {"status": "success", "memories": rows(hits)}
+            except MemoryDisabledError:
+                return _error(DISABLED, memories=[])
             except MemoryUnavailable as error:
                 if not error.is_logged:
                     logger.warning("load_memory could not answer: memory is unavailable")

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gaia_memory.errors import BadAnswerError, ModelError
@@ -38,10 +38,18 @@ class _Known:
         return [text for _, text in self.facts]
 
 
-class Distiller:
-    """Makes profiles of at most `limit` bullets, with one call of the model and only when something changed.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileSettings:
+    """What a profile takes from the configuration: at most `limit` bullets, made anew where `basis` is another."""
 
-    `basis` is whatever else a profile shall be made anew for, such as the identity of the configuration.
+    limit: int
+    basis: str = ""
+
+
+class Distiller:
+    """Makes profiles, with one call of the model and only when something changed.
+
+    `settings` are asked for once a profile, so that they may change meanwhile.
     """
 
     def __init__(
@@ -51,15 +59,13 @@ class Distiller:
         language_model: LanguageModel,
         projects: ProjectsProvider | None,
         *,
-        limit: int,
-        basis: str = "",
+        settings: Callable[[], ProfileSettings],
     ) -> None:
         self._database = database
         self._facts = facts
         self._model = language_model
         self._projects = projects
-        self._limit = limit
-        self._basis = basis
+        self._settings = settings
 
     async def profile(self, scope: Scope) -> Profile:
         """Return what to tell an agent about this person; no bullets when nothing is known.
@@ -67,17 +73,18 @@ class Distiller:
         When the model gives no usable answer, the facts themselves, ranked and bounded; that is not kept, so
         that the next session asks again.
         """
+        settings = self._settings()
         known = await self._read(scope)
-        fingerprint = self._fingerprint(known)
+        fingerprint = self._fingerprint(known, settings)
         if not known.facts and not known.projects:
             return Profile(bullets=(), fingerprint=fingerprint, revision=known.revision)
         if known.cached is not None and known.cached.fingerprint == fingerprint:
             return replace(known.cached, revision=known.revision)
         try:
-            bullets = await self._ask(known)
+            bullets = await self._ask(known, settings.limit)
         except ModelError as error:
             logger.warning("the profile is made without the model: %s", type(error).__name__)
-            plain = plain_bullets(known.texts, known.projects, limit=self._limit)
+            plain = plain_bullets(known.texts, known.projects, limit=settings.limit)
             return Profile(bullets=plain, fingerprint=fingerprint, revision=known.revision)
         profile = Profile(bullets=bullets, fingerprint=fingerprint, revision=known.revision)
         async with self._database.transaction() as tx:
@@ -108,14 +115,14 @@ class Distiller:
             return ()
         return tuple(line for line in recent if line.strip())[:PROJECTS]
 
-    def _fingerprint(self, known: _Known) -> str:
-        made_of = [known.facts, known.projects, self._limit, self._model.identity, self._basis]
+    def _fingerprint(self, known: _Known, settings: ProfileSettings) -> str:
+        made_of = [known.facts, known.projects, settings.limit, self._model.identity, settings.basis]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
-    async def _ask(self, known: _Known) -> tuple[str, ...]:
+    async def _ask(self, known: _Known, limit: int) -> tuple[str, ...]:
         shown = _fitting(known.texts)
-        prompt = profile_prompt(shown, known.projects, limit=self._limit, left_out=len(known.facts) - len(shown))
-        bullets = bullets_of(await self._model.complete(prompt, system=SYSTEM), limit=self._limit)
+        prompt = profile_prompt(shown, known.projects, limit=limit, left_out=len(known.facts) - len(shown))
+        bullets = bullets_of(await self._model.complete(prompt, system=SYSTEM), limit=limit)
         if not bullets:
             raise BadAnswerError("the profile is blank or not made of bullet lines")
         return bullets

@@ -26,7 +26,7 @@ class Beat:
 
     def __init__(self, sweep: Callable[[], Awaitable[object]], *, idle_seconds: float) -> None:
         self._sweep = sweep
-        self._seconds = min(idle_seconds / 4, LONGEST_SECONDS)
+        self._seconds = _beat_seconds(idle_seconds)
         self._scheduler: AsyncIOScheduler | None = None
         self._job: Job | None = None
         self._begins = datetime.max.replace(tzinfo=UTC)
@@ -58,6 +58,15 @@ class Beat:
         )
         self._scheduler.start()
 
+    def every(self, idle_seconds: float) -> None:
+        """Go on at the beat of another idle time; the next one is a whole beat away."""
+        seconds, self._seconds = self._seconds, _beat_seconds(idle_seconds)
+        if self._job is None or self._scheduler is None or seconds == self._seconds:
+            return
+        self._job.reschedule("interval", seconds=self._seconds)
+        if datetime.now(UTC) < self._begins:
+            self._job.modify(next_run_time=self._begins)
+
     def soon(self) -> None:
         """Sweep without waiting for the next beat, once it has begun: there is more to be read."""
         if self._scheduler is not None and datetime.now(UTC) >= self._begins:
@@ -75,19 +84,16 @@ class Beat:
             await asyncio.gather(self._running, return_exceptions=True)
 
     async def _once(self) -> None:
-        try:
-            await asyncio.shield(self._run())
-        except asyncio.CancelledError:
-            # It was stopped, or the event loop ends: that is no error for the scheduler to tell.
-            return
+        # Not awaited: the scheduler would complain of each beat during a long sweep, and of one that is cancelled.
+        if self._running is None or self._running.done():
+            self._run()
 
-    def _run(self) -> asyncio.Future[None]:
+    def _run(self) -> None:
         """Begin a sweep; one that is running is followed by another one."""
         if self._running is not None and not self._running.done():
             self._again = True
         else:
             self._running = asyncio.ensure_future(self._sweeps())
-        return self._running
 
     async def _sweeps(self) -> None:
         self._again = True
@@ -99,3 +105,7 @@ class Beat:
                 # A database that is away for a moment must not end the beat.
                 logger.error("the sweep failed and is tried again: %s", type(error).__name__)
                 logger.debug("the sweep failed", exc_info=True)
+
+
+def _beat_seconds(idle_seconds: float) -> float:
+    return min(idle_seconds / 4, LONGEST_SECONDS)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gaia_memory.errors import BadAnswerError, LeaseLostError, ModelError
+from gaia_memory.errors import BadAnswerError, LeaseLostError, MemoryDisabledError, ModelError
 from gaia_memory.learn.apply import embed_drafts
 from gaia_memory.learn.chunk import chunks
 from gaia_memory.learn.screen import drafts_of
@@ -38,8 +38,7 @@ class LearnSettings:
 
     instructions: str
     clear: ClearMode
-    scope_of: Callable[[str, str], Scope]
-    owner: str
+    enabled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,11 @@ class Consolidator:
         transcripts: Transcripts,
         locks: SessionLocks,
         clock: Clock,
-        settings: LearnSettings,
+        scope_of: Callable[[str, str], Scope],
+        owner: str,
+        settings: Callable[[], LearnSettings],
     ) -> None:
+        """Take what is needed; `settings` are asked for whenever they count, so that they may change meanwhile."""
         self._database = database
         self._facts = facts
         self._ledger = ledger
@@ -76,15 +78,17 @@ class Consolidator:
         self._transcripts = transcripts
         self._locks = locks
         self._clock = clock
+        self._scope_of = scope_of
+        self._owner = owner
         self._settings = settings
-        self._leases = Leases(database, ledger, clock, owner=settings.owner)
+        self._leases = Leases(database, ledger, clock, owner=owner)
 
     async def run(self, key: SessionKey, *, clear: bool = True) -> Outcome:
         """Learn what was said since the watermark and clear what was learned.
 
         Returns "kept" when somebody spoke meanwhile, so that it was learned and not cleared; "skipped" when
-        somebody else is at it, the person is talking, or the lease was lost; "failed" when the model gave no
-        usable answer, or the session is not found here, which is noted for a later try.
+        somebody else is at it, the person is talking, memory was switched off or the lease was lost; "failed" when
+        the model gave no usable answer, or the session is not found here, which is noted for a later try.
         """
         if key.app not in self._transcripts.apps:
             return "skipped"
@@ -96,12 +100,13 @@ class Consolidator:
                 if talk is None and self._may_be_elsewhere(lease.row):
                     await self._postpone(lease, "its session is in no session database that this process reads")
                     return "failed"
+                self._require_enabled()
                 is_done = not clear or await self._clear(lease, talk, transcript)
             except ModelError as error:
                 await self._postpone(lease, str(error), error)
                 return "failed"
-            except LeaseLostError:
-                logger.info("conversation %s changed hands while it was learned", key.session)
+            except (LeaseLostError, MemoryDisabledError) as lost:
+                logger.info("conversation %s is not learned to its end now: %s", key.session, lost)
                 return "skipped"
         return "learned" if is_done else "kept"
 
@@ -121,7 +126,7 @@ class Consolidator:
         """Learn turns handed over by the host, each event once, whether or not their session can be read.
 
         Returns the number of facts written or confirmed. Raises `ModelError` when the model gave no usable
-        answer; then nothing of the failed chunk is kept or marked.
+        answer, and `MemoryDisabledError` when memory was switched off; then nothing of that chunk is kept or marked.
         """
         async with self._leases.taken(key) as lease:
             if lease is None:
@@ -152,7 +157,7 @@ class Consolidator:
         return talk, transcript
 
     async def _open(self, row: LedgerRow) -> Learning:
-        scope = self._settings.scope_of(row.key.app, row.key.user)
+        scope = self._scope_of(row.key.app, row.key.user)
         async with self._database.reading() as tx:
             state = await self._facts.state(tx, scope)
             skipped = await self._ledger.skipped(tx, row.key)
@@ -160,12 +165,14 @@ class Consolidator:
         return Learning(row=row, scope=scope, forgotten_at=border, skipped=frozenset(skipped))
 
     async def _ask(self, chunk: Chunk) -> list[Draft]:
-        extracted = await self._extractor.extract(chunk, instructions=self._settings.instructions)
+        self._require_enabled()
+        extracted = await self._extractor.extract(chunk, instructions=self._settings().instructions)
         return await embed_drafts(self._embedder, drafts_of(chunk, extracted))
 
     async def _commit(self, learning: Learning, chunk: Chunk | None, drafts: list[Draft], *, to: Mark | None) -> int:
         """Write a chunk's facts and move the watermark, or (`to` None) mark its events as learned."""
         key = learning.row.key
+        self._require_enabled()
         async with self._database.transaction() as tx:
             await self._check_unchanged(tx, learning, chunk)
             if to is None:
@@ -173,7 +180,7 @@ class Consolidator:
             elif not await self._ledger.advance(
                 tx,
                 key,
-                self._settings.owner,
+                self._owner,
                 read=learning.row.watermark,
                 to=to,
                 turns=len(chunk.turns) if chunk else 0,
@@ -197,9 +204,9 @@ class Consolidator:
 
     async def _clear(self, lease: Lease, talk: Talk | None, transcript: Transcript) -> bool:
         """Clear what was read, as configured; False where somebody spoke meanwhile."""
-        mode = self._settings.clear
+        mode = self._settings().clear
         how = transcript.clears_by if mode == "auto" else mode
-        row, key, owner = lease.row, lease.row.key, self._settings.owner
+        row, key, owner = lease.row, lease.row.key, self._owner
         if how == "keep":
             async with self._database.transaction() as tx:
                 await self._ledger.release(tx, key, owner, done=True)
@@ -234,12 +241,16 @@ class Consolidator:
             await self._ledger.failed(
                 tx,
                 row.key,
-                self._settings.owner,
+                self._owner,
                 error=reason,
                 retry_at=self._now() + retry_after(attempts),
                 parked=parked,
             )
         lease.given_back = True
+
+    def _require_enabled(self) -> None:
+        if not self._settings().enabled:
+            raise MemoryDisabledError
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

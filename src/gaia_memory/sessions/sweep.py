@@ -34,14 +34,17 @@ class Sweeper:
         transcripts: Transcripts,
         consolidator: Consolidator,
         clock: Clock,
-        idle_seconds: float,
+        idle_seconds: Callable[[], float],
+        is_wanted: Callable[[], bool],
     ) -> None:
+        """Take what is needed; idle time and whether to learn are asked for when they count."""
         self._database = database
         self._ledger = ledger
         self._transcripts = transcripts
         self._consolidator = consolidator
         self._clock = clock
         self._idle_seconds = idle_seconds
+        self._is_wanted = is_wanted
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Consolidate every due conversation once.
@@ -84,7 +87,7 @@ class Sweeper:
                 page = await self._ledger.due(
                     tx,
                     now=now,
-                    quiet_since=None if force else now - self._idle_seconds,
+                    quiet_since=None if force else now - self._idle_seconds(),
                     limit=_PAGE + len(seen),
                     apps=self._transcripts.apps,
                 )
@@ -113,6 +116,9 @@ class Sweeper:
                 await self._ledger.bootstrap(tx, app, sessions)
 
     async def _consolidate(self, key: SessionKey) -> Outcome:
+        if not self._is_wanted():
+            # It was switched off since the sweep began.
+            return "skipped"
         try:
             return await self._consolidator.run(key)
         except Exception as error:

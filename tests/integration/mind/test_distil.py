@@ -7,7 +7,7 @@ import pytest
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.models import Draft, NewFact
-from gaia_memory.profile.distil import MAX_PROMPT_CHARACTERS, Distiller
+from gaia_memory.profile.distil import MAX_PROMPT_CHARACTERS, Distiller, ProfileSettings
 from gaia_memory.profile.render import render_block
 from gaia_memory.testing import ScriptedLanguageModel
 from support.truth import ITAY, NOA, NOW, memory_database
@@ -49,7 +49,11 @@ def model():
 @pytest.fixture
 def distiller(database, model):
     return lambda projects=None, *, limit=20, language_model=None, basis="": Distiller(
-        database, SqlFacts(), language_model or model, projects, limit=limit, basis=basis
+        database,
+        SqlFacts(),
+        language_model or model,
+        projects,
+        settings=lambda: ProfileSettings(limit=limit, basis=basis),
     )
 
 
