@@ -9,8 +9,9 @@ async def _help(call: Call) -> str:
     # The registry imports this module.
     from gaia_memory.commands.registry import COMMANDS
 
-    lines = [f"{command.usage}: {command.summary}" for command in COMMANDS.values()]
-    return "\n".join(lines if call.enabled else [*lines, MEMORY_OFF])
+    # A list in Markdown, which `adk web` renders: it would run plain lines together.
+    lines = [f"- {command.usage}: {command.summary}" for command in COMMANDS.values()]
+    return "\n".join(lines if call.enabled else [*lines, "", MEMORY_OFF])
 
 
 COMMAND = Command(name="help", summary="list the commands", run=_help, needs_memory=False)

@@ -160,8 +160,8 @@ async def test_help_has_one_line_for_each_command() -> None:
     lines = (await typed("/help", ListMemory(), enabled=True)).text.splitlines()
     without = (await typed("/help", ListMemory(), enabled=False)).text.splitlines()
 
-    assert [line.split()[0].rstrip(":") for line in lines] == [f"/{name}" for name in COMMANDS]
-    assert without == [*lines, MEMORY_OFF]
+    assert [line.partition(":")[0] for line in lines] == [f"- {command.usage}" for command in COMMANDS.values()]
+    assert without == [*lines, "", MEMORY_OFF]
 
 
 @pytest.mark.acceptance("C06")
