@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 import tempfile
 import time
 from collections import namedtuple
@@ -20,6 +23,8 @@ from gaia_memory.cli.doctor.finding import Check
 from support.commandline import Done, gaia, gaia_process, home, offline_config
 from support.condition import build_home, doctor, held_by_another, states, told, tree
 from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, wrong_key
+from support.terminal import Screen, running
+from support.truth import memory_url
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 
@@ -94,6 +99,7 @@ def test_an_installation_in_use_is_in_order(used: Path) -> None:
 def test_it_changes_nothing(used: Path, gemini: FakeGemini) -> None:
     """Not a file, not a time, not a right; also when models are asked and mem0 is loaded for the first time."""
     used.write_text("model: gemini-3.5-flash\n", encoding="utf-8")
+    shutil.rmtree(home() / "mem0")
     before = tree(home())
     done = gaia_process("doctor", "--config", str(used), "--json")
 
@@ -337,6 +343,22 @@ def test_a_server_that_is_down_is_found(tmp_path: Path) -> None:
     assert told(done, "session database") == [("ok", "it is the memory database", "")]
 
 
+async def test_a_server_in_use_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty first, and after the first fact."""
+    config = offline_config(tmp_path)
+    async with memory_url("postgresql", tmp_path) as url:
+        monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", url.render_as_string(hide_password=False))
+        empty = await asyncio.to_thread(doctor, config)
+        await asyncio.to_thread(gaia, "memory", "add", "--user", "itay", "--config", str(config), "likes tea")
+        used = await asyncio.to_thread(doctor, config)
+
+    assert (empty.code, used.code) == (0, 0), used.out
+    assert "has no tables yet" in told(empty, "memory database")[0][1]
+    assert "is sound" in told(used, "memory database")[0][1]
+    assert told(used, "session database") == [("ok", "it is the memory database", "")]
+    assert "1 fact to be followed" in told(used, "store")[-1][1]
+
+
 def test_a_store_that_is_damaged_or_gone_is_no_failure(used: Path) -> None:
     """The next start builds it anew, and until then nothing is lost."""
     [folder] = [path for path in (home() / "store").iterdir() if path.is_dir()]
@@ -555,3 +577,23 @@ def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: 
     ]
     assert states(done)["agents' model"] == "ok"
     assert "ZeroDivisionError" in gaia("--debug", "doctor", "--config", str(config)).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
+def test_what_is_being_looked_at_is_shown_and_the_findings_go_where_they_are_sent(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a terminal whose standard output goes into a file: progress here, findings there."""
+    import pty
+
+    monkeypatch.setenv("TERM", "xterm")
+    ours, theirs = pty.openpty()
+    with running("doctor", "--config", str(config), stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = Screen(ours).until(b"agents' model")
+        out, _ = process.communicate(timeout=30)
+    os.close(ours)
+
+    assert b"Looking at: memory database" in shown
+    assert re.findall(r"^OK   (home|disk) ", out.decode(), re.MULTILINE) == ["home", "disk"]
+    assert b"Looking" not in out

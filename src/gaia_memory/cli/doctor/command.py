@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.opening import ConfigOption, JsonOption, run
-from gaia_memory.cli.terminal import bar, coloured, counted, printable, unlogged
+from gaia_memory.cli.terminal import coloured, counted, printable, unlogged
 
 if TYPE_CHECKING:
     from gaia_memory.cli.doctor.finding import Finding, Patient
@@ -66,10 +66,9 @@ async def _examined(patient: Patient, show: Callable[[Finding], None]) -> list[F
     from gaia_memory.cli.doctor.examination import examine
 
     findings = []
-    with bar("Looking"):
-        async for finding in examine(patient):
-            findings.append(finding)
-            show(finding)
+    async for finding in examine(patient):
+        findings.append(finding)
+        show(finding)
     return findings
 
 

@@ -13,6 +13,7 @@ from gaia_memory.cli.doctor.models import AGENT, MEMORY, agents_model, memory_mo
 from gaia_memory.cli.doctor.settings import configuration, environment, versions
 from gaia_memory.cli.doctor.store import store
 from gaia_memory.cli.doctor.waiting import conversations
+from gaia_memory.cli.terminal import bar
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +45,8 @@ async def _looked(check: Check, patient: Patient) -> list[Finding]:
     if check.needs_config and patient.loaded is None:
         return skipped(check.part, "without a configuration there is nothing to look at")
     try:
-        return await check.look(patient)
+        with bar(f"Looking at: {check.part}"):
+            return await check.look(patient)
     except Exception as error:
         # Whatever a broken installation raises is a finding: the other parts are still to be looked at.
         logger.debug("the check of %s failed", check.part, exc_info=error)
