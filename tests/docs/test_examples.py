@@ -5,13 +5,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+
+
+def code_of(page: Path) -> list[str]:
+    """Return the Python blocks of a page; those in a tab are indented."""
+    return [dedent(found["code"]) for found in BLOCK.finditer(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.acceptance("G11")
@@ -19,7 +25,7 @@ WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf
 def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
     """A reader who pastes the blocks in order sees them work, with warnings as errors."""
     program = tmp_path / "page.py"
-    program.write_text("\n\n".join(BLOCK.findall(page.read_text(encoding="utf-8"))), encoding="utf-8")
+    program.write_text("\n\n".join(code_of(page)), encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment |= {"HOME": str(tmp_path), "GAIA_HOME": str(tmp_path / "home")}
     warnings = ["-W", "error", "-W", r"ignore:[EXPERIMENTAL]:UserWarning"]
@@ -38,8 +44,9 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path
 
 
 def test_the_readme_and_the_tutorial_are_among_them() -> None:
-    """The search for blocks finds the pages that have some."""
-    assert {"README.md", "first-agent.md"} <= {page.name for page in WITH_CODE}
+    """The search for blocks finds the pages that have some, in tabs too."""
+    assert {"README.md", "first-agent.md", "gaia-memory.md"} <= {page.name for page in WITH_CODE}
+    assert len(code_of(ROOT / "docs/integrations/gaia-memory.md")) == 3
 
 
 def test_links_between_pages_lead_somewhere() -> None:
@@ -52,3 +59,12 @@ def test_links_between_pages_lead_somewhere() -> None:
     ]
 
     assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    """A page that nobody is led to is not read; the decisions are led to by their folder."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT).as_posix() for page in PAGES[1:] if page.parent.name != "decisions"]
+
+    assert [page for page in pages if f"]({page})" not in readme] == []
+    assert "](docs/decisions/)" in readme
