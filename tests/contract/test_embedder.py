@@ -103,6 +103,8 @@ BAD_VECTORS = {
     "empty": [],
     "not a number": [float("nan")] * DIMENSIONS,
     "infinite": [float("inf")] * DIMENSIONS,
+    "without any length": [0.0] * DIMENSIONS,
+    "too large for arithmetic": [1.7e308] * DIMENSIONS,
     "nothing": None,
     "text": ["a"] * DIMENSIONS,
 }
@@ -114,6 +116,14 @@ async def test_unusable_vectors_are_errors(host: Mem0Embedder, script: Script, v
     script.vector = lambda _: vector
     with pytest.raises(BadAnswerError):
         await host.embed(["x"], purpose="add")
+
+
+async def test_large_numbers_come_at_length_one_too(host: Mem0Embedder, script: Script) -> None:
+    """Their squares are beyond arithmetic."""
+    script.vector = lambda _: [1e200] * DIMENSIONS
+    (vector,) = await host.embed(["x"], purpose="add")
+
+    assert math.fsum(value * value for value in vector) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("error", [ConnectionError("refused"), RuntimeError("boom"), TimeoutError("late")])

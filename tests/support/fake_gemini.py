@@ -27,6 +27,7 @@ from support.gemini_answers import (
     Hang,
     Raw,
     Reply,
+    Slow,
     Vectors,
     beside,
     call,
@@ -52,6 +53,7 @@ __all__ = [
     "Raw",
     "Reply",
     "Request",
+    "Slow",
     "Vectors",
     "beside",
     "call",
@@ -250,8 +252,11 @@ class FakeGemini:
                 _send_json(to, _embeddings(method, body, answer if isinstance(answer, Vectors) else None))
             case Blocked():
                 _respond(to, method, [{"promptFeedback": {"blockReason": answer.reason}, "usageMetadata": _USAGE}])
-            case str() | Reply():
-                reply = text(answer) if isinstance(answer, str) else answer
+            case Slow() if streams:
+                _stream(to, _pieces(text(answer.words)), each=answer.each)
+            case str() | Reply() | Slow():
+                said = answer.words if isinstance(answer, Slow) else answer
+                reply = text(said) if isinstance(said, str) else said
                 _respond(to, method, _pieces(reply) if streams else [_candidate(reply.parts, reply.finish)])
 
 
@@ -326,12 +331,13 @@ def _send(
     to.wfile.write(payload)
 
 
-def _stream(to: BaseHTTPRequestHandler, pieces: list[Body], *, whole: bool = True) -> None:
+def _stream(to: BaseHTTPRequestHandler, pieces: list[Body], *, whole: bool = True, each: float = 0.0) -> None:
     to.send_response(200)
     to.send_header("Content-Type", "text/event-stream")
     to.send_header("Transfer-Encoding", "chunked")
     to.end_headers()
     for piece in pieces:
+        time.sleep(each)
         line = f"data: {json.dumps(piece)}\r\n\r\n".encode()
         to.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
         to.wfile.flush()
@@ -350,4 +356,4 @@ def _drop(to: BaseHTTPRequestHandler, drop: Drop, *, streams: bool) -> None:
 
 def _fail(to: BaseHTTPRequestHandler, failure: Failure) -> None:
     named = failure.retry_after is not None and failure.header
-    _send_json(to, failure.body, failure.status, {"Retry-After": f"{failure.retry_after:g}"} if named else {})
+    _send_json(to, failure.body, failure.status, {"Retry-After": f"{failure.retry_after:.12g}"} if named else {})

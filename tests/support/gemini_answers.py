@@ -33,6 +33,14 @@ class Reply:
 
 
 @dataclass(frozen=True)
+class Slow:
+    """An answer of which a word is streamed every `each` seconds."""
+
+    words: str
+    each: float
+
+
+@dataclass(frozen=True)
 class Failure:
     """An HTTP error as Google words it, in the middle of a stream that began with `after` if that is not empty.
 
@@ -53,7 +61,7 @@ class Failure:
         if self.reason:
             details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": self.reason})
         if self.retry_after is not None:
-            delay = f"{self.retry_after:g}s"
+            delay = f"{self.retry_after:.12g}s"
             details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay})
         error: Body = {"code": self.status, "message": self.message, "status": STATUS_NAMES.get(self.status, "UNKNOWN")}
         return {"error": {**error, "details": details} if details else error}
@@ -100,7 +108,7 @@ class Vectors:
     change: Callable[[list[list[float]]], Any]
 
 
-Answer = str | Reply | Failure | Raw | Blocked | Hang | Drop | Vectors | Callable[[Body], "Answer"]
+Answer = str | Reply | Slow | Failure | Raw | Blocked | Hang | Drop | Vectors | Callable[[Body], "Answer"]
 
 
 def text(answer: str, *, finish: str | None = "STOP") -> Reply:

@@ -95,8 +95,8 @@ class Mem0Embedder:
             values = [float(value) for value in raw]
         except (TypeError, ValueError) as wrong:
             raise BadAnswerError(f"the embedder {self.identity} gave a {type(raw).__name__}, not a vector") from wrong
-        if not values or not all(map(math.isfinite, values)):
-            raise BadAnswerError(f"the embedder {self.identity} gave a vector that is empty or holds NaN or infinity")
+        if not 0.0 < math.hypot(*values) < math.inf:
+            raise BadAnswerError(f"the embedder {self.identity} gave a vector that is empty, zero, NaN or infinite")
         if self._dimensions is None:
             self._dimensions = len(values)
         if len(values) != self._dimensions:

@@ -18,6 +18,9 @@ from gaia_memory.profile.prompts import SYSTEM, profile_prompt
 
 logger = logging.getLogger(__name__)
 
+SECONDS = 15.0
+"""How long the first answer of a session waits for its profile; a later session asks for it again."""
+
 PROJECTS = 5
 PROJECTS_SECONDS = 5.0
 MAX_PROMPT_CHARACTERS = 120_000
@@ -70,8 +73,8 @@ class Distiller:
     async def profile(self, scope: Scope) -> Profile:
         """Return what to tell an agent about this person; no bullets when nothing is known.
 
-        When the model gives no usable answer, the facts themselves, ranked and bounded; that is not kept, so
-        that the next session asks again.
+        When the model gives no usable answer in time, the facts themselves, ranked and bounded; that is not
+        kept, so that the next session asks again.
         """
         settings = self._settings()
         known = await self._read(scope)
@@ -81,8 +84,9 @@ class Distiller:
         if known.cached is not None and known.cached.fingerprint == fingerprint:
             return replace(known.cached, revision=known.revision)
         try:
-            bullets = await self._ask(known, settings.limit)
-        except ModelError as error:
+            async with asyncio.timeout(SECONDS):
+                bullets = await self._ask(known, settings.limit)
+        except (ModelError, TimeoutError) as error:
             logger.warning("the profile is made without the model: %s", type(error).__name__)
             plain = plain_bullets(known.texts, known.projects, limit=settings.limit)
             return Profile(bullets=plain, fingerprint=fingerprint, revision=known.revision)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gaia_memory.errors import BadAnswerError, LeaseLostError, MemoryDisabledError, ModelError
+from gaia_memory.errors import BadAnswerError, LeaseLostError, MemoryDisabledError, ModelError, ModelUnavailableError
 from gaia_memory.learn.apply import embed_drafts
 from gaia_memory.learn.chunk import chunks
 from gaia_memory.learn.screen import drafts_of
@@ -30,6 +30,8 @@ ClearMode = Literal["auto", "delete", "rewind", "keep"]
 
 CLEAR_SECONDS = 5.0
 MISSING_SECONDS = 24 * 3600.0
+LONGEST_NAMED_PAUSE = 24 * 3600.0
+"""A provider that names a longer pause before the next try is not believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +238,8 @@ class Consolidator:
         attempts = row.attempts + 1
         parked = isinstance(error, BadAnswerError) and attempts >= PARK_AFTER
         kind = type(error).__name__ if error is not None else reason
+        named = (error.retry_after or 0.0) if isinstance(error, ModelUnavailableError) else 0.0
+        pause = max(retry_after(attempts), min(named, LONGEST_NAMED_PAUSE))
         logger.warning("conversation %s is not learned yet (try %d): %s", row.key.session, attempts, kind)
         async with self._database.transaction() as tx:
             await self._ledger.failed(
@@ -243,7 +247,7 @@ class Consolidator:
                 row.key,
                 self._owner,
                 error=reason,
-                retry_at=self._now() + retry_after(attempts),
+                retry_at=self._now() + pause,
                 parked=parked,
             )
         lease.given_back = True

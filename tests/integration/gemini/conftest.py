@@ -1,0 +1,24 @@
+"""What the tests of Gemini's bad days share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from support.gemini_moods import SECRET, be_hasty
+
+
+@pytest.fixture(autouse=True)
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Come back at once."""
+    be_hasty(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def logs(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """Whatever happens, no key reaches a log above DEBUG."""
+    caplog.set_level(logging.INFO)
+    yield caplog
+    assert SECRET not in caplog.text

@@ -1,0 +1,223 @@
+"""The extractor's model in every mood: nothing is cleared before it is learned, and nothing is learned twice."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from gaia_memory import open_memory
+from gaia_memory.backend import gemini as gemini_parts
+from gaia_memory.testing import FakeClock
+from support.fake_gemini import (
+    Answer,
+    Blocked,
+    Drop,
+    Failure,
+    Hang,
+    Raw,
+    Reply,
+    call,
+    cut,
+    facts,
+    nothing,
+    only_thoughts,
+    proxy_page,
+    split,
+    stopped,
+    thinking,
+    wrong_key,
+)
+from support.gemini_moods import HASTE
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.gaia import Gaia
+    from gaia_memory.models import Status
+    from support.fake_gemini import FakeGemini
+
+SECRET = "ZEBRA"
+FACT = "User likes tea"
+
+BAD: dict[str, tuple[Answer, str]] = {
+    "429": (Failure(429, message="You exceeded your current quota."), "asked too often (429), or its quota is used up"),
+    "503": (Failure(503), "failed (503): it is overloaded"),
+    "a wrong key": (wrong_key(), "refused the key (400): check it in the environment: API key not valid"),
+    "no permission": (Failure(403), "refused the key (403): check it in the environment"),
+    "no such model": (Failure(404), "check the model's name"),
+    "a refused request": (Failure(400, message="too long"), "refused the request (400): too long"),
+    "dropped": (Drop(), "broke off the connection"),
+    "dropped in the body": (Drop("body"), "broke off the connection"),
+    "broken JSON": (Raw('{"candidates": [{"content": "' + SECRET), "could not be read, as a proxy"),
+    "JSON of another form": (Raw('{"candidates": [{"content": "' + SECRET + '"}]}'), "could not be read, as a proxy"),
+    "a proxy's page": (proxy_page(), "could not be read, as a proxy"),
+    "a proxy's error": (proxy_page(502), "failed (502)"),
+    "an empty body": (Raw(""), "Gemini gave no answer"),
+    "no candidate": (nothing(), "Gemini gave no answer"),
+    "a blocked prompt": (Blocked(), "blocked the prompt (SAFETY)"),
+    "SAFETY": (stopped("SAFETY"), "stopped before the end of its answer (SAFETY)"),
+    "SAFETY after all": (stopped("SAFETY", facts(FACT)), "stopped before the end of its answer (SAFETY)"),
+    "PROHIBITED_CONTENT": (stopped("PROHIBITED_CONTENT"), "(PROHIBITED_CONTENT)"),
+    "RECITATION": (stopped("RECITATION"), "(RECITATION)"),
+    "MALFORMED_FUNCTION_CALL": (stopped("MALFORMED_FUNCTION_CALL"), "(MALFORMED_FUNCTION_CALL)"),
+    "cut": (cut(facts(FACT)[:20]), "was cut: raise `memory.llm.max_tokens`"),
+    "cut and yet whole": (cut(facts(FACT)), "was cut: raise `memory.llm.max_tokens`"),
+    "cut before a word": (cut(""), "was cut: raise `memory.llm.max_tokens`"),
+    "only thoughts": (only_thoughts(facts(FACT)), "answer is blank"),
+    "no content": (Reply(None), "answer is blank"),
+    "a call": (call("save", text=FACT), "answer is blank"),
+    "white space": (" \n", "answer is blank"),
+    "prose": (f"I cannot do that with {SECRET}.", "the answer is no JSON"),
+    "another form": ('{"facts": ["' + SECRET + '"]}', "the answer is of another form: memory: Field required"),
+    "one bad among good": ('{"memory": [{"text": "tea"}, {"text": 7}]}', "of another form: memory.1.text"),
+}
+
+GOOD: dict[str, Reply | str] = {
+    "split": split(facts(FACT), 3),
+    "thoughts first": thinking(facts(FACT), thought='{"memory": []}'),
+    "no reason to stop": Reply(({"text": facts(FACT)},), None),
+    "a code block": f"```json\n{facts(FACT)}\n```",
+}
+
+# google-genai subclasses aiohttp's session, which aiohttp discourages.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+
+@dataclass
+class Learner:
+    """One open memory over Gemini; each person talks once."""
+
+    gaia: Gaia
+    clock: FakeClock
+    agent: LlmAgent
+
+    async def talk(self, user: str) -> None:
+        await self.gaia.conversation(self.agent, user_id=user, channel="cli").send("I like tea")
+
+    async def status(self, user: str) -> Status:
+        return await self.gaia.memory.status(self.gaia.scope(user_id=user))
+
+    async def facts(self, user: str) -> list[str]:
+        return [fact.text for fact in await self.gaia.memory.facts(self.gaia.scope(user_id=user))]
+
+    async def events(self, user: str) -> int:
+        session = await self.gaia.session_service.get_session(app_name="gaia", user_id=user, session_id=f"{user}:cli")
+        return 0 if session is None else len(session.events)
+
+    async def sweep_after(self, **passed: float) -> tuple[int, int]:
+        self.clock.advance(timedelta(**passed))
+        report = await self.gaia.sweep()
+        return report.consolidated, report.failed
+
+
+@asynccontextmanager
+async def learning(home: Path) -> AsyncIterator[Learner]:
+    """Open memory with Gemini for learning alone."""
+    settings: dict[str, Any] = {
+        "home": str(home),
+        "sessions": {"coalesce_seconds": 0},
+        "memory": {"embedder": {"provider": "offline"}},
+    }
+    clock = FakeClock()
+    async with open_memory(settings, home=home, clock=clock, model="offline") as gaia:
+        yield Learner(gaia, clock, LlmAgent(name="assistant", model=gaia.model, instruction="Help."))
+
+
+@pytest.fixture
+async def learner(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[Learner]:
+    """Open memory with Gemini for learning alone."""
+    async with learning(tmp_path / "home") as opened:
+        yield opened
+
+
+@pytest.mark.acceptance("I08", "I09")
+async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_learns_once(
+    gemini: FakeGemini, learner: Learner, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The status says what is wrong, in words that hold nothing of the answer."""
+    told: dict[str, Any] = {}
+    learned: dict[str, Any] = {}
+    for name, (answer, words) in BAD.items():
+        user = name.replace(" ", "-")
+        await learner.talk(user)
+        gemini.recover("extractor", answer)
+        report = await learner.gaia.sweep(force=True)
+        status = await learner.status(user)
+        shown = words if words in status.reason else status.reason
+        waiting = [(each.attempts, each.parked) for each in status.pending]
+        told[name] = (report.failed, status.state, shown, waiting, await learner.events(user))
+        assert SECRET not in status.reason
+        gemini.recover("extractor", facts(FACT))
+        await learner.gaia.sweep(force=True)
+        after = await learner.status(user)
+        learned[name] = (await learner.facts(user), after.state, after.pending)
+    asked = len(gemini.of("extractor"))
+    await learner.gaia.sweep(force=True)
+
+    assert told == {name: (1, "degraded", words, [(1, False)], 2) for name, (_, words) in BAD.items()}
+    assert learned == {name: ([FACT], "ok", ()) for name in BAD}
+    assert len(gemini.of("extractor")) == asked
+    assert SECRET not in caplog.text
+    assert "like tea" not in caplog.text
+
+
+@pytest.mark.acceptance("I10")
+async def test_good_answers_are_read_whole_whatever_their_form(gemini: FakeGemini, learner: Learner) -> None:
+    """And a well-formed empty list is nothing to learn."""
+    for name, answer in {**GOOD, "nothing": facts()}.items():
+        gemini.recover("extractor", answer)
+        await learner.talk(name.replace(" ", "-"))
+        await learner.gaia.sweep(force=True)
+    learned = {name: await learner.facts(name.replace(" ", "-")) for name in [*GOOD, "nothing"]}
+    left = {name: await learner.events(name.replace(" ", "-")) for name in [*GOOD, "nothing"]}
+
+    assert learned == {**{name: [FACT] for name in GOOD}, "nothing": []}
+    assert left == dict.fromkeys([*GOOD, "nothing"], 0)
+
+
+async def test_a_model_that_hangs_is_given_up_and_asked_again_later(
+    gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One request a try."""
+    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", HASTE)
+    gemini.add("extractor", Hang(), Hang(), facts(FACT))
+    async with learning(tmp_path / "home") as learner:
+        await learner.talk("ann")
+        failed = [(await learner.gaia.sweep(force=True)).failed for _ in range(2)]
+        status = await learner.status("ann")
+        # The third answer is given in no time; what it took to give up does not matter any more.
+        learned = await learner.gaia.sweep(force=True)
+
+        assert (failed, learned.consolidated, await learner.facts("ann")) == ([1, 1], 1, [FACT])
+        assert "did not answer in time" in status.reason
+        assert len(gemini.of("extractor")) == 3
+
+
+@pytest.mark.parametrize("header", [True, False], ids=["header", "body alone"])
+async def test_the_pause_that_gemini_names_is_the_earliest_next_try(
+    gemini: FakeGemini, learner: Learner, header: bool
+) -> None:
+    """It was asked once: coming back earlier would only be refused again."""
+    gemini.add("extractor", Failure(429, 600, header=header), facts(FACT))
+    await learner.talk("ann")
+    refused = await learner.sweep_after(minutes=31)
+    early = await learner.sweep_after(seconds=595)
+    due = await learner.sweep_after(seconds=6)
+
+    assert (refused, early, due) == ((0, 1), (0, 0), (1, 0))
+    assert await learner.facts("ann") == [FACT]
+    assert len(gemini.of("extractor")) == 2
+
+
+async def test_a_pause_beyond_a_day_is_not_believed(gemini: FakeGemini, learner: Learner) -> None:
+    """Nobody would ever learn what was said."""
+    gemini.add("extractor", Failure(429, 999_999_999), facts(FACT))
+    await learner.talk("ann")
+    await learner.sweep_after(minutes=31)
+
+    assert await learner.sweep_after(hours=25) == (1, 0)

@@ -1,0 +1,100 @@
+"""Somebody's own Runner and Gemini object, with a MemoryPlugin dropped in: the host sees what it saw without us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.adk.models.google_llm import Gemini
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+
+from support.fake_gemini import facts
+from support.gemini_moods import OF_AGENTS
+from support.turns import SCOPE, agent_of, hosted, text_of
+
+if TYPE_CHECKING:
+    from support.fake_gemini import FakeGemini
+    from support.turns import Host
+
+# google-genai subclasses aiohttp's session, which aiohttp discourages.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+MOODS = (
+    "429, back in a minute",
+    "503 always",
+    "a wrong key",
+    "dropped in the body",
+    "no JSON",
+    "an empty body",
+    "a blocked prompt",
+    "SAFETY",
+    "SAFETY after some words",
+    "no candidate",
+    "only thoughts",
+    "cut",
+    "split",
+    "thoughts first",
+    "words beside a call and none after",
+)
+"""One of each kind; a hang is a time-out of the host's own choice."""
+
+CONFIG: dict[str, Any] = {"memory": {"embedder": {"provider": "offline"}}}
+
+
+def own_gemini() -> Gemini:
+    """Return the host's model, which asks once."""
+    return Gemini(model="gemini-flash", retry_options=types.HttpRetryOptions(attempts=1))
+
+
+async def outcome(host: Host, text: str) -> str:
+    """Return the text of a turn, or the name of the error that ends it."""
+    try:
+        return text_of([event for event in await host.say(text) if event.author != "user"])
+    except Exception as error:
+        return type(error).__name__
+
+
+def marked(name: str) -> str:
+    """Return a word that stands for a mood, and for nothing else."""
+    return "Q" + "".join(letter for letter in name.title() if letter.isalnum())
+
+
+async def test_every_mood_reaches_the_host_as_it_would_without_memory_and_the_talk_is_learned_once(
+    gemini: FakeGemini, tmp_path: Path
+) -> None:
+    """The same error or the same words, turn after turn; then a sweep learns what was said, each word once."""
+    moods = {name: OF_AGENTS[name] for name in MOODS}
+    seen: dict[str, dict[str, str]] = {"without": {}, "with": {}}
+    for how in seen:
+        home = tmp_path / how
+        home.mkdir()
+        bare: dict[str, Any] = {"plugins": [BasePlugin(name="none")]} if how == "without" else {}
+        model = own_gemini()
+        async with hosted(home, agent_of(model), config=CONFIG, **bare) as host:
+            for name, mood in moods.items():
+                gemini.recover("agent")
+                gemini.add("agent", *mood.answers)
+                seen[how][name] = await outcome(host, f"My word is {marked(name)}")
+            gemini.recover("agent", "fine")
+            last = await outcome(host, "And now?")
+            if how == "with":
+                gemini.default("extractor", facts("has many words"))
+                engine = await host.engine()
+                await engine.sweep(force=True)
+                again = await engine.sweep(force=True)
+                learned = [fact.text for fact in await engine.memory.facts(SCOPE)]
+            await model.api_client.aio.aclose()
+        assert last == "fine"
+    shown = "\n".join(_new_messages(request.body) for request in gemini.of("extractor"))
+
+    assert seen["with"] == seen["without"]
+    assert again.consolidated == 0
+    assert learned == ["has many words"]
+    assert {name: shown.count(f'{marked(name)}"') for name in MOODS} == dict.fromkeys(MOODS, 1)
+
+
+def _new_messages(body: dict[str, Any]) -> str:
+    prompt = str(body["contents"][-1]["parts"][0]["text"])
+    return prompt.partition("## New Messages")[2].partition("## Observation Date")[0]

@@ -1,0 +1,179 @@
+"""The profile's model in every mood: the turn is answered in time, with a bounded profile made without it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.profile import distil
+from support.fake_gemini import (
+    Answer,
+    Blocked,
+    Drop,
+    Failure,
+    Hang,
+    Raw,
+    Reply,
+    cut,
+    nothing,
+    only_thoughts,
+    proxy_page,
+    split,
+    stopped,
+    thinking,
+    wrong_key,
+)
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.gaia import Gaia
+    from support.fake_gemini import FakeGemini
+
+# google-genai subclasses aiohttp's session, which aiohttp discourages.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+LIMIT = 5
+FACTS = ("lives in Haifa", *(f"owns book number {number}" for number in range(20)), "is called Itay")
+PLAIN = ("- is called Itay", "- lives in Haifa", *(f"- owns book number {number}" for number in (19, 18, 17)))
+GIVEN = "- Itay of Haifa, a reader"
+
+BAD: dict[str, Answer] = {
+    "429, back in a minute": Failure(429, 60),
+    "503": Failure(503),
+    "a wrong key": wrong_key(),
+    "no such model": Failure(404),
+    "dropped": Drop("headers"),
+    "dropped in the body": Drop("body"),
+    "broken JSON": Raw('{"candidates": [{'),
+    "a proxy's page": proxy_page(),
+    "an empty body": Raw(""),
+    "a blocked prompt": Blocked(),
+    "SAFETY": stopped("SAFETY"),
+    "SAFETY after some words": stopped("SAFETY", "- Itay"),
+    "no candidate": nothing(),
+    "no content": Reply(None),
+    "only thoughts": only_thoughts("- a thought"),
+    "cut": cut("- Itay of Hai"),
+    "cut before a word": cut(""),
+    "no bullet lines": "I cannot do that.",
+}
+
+GOOD: dict[str, Answer] = {
+    "in one piece": GIVEN,
+    "split": split(GIVEN, 3),
+    "thoughts first": thinking(GIVEN, thought="- a thought"),
+    "more lines than wanted": "\n".join([GIVEN, *(f"- line {number}" for number in range(30))]),
+}
+
+
+@dataclass
+class House:
+    """One open memory over Gemini, and the server that it asks."""
+
+    gaia: Gaia
+    agent: LlmAgent
+    server: FakeGemini
+
+    async def know(self, user: str) -> None:
+        await self.gaia.memory.add(self.gaia.scope(user_id=user), [NewFact(fact) for fact in FACTS])
+
+    async def profile_of(self, user: str, channel: str) -> list[str]:
+        """Talk in a session, and return the profile that the agent was told."""
+        talk = self.gaia.conversation(self.agent, user_id=user, channel=channel)
+        reply = await talk.send("Hello")
+        assert reply.text == "ok"
+        system = self.server.of("agent")[-1].system
+        block = system.partition("<USER_PROFILE>")[2].partition("</USER_PROFILE>")[0]
+        return [line.strip() for line in block.split("\n- ")[1:]]
+
+
+@asynccontextmanager
+async def opened(server: FakeGemini, home: Path) -> AsyncIterator[House]:
+    settings: dict[str, Any] = {
+        "home": str(home),
+        "sessions": {"coalesce_seconds": 0},
+        "memory": {"embedder": {"provider": "offline"}, "preload_limit": LIMIT},
+    }
+    async with open_memory(settings, home=home) as gaia:
+        yield House(gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help."), server)
+
+
+@pytest.fixture
+async def house(gemini: FakeGemini, tmp_path: Path) -> AsyncIterator[House]:
+    """Open memory as a host does that has set nothing but the key."""
+    async with opened(gemini, tmp_path / "home") as made:
+        yield made
+
+
+def bullets(*lines: str) -> list[str]:
+    """Return lines without their bullet."""
+    return [line.removeprefix("- ") for line in lines]
+
+
+@pytest.mark.acceptance("P07", "P17")
+async def test_after_every_bad_answer_the_facts_themselves_are_told_and_the_next_session_asks_again(
+    gemini: FakeGemini, house: House, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Bounded, the same in each turn of the session, and never kept as if the model had made it."""
+    told: dict[str, Any] = {}
+    for name, answer in BAD.items():
+        user = name.replace(" ", "-")
+        await house.know(user)
+        gemini.recover("profile", answer)
+        first = await house.profile_of(user, "one")
+        gemini.recover("profile", GIVEN)
+        same = await house.profile_of(user, "one")
+        other = await house.profile_of(user, "two")
+        told[name] = (first, same, other)
+
+    plain = bullets(*PLAIN)
+    assert told == {name: (plain, plain, bullets(GIVEN)) for name in BAD}
+    assert "Haifa" not in caplog.text
+
+
+async def test_a_good_answer_is_read_whole_whatever_its_form(gemini: FakeGemini, house: House) -> None:
+    """Without thoughts, and cut to the number of lines that was asked for."""
+    told: dict[str, Any] = {}
+    for name, answer in GOOD.items():
+        await house.know(name.replace(" ", "-"))
+        gemini.recover("profile", answer)
+        told[name] = await house.profile_of(name.replace(" ", "-"), "one")
+
+    assert {name: lines[0] for name, lines in told.items()} == dict.fromkeys(GOOD, GIVEN.removeprefix("- "))
+    assert {name: len(lines) for name, lines in told.items()} == {
+        **dict.fromkeys(GOOD, 1),
+        "more lines than wanted": LIMIT,
+    }
+
+
+async def test_a_profile_that_takes_too_long_is_not_waited_for(
+    gemini: FakeGemini, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer comes in time, without it; so does another person's, and the next session asks again."""
+    monkeypatch.setattr(distil, "SECONDS", 0.3)
+    gemini.default("profile", Hang())
+    await asyncio.gather(*(house.know(user) for user in ("ann", "ben")))
+    began = time.monotonic()
+    both = await asyncio.gather(*(house.profile_of(user, "one") for user in ("ann", "ben")))
+    took = time.monotonic() - began
+    gemini.recover("profile", GIVEN)
+    monkeypatch.setattr(distil, "SECONDS", 30.0)
+    later = await house.profile_of("ann", "two")
+    gemini.let_go()
+
+    assert both == [bullets(*PLAIN)] * 2
+    assert took < 10
+    assert later == bullets(GIVEN)
+
+
+def test_the_wait_for_a_profile_is_what_the_documentation_says() -> None:
+    """A quarter of a minute, chosen: it is in the way of an answer."""
+    assert distil.SECONDS == 15.0
