@@ -290,6 +290,17 @@ def test_a_name_that_adk_could_not_load_is_refused(tmp_path: Path, name: str) ->
     assert list(tmp_path.rglob("services.yaml")) == []
 
 
+def test_a_folder_of_that_name_elsewhere_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in the working directory nor where the agent itself is to be."""
+    (tmp_path / "assistant").mkdir()
+    (tmp_path / "assistant" / "__init__.py").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+
+    assert gaia("init", "agents", "--agent", "assistant").code == 0
+    assert gaia("init", ".", "--agent", "assistant").code == 0
+
+
 def test_places_in_which_nothing_can_be_made(tmp_path: Path) -> None:
     """Each is refused by name, and nothing is written."""
     (tmp_path / "file").write_text("x", encoding="utf-8")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from gaia_memory.cli.files import Step, make_folder, write
@@ -48,11 +49,15 @@ def problem_with(name: str, folder: Path) -> str | None:
     if _NAME.fullmatch(name) is None or not is_app_name(name) or name == _IMPORTED_BY_ADK:
         rule = "a letter, then letters, digits and `_`, but neither `user` nor `services`"
         return f"{name!r} is no name for an agent: take {rule}"
-    found = importlib.util.find_spec(name)
-    places = [Path(place).resolve() for place in (found.submodule_search_locations or ())] if found else []
-    if found is not None and (folder / name).resolve() not in places:
+    if _is_installed(name, beside=folder):
         return f"{name!r} is the name of a Python module that is installed, which ADK would load instead: take another"
     return None
+
+
+def _is_installed(name: str, *, beside: Path) -> bool:
+    # What lies in the working directory is no installed module: ADK looks into the folder of the agents before it.
+    places = [place for place in sys.path if place and Path(place).resolve() not in (Path.cwd(), beside.resolve())]
+    return name in sys.stdlib_module_names or PathFinder.find_spec(name, places) is not None
 
 
 def write_agent(folder: Path, name: str) -> list[Step]:
