@@ -19,7 +19,7 @@ from gaia_memory.config.live import newest as newest_version
 from gaia_memory.config.load import LoadedConfig
 from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
-from gaia_memory.errors import MemoryDisabledError
+from gaia_memory.errors import ConfigError, MemoryDisabledError
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.forget.erase import Scrub
@@ -147,7 +147,10 @@ class Engine:
         Raises:
             ConfigError: a provider or one of its keys is unknown; all are listed.
         """
-        await check_providers(self.config)
+        try:
+            await check_providers(self.config)
+        except ConfigError as error:
+            raise error.found_in(self.loaded.source) from error
 
     @property
     def loaded(self) -> LoadedConfig:

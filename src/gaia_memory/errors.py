@@ -45,6 +45,10 @@ class ConfigError(GaiaMemoryError):
         self.source = source
         super().__init__(f"{source} is not usable:\n" + "\n".join(f"  - {line}" for line in self.problems))
 
+    def found_in(self, source: str) -> ConfigError:
+        """Return the same refusal, of this source."""
+        return type(self)(self.problems, source=source)
+
 
 class SecretInConfigError(ConfigError):
     """A key-like entry stands in the file: secrets come from the environment only."""

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from gaia_memory.config.load import LoadedConfig, load, locate
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine, newest
-from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
+from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
 from gaia_memory.registry import acquire_for_part, is_news, is_open, release, use
 
 logger = logging.getLogger(__name__)
@@ -146,12 +146,25 @@ def _told() -> Iterator[None]:
 
 
 def _config_of(uri: str | None, agents_dir: str | None) -> Path | None:
-    if not uri:
+    """Return the file that a URI names, None where it names none.
+
+    Raises:
+        InvalidInputError: it names several files, or an empty one; ADK shows a ValueError as one line.
+    """
+    parts = urlsplit(uri or "")
+    query = parse_qs(parts.query, keep_blank_values=True)
+    named = query.pop("config", [])
+    if len(named) > 1 or named == [""]:
+        said = f"{len(named)} times" if named[0] else "without a file"
+        raise InvalidInputError(f"the memory URI gives config {said}: write {parts.scheme}://?config=gaia.yaml")
+    unused = sorted(query) if named else [*filter(None, [parts.netloc + parts.path]), *sorted(query)]
+    if unused:
+        logger.warning(
+            "the memory URI names %s, which is not used: the configuration is named as in %s://?config=gaia.yaml",
+            ", ".join(unused),
+            parts.scheme,
+        )
+    if not named:
         return None
-    given = parse_qs(urlsplit(uri).query).get("config")
-    if not given:
-        return None
-    if len(given) > 1:
-        raise ConfigError([f"config is given {len(given)} times: name one file"], source=f"the URI {uri!r}")
-    path = Path(given[0]).expanduser()
+    path = Path(named[0]).expanduser()
     return path if path.is_absolute() else Path(agents_dir or ".") / path

@@ -1,0 +1,100 @@
+"""A configuration that is refused: what the person, the caller and the operator are told, and how it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.adk_process import MEMORY, OFFLINE, SERVICES, Agents, Server, bare_agent, serving, wait_for
+
+SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF"
+WRONG = {
+    "a file that is not there": (None, "gaia.yaml", "no such file; check the path"),
+    "no YAML": ("memory: [unclosed\n", "line 3", "correct the YAML there"),
+    "a value out of range": ("memory: {recall_limit: 99}\n", "memory.recall_limit: 99", "1 to 50"),
+    "a secret": (f"memory: {{llm: {{provider: openai, api_key: {SECRET}}}}}\n", "memory.llm.api_key", "OPENAI_API_KEY"),
+    "an unknown provider": ("memory: {llm: {provider: opnai}}\n", "memory.llm.provider: 'opnai'", "openai"),
+}
+
+
+@pytest.fixture(scope="module")
+def agents(tmp_path_factory: pytest.TempPathFactory) -> Agents:
+    """Give an agent whose memory is configured anew by each test."""
+    return Agents(tmp_path_factory.mktemp("wrong") / "agents", assistant=bare_agent(model=OFFLINE))
+
+
+@pytest.fixture(scope="module")
+def server(agents: Agents) -> Iterator[Server]:
+    """Run a server that begins with a file that is not there."""
+    agents.config.unlink()
+    with serving("api_server", agents) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("settings", "names", "fix"), WRONG.values(), ids=list(WRONG))
+def test_a_refused_file_is_told_and_the_talk_goes_on(
+    server: Server, agents: Agents, settings: str | None, names: str, fix: str, request: pytest.FixtureRequest
+) -> None:
+    """In the log once, whole; to the person who asks memory for something, with the reason."""
+    user = request.node.callspec.id.replace(" ", "-")
+    if settings is None:
+        agents.config.unlink(missing_ok=True)
+    else:
+        agents.configure(settings)
+    before = len(server.log)
+    server.begin(user=user)
+
+    assert "offline model" in server.say("Hello", user=user)
+    answer = server.say("/remember I like teal", user=user)
+    assert names in answer, answer
+    assert "I will remember" not in answer
+    assert names in server.say("/memory", user=user)
+    assert server.say("Who is my sister?", user=user) == "My memory cannot answer right now."
+
+    told = server.log[before:]
+    assert told.count("gaia.yaml is not usable") == 1, told
+    assert names in told
+    assert fix in told
+    assert "Traceback" not in told
+    # ADK tells a caller no more than that; its log ends in the reason.
+    assert server.add_to_memory(user=user).status_code == 500
+    wait_for(lambda: server.log[before:].count("gaia.yaml is not usable") == 2, told=lambda: server.log)
+    assert SECRET not in server.log + answer
+
+
+def test_a_mended_file_is_taken_up_at_the_next_message(server: Server, agents: Agents) -> None:
+    """Nobody restarts anything; what was said meanwhile is in the session and is learned."""
+    agents.configure("sessions: {idle_consolidate_minutes: 0.02}\n")
+
+    server.begin(user="patient")
+    assert server.say("/remember I like teal", user="patient") == "I will remember: I like teal"
+    assert server.add_to_memory(user="patient").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("uri", "services", "last"),
+    [
+        (
+            f"{MEMORY}&config=b.yaml",
+            SERVICES,
+            "Error: the memory URI gives config 2 times: write mem0://?config=gaia.yaml",
+        ),
+        (MEMORY, SERVICES.replace("gaia_memory.", "gaia_memori."), "Error: Unsupported memory service URI"),
+    ],
+    ids=["two files", "no such module"],
+)
+def test_what_is_wrong_before_any_configuration_is_read_ends_the_server(
+    tmp_path: Path, uri: str, services: str, last: str
+) -> None:
+    """A URI of ours in one line; ADK's own refusal only where `services.yaml` names what cannot be imported."""
+    agents = Agents(tmp_path / "agents")
+    (agents.folder / "services.yaml").write_text(services, encoding="utf-8")
+
+    with pytest.raises(AssertionError, match="it ended with 1") as ended, serving("api_server", agents, memory=uri):
+        pass
+
+    told = str(ended.value).splitlines()
+    assert told[-1].startswith(last), told
+    assert ("Could not import class" in str(ended.value)) == ("Unsupported" in last)
