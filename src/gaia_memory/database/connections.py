@@ -47,16 +47,17 @@ class Connections:
         return connection
 
     async def end(self) -> None:
-        """Wait for threads that are told to end, and tell the rest: what they send back needs the loop open.
+        """Tell every thread to end and wait for it: what it sends back needs the event loop open.
 
-        A statement that was cancelled goes on in its thread.
+        A statement that was cancelled goes on in its thread, and a connection whose making was cancelled is known
+        to nobody else.
         """
+        self._stop()
         loop = asyncio.get_running_loop()
         until = loop.time() + END_SECONDS
         # Joining a thread would block the loop, and its end is no event to wait for.
         while self._alive() and loop.time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
-        self._stop()
 
     def abandon(self) -> None:
         """End all of them from any thread, where their event loop is gone."""

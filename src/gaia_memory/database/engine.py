@@ -56,6 +56,9 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
 def sqlite_engine(address: URL, connect: Callable[[], sqlite3.Connection], **options: Any) -> AsyncEngine:
     """Return an engine over connections that `connect` opens, in a thread of their own each."""
     connections = Connections(connect)
+    # Every transaction is ended where it was begun. Ended once more on its return to the pool, a connection costs
+    # another way to its thread, and an error in the log where the event loop ends just then.
+    options = {"pool_reset_on_return": None, **options}
     engine = create_async_engine(
         address, async_creator=connections.open, execution_options=connections.options, **options
     )
