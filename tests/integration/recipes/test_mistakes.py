@@ -11,7 +11,7 @@ import pytest
 
 from gaia_memory import open_memory
 from support.commandline import gaia
-from support.fake_openai import CHAT_MODEL, Answer, FakeOpenAI, Odd, Page, Refused, Said
+from support.fake_openai import CHAT_MODEL, EMBEDDING_MODEL, Answer, FakeOpenAI, Odd, Page, Refused, Said
 
 NOWHERE = "http://127.0.0.1:9/v1"
 PROSE = "Sure! The user likes tea."
@@ -137,3 +137,29 @@ async def test_a_missing_key_keeps_nothing_from_being_forgotten(part: str, tmp_p
 
     assert receipt.count == 1
     assert (status.erasures, status.lag, status.facts) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "code", "told"),
+    [
+        (Mistake(()), 0, ("memory's model    openai/", "agents' model")),
+        (Mistake((), habits={"key": "right"}), 1, ("refused the key",)),
+        (Mistake((), url=lambda _: NOWHERE), 1, ("could not be reached",)),
+        (Mistake((), url=lambda _: ""), 1, ("needs a key", "set OPENAI_API_KEY")),
+    ],
+    ids=["nothing", "a wrong key", "a server that is down", "neither key nor server"],
+)
+def test_the_doctor_asks_a_server_once_and_needs_no_key_for_it(
+    mistake: Mistake, code: int, told: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server of one's own that asks for no key is in order without one."""
+    with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
+        monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
+        config = tmp_path / "gaia.yaml"
+        embedder = f"embedder: {{provider: openai, model: {EMBEDDING_MODEL}}}"
+        memory = f"memory: {{llm: {{provider: openai}}, {embedder}}}"
+        config.write_text(f"model: openai:{CHAT_MODEL}\n{memory}\n", encoding="utf-8")
+        done = gaia("doctor", "--config", str(config))
+
+    assert [words for words in told if words not in done.out] == [], done.out
+    assert done.code == code
