@@ -20,6 +20,9 @@ LONGEST_SECONDS = 60.0
 GRACE_SECONDS = 0.5
 """How long a stop waits for a sweep: one with nothing to learn takes milliseconds, a model call is not waited for."""
 
+_NAME = "gaia_memory"
+"""What APScheduler calls our executor, and its logger: a host's own scheduler has others."""
+
 
 class Beat:
     """Calls `sweep` at once and then again and again, never twice at a time, until it is stopped."""
@@ -42,15 +45,19 @@ class Beat:
                 self._begins = begins
                 self._job.modify(next_run_time=begins)
             return
+        from apscheduler.executors.asyncio import AsyncIOExecutor
         from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
         self._begins = begins
-        self._scheduler = AsyncIOScheduler(timezone=UTC)
+        executors = {_NAME: AsyncIOExecutor()}
+        self._scheduler = AsyncIOScheduler(timezone=UTC, executors=executors, logger=_quiet("scheduler"))
+        _quiet("executors")
         # Without a grace time a beat that a busy loop delays is made up for instead of left out.
         self._job = self._scheduler.add_job(
             self._once,
             "interval",
             seconds=self._seconds,
+            executor=_NAME,
             coalesce=True,
             max_instances=1,
             misfire_grace_time=None,
@@ -105,6 +112,14 @@ class Beat:
                 # A database that is away for a moment must not end the beat.
                 logger.error("the sweep failed and is tried again: %s", type(error).__name__)
                 logger.debug("the sweep failed", exc_info=True)
+
+
+def _quiet(part: str) -> logging.Logger:
+    """Return APScheduler's logger for a part of ours: it tells each beat, which a host that logs INFO would read."""
+    ours = logging.getLogger(f"apscheduler.{part}.{_NAME}")
+    if ours.level == logging.NOTSET:
+        ours.setLevel(logging.WARNING)
+    return ours
 
 
 def _beat_seconds(idle_seconds: float) -> float:

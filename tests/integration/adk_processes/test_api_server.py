@@ -139,6 +139,16 @@ def test_the_answers_of_commands_do_not_clutter_the_log(server: Server) -> None:
     assert "Event from an unknown agent" not in server.log
 
 
+def test_the_beat_of_the_sweep_is_not_in_the_log(server: Server, agents: Agents) -> None:
+    """ADK's servers log INFO: a line each minute would bury everything else."""
+    server.begin(user="ori")
+    server.say("I swim", user="ori")
+    learned(agents, "I swim", user="ori")
+
+    assert "Running job" not in server.log
+    assert "Scheduler" not in server.log
+
+
 def test_an_unknown_command_is_talk(server: Server, mind: Mind) -> None:
     """It may be the host's own."""
     server.begin(user="avi")
