@@ -11,7 +11,7 @@ from gaia_memory.config.live import LiveConfig
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError
 from gaia_memory.forget.delete import Forgetter
-from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.learn.apply import EMBED_SECONDS, embed_drafts
 from gaia_memory.learn.screen import refuse_unkeepable
 from gaia_memory.models import (
     Contact,
@@ -40,7 +40,8 @@ Progress = Callable[[int, int], None]
 MAX_RECALLED = 1_000
 """Facts that one `recall` may be asked for."""
 
-_EMBED_BATCH = 500
+REMEMBER_SECONDS = 5.0
+"""How long a fact that is remembered in a turn waits for its vector, which follows later otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,12 +234,9 @@ class Memory:
     ) -> list[Fact]:
         for fact in facts:
             refuse_unkeepable(fact)
-        drafts: list[Draft] = []
-        for start in range(0, len(facts), _EMBED_BATCH):
-            batch = [Draft(fact=fact, source=source, app=scope.app) for fact in facts[start : start + _EMBED_BATCH]]
-            drafts += await embed_drafts(self.embedder, batch)
-            if progress is not None:
-                progress(len(drafts), len(facts))
+        drafts = [Draft(fact=fact, source=source, app=scope.app) for fact in facts]
+        seconds = REMEMBER_SECONDS if source == "remember" else EMBED_SECONDS
+        drafts = await embed_drafts(self.embedder, drafts, seconds=seconds, progress=progress)
         async with self.database.transaction() as tx:
             await self.facts_store.unbury(tx, scope, [fact.text for fact in facts])
             written = await self.facts_store.write(tx, scope, drafts, now=self.clock.now())

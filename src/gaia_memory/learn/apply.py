@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gaia_memory.errors import BadAnswerError, ModelError
@@ -17,12 +17,20 @@ EMBED_SECONDS = 20.0
 BATCH = 100
 
 
-async def embed_drafts(embedder: Embedder, drafts: Sequence[Draft], *, seconds: float = EMBED_SECONDS) -> list[Draft]:
+async def embed_drafts(
+    embedder: Embedder,
+    drafts: Sequence[Draft],
+    *,
+    seconds: float = EMBED_SECONDS,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Draft]:
     """Return `drafts` in order, each with its vector where the embedder gave one.
 
     Waits at most `seconds` a batch of `BATCH` texts. Once a batch fails, the rest goes without vectors: such
-    facts are found by their words, and their vectors follow when the embedder is back.
+    facts are found by their words, and their vectors follow when the embedder is back. `progress` is told how
+    many of how many are done.
     """
+    tell = progress or (lambda done, of: None)
     done = list(drafts)
     open_places = [place for place, draft in enumerate(drafts) if draft.vector is None]
     for start in range(0, len(open_places), BATCH):
@@ -32,9 +40,11 @@ async def embed_drafts(embedder: Embedder, drafts: Sequence[Draft], *, seconds: 
         except (ModelError, TimeoutError) as error:
             left = len(open_places) - start
             logger.warning("%d facts are kept without a vector for now: %s", left, type(error).__name__)
+            tell(len(drafts), len(drafts))
             break
         for place, vector in zip(places, vectors, strict=True):
             done[place] = replace(drafts[place], vector=vector, embedder=embedder.identity)
+        tell(places[-1] + 1, len(drafts))
     return done
 
 

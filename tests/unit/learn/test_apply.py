@@ -79,3 +79,19 @@ async def test_vectors_that_are_there_are_kept():
 
     assert (await embed_drafts(embedder, [ready, *drafts(2)]))[0] == ready
     assert embedder.texts == ["fact 0", "fact 1"]
+
+
+@pytest.mark.parametrize(
+    ("embedder", "told"),
+    [
+        (ScriptedEmbedder(), [(BATCH, 2 * BATCH + 1), (2 * BATCH, 2 * BATCH + 1), (2 * BATCH + 1, 2 * BATCH + 1)]),
+        (FailsFrom(2, unreachable), [(BATCH, 2 * BATCH + 1), (2 * BATCH + 1, 2 * BATCH + 1)]),
+    ],
+    ids=["all", "one batch"],
+)
+async def test_who_waits_is_told_how_far_it_is(embedder, told):
+    """After each batch; once one failed, nothing is left to wait for."""
+    seen = []
+    await embed_drafts(embedder, drafts(2 * BATCH + 1), progress=lambda done, of: seen.append((done, of)))
+
+    assert seen == told

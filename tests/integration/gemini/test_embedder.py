@@ -1,0 +1,169 @@
+"""The embedder in every mood: no fact is held back, no bad vector is stored, and the vectors follow."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory import memory as memory_module
+from gaia_memory.backend import gemini as gemini_parts
+from support.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, proxy_page, wrong_key
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.gaia import Gaia
+    from gaia_memory.models import Scope
+    from support.fake_gemini import FakeGemini
+
+# google-genai subclasses aiohttp's session, which aiohttp discourages.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+
+DIMENSIONS = 768
+IDENTITY = f"gemini/models/gemini-embedding-2/{DIMENSIONS}"
+FACTS = ["likes green tea", "allergic to nuts", "owns a boat", "owns a bike", "has a dog"]
+
+
+def each(vector: Callable[[list[float]], Any]) -> Vectors:
+    """Return the answer in which every vector is another one."""
+    return Vectors(lambda vectors: [vector(made) for made in vectors])
+
+
+BAD: dict[str, Answer] = {
+    "429": Failure(429, 60),
+    "503": Failure(503),
+    "a refused request": Failure(400),
+    "a wrong key": wrong_key(),
+    "no such model": Failure(404),
+    "dropped": Drop("headers"),
+    "dropped in the body": Drop("body"),
+    "broken JSON": Raw('{"embeddings": [{"values": ['),
+    "a proxy's page": proxy_page(),
+    "an empty body": Raw(""),
+    "one too few": Vectors(lambda vectors: vectors[1:]),
+    "one too many": Vectors(lambda vectors: [*vectors, vectors[0]]),
+    "none": Vectors(lambda vectors: []),
+    "too short": each(lambda vector: vector[:10]),
+    "too long": each(lambda vector: [*vector, 0.5]),
+    "no number": each(lambda vector: [math.nan, *vector[1:]]),
+    "infinite": each(lambda vector: [math.inf, *vector[1:]]),
+    "a word": each(lambda vector: ["NaN", *vector[1:]]),
+    "nothing in it": each(lambda vector: [None, *vector[1:]]),
+    "empty": each(lambda vector: []),
+    "no values": each(lambda vector: None),
+    "zero": each(lambda vector: [0.0] * len(vector)),
+}
+
+
+@dataclass
+class House:
+    """One open memory over Gemini, except for the agent, which is offline."""
+
+    gaia: Gaia
+    agent: LlmAgent
+
+    def scope(self, user: str) -> Scope:
+        return self.gaia.scope(user_id=user)
+
+    async def facts(self, user: str) -> list[str]:
+        return [fact.text for fact in await self.gaia.memory.facts(self.scope(user))]
+
+    async def lengths(self, user: str) -> list[float]:
+        """Return the lengths of the stored vectors."""
+        memory = self.gaia.memory
+        async with memory.database.reading() as tx:
+            _, rows = await memory.facts_store.vectors(tx, self.scope(user), IDENTITY)
+        return [round(math.hypot(*map(float, row)), 4) for row in rows]
+
+
+@asynccontextmanager
+async def opened(home: Path) -> AsyncIterator[House]:
+    settings: dict[str, Any] = {"home": str(home), "sessions": {"coalesce_seconds": 0}}
+    async with open_memory(settings, home=home, model="offline") as gaia:
+        yield House(gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help."))
+
+
+@pytest.mark.acceptance("R04", "G09")
+async def test_in_every_mood_facts_are_kept_and_found_by_their_words_and_their_vectors_follow(
+    gemini: FakeGemini, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Remembered, added and learned; nothing of the bad vectors is ever stored."""
+    gemini.default("extractor", facts("has a dog"))
+    users = {name: name.replace(" ", "-") for name in BAD}
+    kept: dict[str, Any] = {}
+    async with opened(tmp_path / "home") as house:
+        memory = house.gaia.memory
+        for user in users.values():
+            await memory.remember(house.scope(user), "likes green tea")
+        for name, user in users.items():
+            gemini.recover("embedder", BAD[name])
+            await memory.remember(house.scope(user), "allergic to nuts")
+            await memory.add(house.scope(user), [NewFact("owns a boat"), NewFact("owns a bike")])
+            await house.gaia.conversation(house.agent, user_id=user, channel="cli").send("I have a dog")
+            report = await house.gaia.sweep(force=True)
+            hits = await memory.recall(house.scope(user), "nuts")
+            found = [(hit.fact.text, hit.missing) for hit in hits]
+            kept[name] = (await house.facts(user), await house.lengths(user), found, report.consolidated)
+        gemini.recover("embedder")
+        await memory.settled()
+        after = {name: await house.lengths(user) for name, user in users.items()}
+        again = {name: (await memory.recall(house.scope(user), "nuts"))[0].missing for name, user in users.items()}
+        state = await memory.status(house.scope("429"))
+
+    assert kept == {name: (FACTS, [1.0], [("allergic to nuts", ("vectors",))], 1) for name in BAD}
+    assert after == {name: [1.0] * len(FACTS) for name in BAD}
+    assert again == dict.fromkeys(BAD, ())
+    assert (state.state, state.lag) == ("ok", 0)
+    assert not [fact for fact in FACTS if fact in caplog.text]
+
+
+async def test_the_status_says_what_is_wrong_with_the_embedder(gemini: FakeGemini, tmp_path: Path) -> None:
+    """In words a person can act on."""
+    async with opened(tmp_path / "home") as house:
+        memory, scope = house.gaia.memory, house.scope("ann")
+        gemini.default("embedder", wrong_key())
+        await memory.remember(scope, "allergic to nuts")
+        while not (status := await memory.status(scope)).reason:
+            await house.gaia.memory.recall(scope, "nuts")
+
+    assert status.state == "degraded"
+    assert f"the embedder {IDENTITY} refused the key (400): check it in the environment" in status.reason
+
+
+async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
+    gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither what is remembered in a turn, nor many facts at once, nor an answer; then the vectors follow."""
+    monkeypatch.setattr(gemini_parts, "EMBEDDER_SECONDS", 2.0)
+    monkeypatch.setattr(memory_module, "REMEMBER_SECONDS", 0.2)
+    many = [NewFact(f"owns book number {number}") for number in range(1200)]
+    async with opened(tmp_path / "home") as house:
+        memory, scope = house.gaia.memory, house.scope("ann")
+        await memory.remember(scope, "likes green tea")
+        gemini.default("embedder", Hang())
+        began = time.monotonic()
+        await memory.remember(scope, "allergic to nuts")
+        remembered = time.monotonic() - began
+        added = await memory.add(scope, many)
+        both = time.monotonic() - began
+        asked = len(gemini.of("embedder"))
+        gemini.recover("embedder")
+        gemini.let_go()
+        await memory.settled()
+
+    assert len(added) == 1200
+    assert remembered < 1.5
+    assert both < 10
+    assert asked <= 8  # One for the first fact, one for the second, one for all others, and the follower's own.
+
+
+def test_the_wait_for_the_vector_of_a_remembered_fact_is_what_the_documentation_says() -> None:
+    """It is in the way of a turn; recall waits as long."""
+    assert memory_module.REMEMBER_SECONDS == 5.0
