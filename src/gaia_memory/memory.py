@@ -202,6 +202,7 @@ class Memory:
             model=self.describe(),
             embedder=self.embedder.identity,
             store=store.store_id,
+            owner=store.owned_by,
         )
 
     async def scopes(self) -> list[Scope]:

@@ -20,8 +20,9 @@ logger = logging.getLogger(__name__)
 
 ConfigSource = LoadedConfig | GaiaConfig | Mapping[str, Any] | str | Path
 
-RELEASE_SECONDS = 4.0
-"""How long giving back waits for the engine to close, which goes on by itself: ADK gives a plugin 5 s to close."""
+RELEASE_SECONDS = 1.0
+"""How long giving back waits for the engine to close, which goes on by itself: a request may wait behind it, and ADK
+gives a plugin 5 s."""
 
 
 class EngineSource:

@@ -84,6 +84,14 @@ class StoreState:
     erasures: int = 0
     awaited_until: float | None = None
 
+    @property
+    def owned_by(self) -> str:
+        """The owner in words; empty where nobody has opened a store yet."""
+        if not self.owner:
+            return ""
+        host, pid, _ = self.owner.rsplit(":", 2)
+        return f"process {pid} on {host}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
@@ -102,7 +110,8 @@ class Status:
     """How memory is doing for one person.
 
     `state` is ok, degraded or disabled; `reason` and `remedy` are empty when it is ok. `lag` counts facts the
-    mem0 store has not followed yet, `erasures` forgets whose files are still being rewritten.
+    mem0 store has not followed yet, `erasures` forgets whose files are still being rewritten. `owner` is the
+    process that opened the store last; another one takes over when it ends.
     """
 
     state: MemoryState
@@ -115,6 +124,7 @@ class Status:
     model: str = ""
     embedder: str = ""
     store: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
