@@ -181,6 +181,34 @@ def test_nested_rewinds_are_resolved_as_adk_does():
     assert live_places([("a", None), ("r", "x"), ("x", None)]) == [0, 2]
 
 
+WAITING = [said("job"), called("job", "j", long_running=True), responded("job", "j")]
+
+
+@pytest.mark.parametrize(
+    ("since", "is_short"),
+    [
+        ([], False),
+        ([EventView(invocation_id="r", rewinds_to="i8"), *talk(3, first=20)], False),
+        ([EventView(invocation_id="r", rewinds_to="i8")], True),
+        ([EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)], True),
+        ([EventView(invocation_id="r", rewinds_to="job"), *talk(3, first=20)], True),
+        ([responded("job", "j", settles=True), *talk(3, first=20)], False),
+        ([responded("i5", "old", settles=True)], True),
+        ([said("x"), responded("i5", "old", settles=True), EventView(invocation_id="r", rewinds_to="x")], True),
+        ([said("i5"), EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)], False),
+        (
+            [responded("i5", "i", settles=False), EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)],
+            True,
+        ),
+    ],
+)
+def test_a_part_of_a_conversation_that_is_not_enough_says_so(since: list[EventView], is_short: bool):
+    """A rewind to, or an answer to a call from, what was not given; turns that a rewind left too few of."""
+    outcome = cut([*WAITING, *talk(2, first=8), *since], window_turns=2, base=10, older=len(WAITING))
+
+    assert outcome.is_short == is_short
+
+
 # What may happen in a turn, and between turns.
 _SAY, _TOOL, _TOOLS, _START_JOB, _ANSWER_JOB, _SUMMARY, _REWIND = range(7)
 
@@ -266,12 +294,14 @@ def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], win
 def test_a_load_from_where_the_window_began_is_replayed_like_the_whole_conversation(
     history: list[EventView], sizes: list[int], data: st.DataObject
 ):
-    """From the anchor, or from the newest turns with the older ones in hand, while the window grows and shrinks.
+    """From the anchor, or from the newest turns with the older ones in hand, whatever others said since.
 
     A load that is not enough says so.
     """
     anchor, near = (0, 0), None
-    for end in range(1, len(history) + 1):
+    end = 0
+    while end < len(history):
+        end = min(len(history), end + data.draw(st.integers(1, 25)))
         window = data.draw(st.sampled_from(sizes))
         whole = cut(history[:end], window_turns=window)
         if near is not None and data.draw(st.booleans()):

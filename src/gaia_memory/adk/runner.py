@@ -42,7 +42,7 @@ class GaiaRunner(Runner):
         arguments.setdefault("plugin_close_timeout", CLOSE_SECONDS)
         super().__init__(**arguments)
         self._engine = engine
-        self._nears: OrderedDict[SessionKey, tuple[Anchor, Near]] = OrderedDict()
+        self._nears: OrderedDict[SessionKey, Near] = OrderedDict()
 
     async def run_async(
         self,
@@ -83,12 +83,10 @@ class GaiaRunner(Runner):
         )
 
     def _load_from(self, key: SessionKey, anchor: Anchor) -> AnchoredLoad:
-        known, near = self._nears.get(key, (anchor, None))
-        if known != anchor:
-            near = None
+        near = self._nears.get(key)
 
         async def remember(begins: Anchor | None, nearer: Near | None) -> None:
-            self._keep_near(key, begins or anchor, nearer)
+            self._keep_near(key, nearer)
             if begins not in (None, anchor):
                 await self._remember(key, begins)
 
@@ -97,10 +95,10 @@ class GaiaRunner(Runner):
             after_timestamp=start.at or None, key=key, turn_no=start.turn_no, near=near, remember=remember
         )
 
-    def _keep_near(self, key: SessionKey, anchor: Anchor, near: Near | None) -> None:
+    def _keep_near(self, key: SessionKey, near: Near | None) -> None:
         self._nears.pop(key, None)
         if near is not None:
-            self._nears[key] = (anchor, near)
+            self._nears[key] = near
         if len(self._nears) > _NEARS:
             self._nears.popitem(last=False)
 

@@ -152,7 +152,7 @@ def cut(
         recent=_start(recent, segments, base) if first < recent else None,
         # An invocation that does not begin with what a person says may have begun before what was given.
         is_short=any(place < older or not events[place].is_user_turn for place in targets)
-        or (base > 0 and (first_turn < base or _answers_a_call_before(events, live))),
+        or (base > 0 and (first_turn < base or _answers_a_call_before(events))),
     )
 
 
@@ -173,11 +173,10 @@ def _segments(events: Sequence[EventView], live: Iterable[int], base: int, older
     return segments
 
 
-def _answers_a_call_before(events: Sequence[EventView], live: Iterable[int]) -> bool:
-    """Say whether a person answers a call that is not among these events."""
+def _answers_a_call_before(events: Iterable[EventView]) -> bool:
+    """Say whether a person answers a call that is not among these events; taken back, the answer opens it again."""
     called: set[str] = set()
-    for place in live:
-        event = events[place]
+    for event in events:
         called |= event.calls
         if event.settles and not event.responses <= called:
             return True

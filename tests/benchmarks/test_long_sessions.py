@@ -1,0 +1,69 @@
+"""The benchmark of long sessions runs, and what it promises holds at a size that is quick to measure."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import tracemalloc
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks import long_sessions
+from benchmarks.long_sessions import APP, FILTERED, OURS, STEPPED, USER, WHOLE, Bench, measure_prefixes
+from support.session_history import store, talk
+
+EVENTS = 2_000
+LEAST = 4.0
+"""How many times faster a turn is there at least; measured are 13 on a machine at rest."""
+
+
+def test_a_turn_in_a_long_session_is_many_times_faster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A ratio of medians in one run, without a word about absolute times; it is told in a table, a file and a plot."""
+    figures, plot = tmp_path / "long.json", tmp_path / "long.svg"
+    sizes = ["--events", "200", str(EVENTS), "--repetitions", "5", "--turns", "11"]
+
+    assert long_sessions.main([*sizes, "--json", str(figures), "--plot", str(plot)]) == 0
+
+    told = json.loads(figures.read_text(encoding="utf-8"))
+    medians = {(time["events"], time["side"]): time["median"] for time in told["times"]}
+    assert told["ratios"][str(EVENTS)] >= LEAST
+    assert medians[EVENTS, OURS] <= 3 * medians[200, OURS]
+    assert f"| {EVENTS:,} | {OURS} |" in capsys.readouterr().out
+    assert len(ElementTree.fromstring(plot.read_text(encoding="utf-8")).findall(".//{*}polyline")) == 6
+
+
+def test_most_of_each_prompt_is_what_the_turn_before_had(tmp_path: Path) -> None:
+    """On average over 60 turns in which the window moves; with a window that moves every turn nothing would be."""
+    prefixes = asyncio.run(measure_prefixes(tmp_path, 60, lambda _: None))
+    mean = {prefix.side: prefix.mean for prefix in prefixes}
+    [stepped] = [prefix for prefix in prefixes if prefix.side == STEPPED]
+
+    assert mean[STEPPED] >= 0.85
+    assert sum(share < 0.5 for share in stepped.shares) == 6
+    assert mean[FILTERED] < 0.2
+    assert mean[WHOLE] > 0.95
+
+
+async def test_a_turn_leaves_no_more_memory_behind_in_a_long_session(tmp_path: Path) -> None:
+    """What forty turns add does not depend on how long the session is, and is next to nothing."""
+    bench = Bench(tmp_path)
+    await store(bench.url, app=APP, user=USER, session_id="long", events=talk(EVENTS))
+    async with bench.open():
+        for n in range(10):
+            await bench.turn(OURS, "long", n)
+        tracemalloc.start()
+        try:
+            grown = []
+            for batch in range(3):
+                gc.collect()
+                grown.append(tracemalloc.get_traced_memory()[0])
+                for n in range(20):
+                    await bench.turn(OURS, "long", 10 + 20 * batch + n)
+        finally:
+            tracemalloc.stop()
+
+    a_turn = (grown[2] - grown[1]) / 20
+    assert a_turn < 20_000
