@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 
-from gaia_memory.testing import call
-from support.harness import ALL, Sut, texts
+from gaia_memory.testing import ScriptedLlm, call
+from support.harness import ALL, INSTRUCTION, AgentMaker, Sut, plain_agent, texts
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -37,24 +39,35 @@ async def test_S02_each_channel_is_a_session_of_its_own(make: Make) -> None:
     assert texts(sut.REQ[-1]) == ["x"]
 
 
-async def test_S03_the_model_sees_the_last_turns_and_the_database_keeps_all(make: Make) -> None:
-    """Three turns of eleven are replayed, with their replies."""
-    sut = await make("sessions: {window_turns: 3}", main=[f"r{number}" for number in range(11)])
+def agent_with_a_static_instruction(model: ScriptedLlm) -> LlmAgent:
+    """Return an agent whose own instruction ADK puts among what was said."""
+    return LlmAgent(name="assistant", model=model, static_instruction="Be brief.", instruction=INSTRUCTION)
+
+
+@pytest.mark.parametrize("agent", [plain_agent, agent_with_a_static_instruction])
+async def test_S03_the_model_sees_the_last_turns_and_the_database_keeps_all(make: Make, agent: AgentMaker) -> None:
+    """Three turns of eleven are replayed, with their replies; an instruction among them takes no place."""
+    sut = await make("sessions: {window_turns: 3}", main=[f"r{number}" for number in range(11)], agent=agent)
     for number in range(11):
         await sut.chat("u", "cli", f"t{number}")
     session = await sut.session("u", "cli")
 
-    assert texts(sut.REQ[-1]) == ["t8", "r8", "t9", "r9", "t10"]
+    assert [text for text in texts(sut.REQ[-1]) if INSTRUCTION not in text] == ["t8", "r8", "t9", "r9", "t10"]
+    assert INSTRUCTION in ALL(sut.REQ[-1])
     assert session is not None
     assert len(session.events) == 22
 
 
-async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_answer(make: Make) -> None:
+@pytest.mark.parametrize("agent", [plain_agent, agent_with_a_static_instruction])
+async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_answer(make: Make, agent: AgentMaker) -> None:
     """The running turn is never cut."""
-    sut = await make("sessions: {window_turns: 1}", main=["old", call("load_memory", query="x"), "done"])
+    main = ["old", call("load_memory", query="x"), "done"]
+    sut = await make("sessions: {window_turns: 1}", main=main, agent=agent)
     await sut.chat("u", "cli", "before")
     replies = await sut.chat("u", "cli", "use tool")
-    parts = [part for content in sut.REQ[-1].contents for part in content.parts or []]
+    parts = [
+        part for content in sut.REQ[-1].contents for part in content.parts or [] if INSTRUCTION not in (part.text or "")
+    ]
 
     assert replies == ["done"]
     assert parts[0].text == "use tool"
@@ -62,6 +75,28 @@ async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_answer(make: Make)
     assert parts[2].function_response is not None
     assert len(parts) == 3
     assert "Help the person" in ALL(sut.REQ[-1])
+
+
+@pytest.mark.parametrize(("before", "after", "at_once", "later"), [(3, 9, 0, 3), (9, 3, 6, 8)])
+async def test_S14_a_window_edited_while_memory_is_closed_holds_at_the_next_turn(
+    make: Make, before: int, after: int, at_once: int, later: int
+) -> None:
+    """A larger one brings back what the smaller one had left out; nothing is lost from the session."""
+    sut = await make(f"sessions: {{window_turns: {before}}}")
+    for number in range(8):
+        await sut.chat("u", "cli", f"t{number}")
+    await sut.close()
+    sut.set_yaml(f"sessions: {{window_turns: {after}}}")
+    await sut.reopen()
+    for number in (8, 9, 10):
+        await sut.chat("u", "cli", f"t{number}")
+    session = await sut.session("u", "cli")
+
+    newest = [texts(request, "user") for request in sut.REQ[-3:]]
+    assert newest[0] == [f"t{number}" for number in range(at_once, 9)]
+    assert newest[2] == [f"t{number}" for number in range(later, 11)]
+    assert session is not None
+    assert len(session.events) == 22
 
 
 async def test_S08_two_messages_at_once_are_answered_one_after_the_other(make: Make) -> None:
