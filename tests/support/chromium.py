@@ -78,8 +78,15 @@ class Page:
         return self._do("execute/sync", script=script, args=[])
 
     def picture(self) -> bytes:
-        """Return what is to be seen, as a PNG."""
-        return base64.b64decode(self._session.get("screenshot").json()["value"])
+        """Return what is to be seen once nothing moves any more, as a PNG."""
+        seen = [b""]
+
+        def is_still() -> bool:
+            seen.append(base64.b64decode(self._session.get("screenshot").json()["value"]))
+            return seen[-1] == seen[-2]
+
+        wait_for(is_still)
+        return seen[-1]
 
     def _after(self, message: str) -> str:
         talk = self.talk()
