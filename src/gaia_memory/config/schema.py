@@ -209,7 +209,7 @@ class GaiaConfig(BaseSettings):
         description="The agents' model. `auto`: Gemini when GEMINI_API_KEY or GOOGLE_API_KEY is set, else offline.",
         json_schema_extra={
             "takes_effect": AFTER_A_RESTART,
-            "allowed": "`auto`, `offline` or the name of a model that ADK knows",
+            "allowed": "`auto`, `offline`, a Gemini name, `openai:NAME` or another model that ADK knows",
         },
     )
     memory: MemoryConfig = Field(
