@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.errors import StoreStalledError
+from gaia_memory.backend.follow import vectors as vectors_module
+from gaia_memory.errors import BadAnswerError, StoreStalledError
 from gaia_memory.models import Draft, NewFact, Scope
 from support.follower import rig
 
@@ -67,6 +68,42 @@ async def test_an_embedder_that_hangs_holds_up_no_other_fact(tmp_path: Path) -> 
                 await asyncio.sleep(0.05)
 
         assert await memory.listed(ANN) == {}
+
+
+async def test_a_text_that_the_embedder_refuses_holds_up_no_other_fact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is found by asking for ever fewer at once, and from then on comes last; the status goes on naming it."""
+    monkeypatch.setattr(vectors_module, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(vectors_module, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(vectors_module, "BATCH", 4)
+    async with rig(tmp_path / "home") as memory:
+        real = memory.embedder.embed
+
+        async def picky(texts: list[str], **more: object) -> list[tuple[float, ...]]:
+            if any("poison" in text for text in texts):
+                raise BadAnswerError("refused the request (400)")
+            return await real(texts, **more)  # type: ignore[arg-type,return-value]
+
+        memory.embedder.embed = picky  # type: ignore[assignment,method-assign]
+        await memory.add(ANN, *[f"Ann's note {n}" for n in range(3)], vectors=False)
+        await memory.add(ANN, "poison one", "poison two", vectors=False)
+        await memory.add(BEN, *[f"Ben's note {n}" for n in range(6)], vectors=False)
+        async with asyncio.timeout(30):
+            while not memory.follower.ready or len(await memory.listed(ANN)) + len(await memory.listed(BEN)) < 9:
+                await asyncio.sleep(0.05)
+        async with asyncio.timeout(30):
+            while memory.follower.trouble is None:
+                memory.follower.wake()
+                await asyncio.sleep(0.01)
+        trouble = memory.follower.trouble
+        await memory.add(BEN, "Ben's last note", vectors=False)
+        async with asyncio.timeout(30):
+            while len(await memory.listed(BEN)) < 7:
+                await asyncio.sleep(0.05)
+
+    assert "2 facts have no vector yet" in trouble
+    assert "refused the request (400)" in trouble
 
 
 async def test_a_forgotten_fact_is_not_sent_to_the_embedder_any_more(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from gaia_memory.errors import ModelError
+from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.models import DirtyFact
 from gaia_memory.ports import Database, Embedder, Outbox
 
@@ -22,7 +22,8 @@ class MissingVectors:
     """Embeds facts beside the follower's loop, so that an embedder that hangs or is down holds nothing else up.
 
     `waiting` are the rows it was given and is not done with. When their vectors are in the database, or their
-    facts changed meanwhile, they leave it and `wake` is called.
+    facts changed meanwhile, they leave it and `wake` is called. After an answer that was no use half as many are
+    asked for, down to one: that one text may be all that the embedder refuses, and is asked for last from then on.
     """
 
     def __init__(self, database: Database, outbox: Outbox, embedder: Embedder, wake: Callable[[], None]) -> None:
@@ -36,6 +37,8 @@ class MissingVectors:
         self._task: asyncio.Task[None] | None = None
         self._failures = 0
         self._failed_at = 0.0
+        self._halvings = 0
+        self._refused: set[DirtyFact] = set()
 
     def offer(self, rows: Iterable[DirtyFact]) -> None:
         """Take over rows whose facts have no vector."""
@@ -61,21 +64,36 @@ class MissingVectors:
             await asyncio.wait({self._task})
 
     async def _fill_batch(self) -> None:
+        rows = self._next()
         try:
-            await self._fill(sorted(self.waiting, key=lambda row: (row.version, row.fact_id))[:BATCH])
+            await self._fill(rows)
         except Exception as error:
             # A provider may raise anything, and its words may quote the text: the facts stay found by their
             # words, and the next try comes later.
             self._failures += 1
             self._failed_at = asyncio.get_running_loop().time()
+            if isinstance(error, BadAnswerError):
+                self._narrow(rows)
             said = str(error) if isinstance(error, ModelError) else type(error).__name__
             self.trouble = f"{len(self.waiting)} facts have no vector yet, the embedder failed: {said}"
             log.warning("the embedder failed %d times in a row (%s)", self._failures, type(error).__name__)
             log.debug("the embedder failed", exc_info=error)
         else:
-            self._failures = 0
+            self._failures = self._halvings = 0
             self.trouble = None
             self._wake()
+
+    def _next(self) -> list[DirtyFact]:
+        """Return the oldest rows, those that were refused alone after all others."""
+        self._refused &= self.waiting
+        ordered = sorted(self.waiting, key=lambda row: (row in self._refused, row.version, row.fact_id))
+        return ordered[: BATCH >> self._halvings]
+
+    def _narrow(self, rows: list[DirtyFact]) -> None:
+        if len(rows) == 1:
+            self._refused.update(rows)
+        elif BATCH >> self._halvings > 1:
+            self._halvings += 1
 
     async def _fill(self, rows: list[DirtyFact]) -> None:
         """Embed those of `rows` that are still as they were: what was forgotten is not sent to anybody."""
