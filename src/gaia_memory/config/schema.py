@@ -19,6 +19,7 @@ from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
 from gaia_memory.config.wording import AFTER_A_RESTART
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _NO_APP_NAMES = frozenset({"user"})
 _DATABASE = "sqlite:///path or postgresql://user@host/database; null for the default"
 
@@ -254,6 +255,8 @@ class GaiaConfig(BaseSettings):
             raise ValueError("is empty")
         if "?" in str(value):
             raise ValueError("must not hold `?`, which ends the path of a database URL")
+        if _ESCAPE.search(str(value)):
+            raise ValueError("must not hold `%` and two hexadecimal digits, which a database URL reads as one character")
         if not _is_path(str(value)):
             raise ValueError("holds a character that no path may hold")
         try:

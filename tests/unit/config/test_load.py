@@ -121,6 +121,8 @@ def test_every_bad_value_is_listed_at_once_with_key_value_and_range(file):
         ("sessions.clear", "sometimes"),
         ("memory", "on"),
         ("home", ""),
+        ("home", "/data/100%20"),
+        ("home", "/data/what?"),
         ("model", ""),
     ],
 )
