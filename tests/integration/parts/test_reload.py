@@ -1,4 +1,4 @@
-"""`--reload_agents`: the Runner is closed and the agent's module imported anew, while requests run and the service lives."""
+"""`--reload_agents`: the Runner is closed and its agent imported anew, while requests run and the service lives."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_after_a_reload_the_next_turn_has_memory_at_once(tmp_path: Path) -
 async def test_a_turn_that_runs_through_a_reload_ends_as_it_should(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With its profile and tools in every request, and its mark taken off; the new Runner's turns do not wait for it."""
+    """With its profile and tools in every request, and its mark taken off; no later turn waits for it."""
     server = Server(tmp_path / "data")
     arrived, go_on = asyncio.Event(), asyncio.Event()
 

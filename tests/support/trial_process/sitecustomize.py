@@ -1,0 +1,46 @@
+"""Loaded first by the Python of `adk eval` and `adk test`: notes what leaves the process, and stands in for packages.
+
+The extra `eval` of ADK is 600 MB, most of it for scores that ask a model. What it imports for them and never calls in
+our runs is empty here, unless it is installed.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import types
+
+ABSENT = ("agentplatform", "jinja2", "pandas", "rouge_score", "tabulate", "vertexai")
+
+
+class _Empty(types.ModuleType):
+    __path__ = ()  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {})
+
+
+class _StandIns:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> object:
+        if name.partition(".")[0] not in ABSENT:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return _Empty(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Leave it empty."""
+
+
+def _hear(event: str, arguments: tuple[object, ...]) -> None:
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
+        with open(os.environ["TRIAL_NETWORK"], "a", encoding="utf-8") as notes:
+            notes.write(f"{event} {arguments[-1] if event == 'socket.connect' else arguments[0]}\n")
+
+
+sys.meta_path.append(_StandIns())
+if "TRIAL_NETWORK" in os.environ:
+    sys.addaudithook(_hear)
