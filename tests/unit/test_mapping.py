@@ -166,9 +166,23 @@ def test_what_was_spoken_counts_once_it_is_final():
     assert turns == [[("user", "I play the cello"), ("assistant", "How lovely")]]
 
 
-def test_text_parts_are_joined_by_a_newline_and_blank_ones_are_nothing():
+def test_a_persons_text_parts_are_joined_by_a_newline_and_blank_ones_are_nothing():
     """Several parts are one message; white space alone is none."""
     assert said(event(1, "user", "one", "two"), event(2, "root", "  \n")) == [[("user", "one\ntwo")]]
+
+
+def test_an_agents_text_parts_are_pieces_of_one_text():
+    """A model cuts its answer anywhere, in the middle of a word too."""
+    assert said(event(1, "user", "hi"), event(2, "root", "You live in Hai", "fa")) == [
+        [("user", "hi"), ("assistant", "You live in Haifa")]
+    ]
+
+
+def test_an_answer_that_was_cut_for_its_length_was_said():
+    """ADK gives a streamed one an error code; what was said of it was read."""
+    assert said(event(1, "user", "hi"), event(2, "root", "You live in", error_code="MAX_TOKENS")) == [
+        [("user", "hi"), ("assistant", "You live in")]
+    ]
 
 
 def test_an_agent_that_speaks_first_has_a_turn_of_its_own():

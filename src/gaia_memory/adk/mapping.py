@@ -25,6 +25,9 @@ OFF_STAMP = "gaia:off"
 REQUESTS_TO_THE_USER = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
 """Calls with which ADK itself asks the person for something; their text is no talk."""
 
+_CUT_FOR_LENGTH = "MAX_TOKENS"
+"""ADK's error code of a streamed answer that is too long; the person read what there is of it."""
+
 _USER_ROLES = frozenset({None, "", "user"})
 _AGENT_ROLES = frozenset({None, "", "model", "assistant"})
 _NO_SPEAKERS = frozenset({"", "system", "tool", "function", "developer"})
@@ -123,7 +126,7 @@ def _turn(messages: Iterable[Message], ended: Mark | None, seq: int) -> Turn:
 def _is_talk(event: Event) -> bool:
     return not (
         event.partial
-        or event.error_code
+        or (event.error_code and event.error_code != _CUT_FOR_LENGTH)
         or event.actions.compaction
         or event.branch
         or event.isolation_scope
@@ -149,4 +152,5 @@ def _text(event: Event) -> str:
         for transcription in (event.input_transcription, event.output_transcription)
         if transcription is not None and transcription.text and transcription.finished is not False
     ]
-    return "\n".join(written or spoken)
+    # A model cuts its answer anywhere; the parts of a person's message are things said one after the other.
+    return ("\n" if event.author == "user" or not written else "").join(written or spoken)
