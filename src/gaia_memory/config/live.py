@@ -98,7 +98,8 @@ class LiveConfig:
             if isinstance(found, ConfigError):
                 raise found
             config, waiting = _without_fixed(found.config, self.config)
-            await _passes(self._check, config, source=found.source)
+            if self._check is not None:
+                await self._check(config)
         except ConfigError as refused:
             self._seen = version
             self._refuse(version, refused.found_in(self._current.source))
@@ -145,16 +146,6 @@ async def newest(loaded: LoadedConfig, *, check: Check) -> LoadedConfig:
     except ConfigError:
         return loaded
     return found[1]
-
-
-async def _passes(check: Check | None, config: GaiaConfig, *, source: str) -> None:
-    """Return if the check finds nothing wrong; its complaint is told of the file that it comes from."""
-    if check is None:
-        return
-    try:
-        await check(config)
-    except ConfigError as refused:
-        raise ConfigError(refused.problems, source=source) from refused
 
 
 def _newer(origin: Origin, seen: Version | None) -> tuple[Version, LoadedConfig | ConfigError] | None:

@@ -195,15 +195,15 @@ async def test_many_parts_and_looks_parse_one_file_once(file: Path, parses: list
 
 
 async def test_nobody_changes_what_others_read(file: Path) -> None:
-    """The parsed file is shared; each part gets a copy."""
-    write(file, "memory: {llm: {provider: openai, config: {stop: [a, {b: c}]}}}\n")
-    first, second = await loaded(file), await loaded(file)
-    stop: Any = first.config.memory.llm.config["stop"]
-    stop[1]["b"] = "spoiled"
-    stop.append("spoiled")
+    """The parsed file is shared; each part gets a copy, down to the last set."""
+    write(file, "memory: {llm: {provider: openai, config: {stop: [a, {b: c}], ban: !!set {d: null}}}}\n")
+    spoiled, other = (await loaded(file)).config.memory.llm.config, await loaded(file)
+    spoiled["stop"][1]["b"] = "spoiled"
+    spoiled["stop"].append("spoiled")
+    spoiled["ban"].add("spoiled")
 
-    assert second.config.memory.llm.config["stop"] == ["a", {"b": "c"}]
-    assert (await loaded(file)).config.memory.llm.config["stop"] == ["a", {"b": "c"}]
+    for config in (other.config, (await loaded(file)).config):
+        assert config.memory.llm.config == {"stop": ["a", {"b": "c"}], "ban": {"d"}}
 
 
 BAD = {
@@ -488,6 +488,7 @@ async def test_a_version_that_fails_the_check_changes_nothing(file: Path, caplog
         assert await limit(config) == 3
 
     assert ["'opnai' is not a provider" in record.message for record in caplog.records] == [True]
+    assert str(file) in caplog.text
     assert config.trouble is not None
     assert await newest(stale, check=refusing) is stale
 

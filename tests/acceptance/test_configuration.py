@@ -1,0 +1,581 @@
+"""An edited gaia.yaml is in force at the next message, sweep or call, in our Conversation and in anybody's Runner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gaia_memory import open_memory
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.testing import FakeClock, call
+from support.fake_gemini import FakeGemini
+from support.fake_gemini import facts as learned
+from support.harness import ALL, Sut, facts, responses, texts, tools
+from support.hosts import Foreign, Host, Ours, last, learn, until
+from support.hosts import facts as facts_of
+
+Make = Callable[..., Awaitable[Sut]]
+Opened = Callable[[str], Awaitable[Host]]
+
+OURS = {"remember", "load_memory"}
+
+
+@pytest.fixture(params=["conversation", "foreign runner"])
+async def opened(request: pytest.FixtureRequest, make: Make, tmp_path: Path) -> AsyncIterator[Opened]:
+    """Open one installation, in either kind of host."""
+    hosts: list[Host] = []
+
+    async def open_host(text: str = "") -> Host:
+        host: Host = Ours(await make(text)) if request.param == "conversation" else Foreign(tmp_path / "host", text)
+        hosts.append(host)
+        return host
+
+    yield open_host
+    for host in hosts:
+        await host.close()
+
+
+def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
+    ours = [record for record in caplog.records if record.name.startswith("gaia_memory")]
+    return [record.message for record in ours if record.levelno >= logging.WARNING]
+
+
+@pytest.mark.acceptance("S14")
+async def test_S14_an_edited_window_holds_at_the_next_turn(opened: Opened) -> None:
+    """In the same session, with everything that was said before, smaller and larger again."""
+    host = await opened("sessions: {window_turns: 3}")
+    for number in range(4):
+        await host.chat(f"t{number}")
+    assert texts(last(host), "user") == ["t1", "t2", "t3"]
+    host.set_yaml("sessions: {window_turns: 1}")
+    await host.chat("t4")
+    assert texts(last(host), "user") == ["t4"]
+    host.set_yaml("sessions: {window_turns: 9}")
+    await host.chat("t5")
+
+    assert texts(last(host), "user") == [f"t{number}" for number in range(6)]
+    assert len(await host.events()) == 12
+
+
+BAD = {
+    "broken": "memory: {recall_limit: [\n",
+    "empty": "",
+    "list": "- memory\n",
+    "value": "sessions: {window_turns: 0}\n",
+    "secret": "memory: {llm: {api_key: sk-0123456789}}\n",
+    "provider": "memory: {llm: {provider: opnai}}\n",
+    "missing": None,
+}
+
+
+@pytest.mark.acceptance("G02")
+@pytest.mark.parametrize("text", BAD.values(), ids=BAD.keys())
+async def test_G02_a_bad_edit_costs_one_warning_and_nothing_else(
+    opened: Opened, text: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The last good version stays in force, status says why, and the next good one is taken up."""
+    good = "sessions: {window_turns: 1}"
+    host = await opened(good)
+    await host.chat("one")
+    if text is None:
+        host.yaml_path.unlink()
+    else:
+        host.yaml_path.write_text(text, encoding="utf-8")
+    answers = [await host.chat(said) for said in ("two", "three", "four")]
+    engine = await host.engine()
+    status = await engine.memory.status(host.scope)
+    told = warnings_in(caplog)
+
+    assert answers == ["ok"] * 3
+    assert texts(last(host)) == ["four"]
+    assert len(told) == 1
+    assert str(host.yaml_path) in told[0]
+    assert "last good version stays in force" in told[0]
+    assert status.state == "degraded"
+    assert str(host.yaml_path) in status.reason
+    assert "correct the file" in status.remedy
+
+    host.set_yaml(good)
+    await host.chat("five")
+    assert (await engine.memory.status(host.scope)).state == "ok"
+    assert len(warnings_in(caplog)) == 1
+
+
+@pytest.mark.acceptance("G03")
+@pytest.mark.parametrize("text", ["", "# memory: {enabled: false}\n", "- enabled\n", "memory: {enabled: tru"])
+async def test_G03_memory_that_is_off_does_not_come_back_by_a_slip(opened: Opened, text: str) -> None:
+    """It takes a file that says so."""
+    host = await opened("memory: {enabled: false}")
+    await host.chat("one")
+    host.yaml_path.write_text(text, encoding="utf-8")
+    await host.chat("two")
+    engine = await host.engine()
+    status = await engine.memory.status(host.scope)
+
+    assert not OURS & tools(last(host))
+    assert status.state == "disabled"
+    assert "last good version" in status.reason
+    assert engine.backend._embedding_model is None
+    host.set_yaml("memory: {enabled: true}")
+    await host.chat("three")
+    assert tools(last(host)) >= OURS
+
+
+@pytest.mark.acceptance("G06")
+async def test_G06_a_file_is_parsed_once_a_change_by_however_many_parts(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a hundred turns, by the service, two plugins and whoever else names it."""
+    parses: list[object] = []
+    parse = yaml.load
+
+    def counting(stream: Any, Loader: Any) -> Any:  # noqa: N803 - its name in PyYAML
+        if Loader.__module__.startswith("gaia_memory"):
+            parses.append(stream)
+        return parse(stream, Loader)
+
+    host = await opened("memory: {preload: false}")
+    host.set_yaml("memory: {preload: false, auto_ingest: false}")
+    monkeypatch.setattr(yaml, "load", counting)
+    for number in range(100):
+        await host.chat(f"t{number}")
+    await learn(host)
+    another = Foreign(host.yaml_path.parent / "another", "")
+    another.yaml_path.unlink()
+    another.service.source._config = host.yaml_path
+    await another.chat("hello")
+    await another.close()
+
+    assert len(parses) == 1
+    assert len(host.main.requests) == 100
+
+
+@pytest.mark.acceptance("G07")
+async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: FakeGemini, tmp_path: Path) -> None:
+    """Without a restart and without another message; what was learned before stays, and the profile follows."""
+    gemini.default("extractor", learned("User has a dog"))
+    gemini.default("profile", "- has a dog")
+    gemini.default("agent", "ok")
+    path, clock = tmp_path / "gaia.yaml", FakeClock()
+
+    def name(model: str) -> None:
+        settings = {
+            "sessions": {"coalesce_seconds": 0},
+            "memory": {"llm": {"provider": "gemini", "model": model}, "embedder": {"provider": "offline"}},
+        }
+        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+    async def learn_quiet() -> None:
+        clock.advance(timedelta(minutes=gaia.config.sessions.idle_consolidate_minutes, seconds=1))
+        await gaia.sweep()
+
+    name("gemini-first")
+    async with open_memory(path, home=tmp_path / "home", clock=clock) as gaia:
+        from google.adk.agents.llm_agent import LlmAgent
+
+        agent = LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
+        await gaia.conversation(agent, user_id="u", channel="cli").send("I have a dog")
+        await learn_quiet()
+        before = await gaia.memory.facts(gaia.scope("u"))
+        gemini.default("extractor", learned("User has a cat"))
+        await gaia.conversation(agent, user_id="u", channel="cli").send("and a cat")
+        name("gemini-second")
+        await learn_quiet()
+        after = await gaia.memory.facts(gaia.scope("u"))
+        await gaia.memory.settled()
+        status = await gaia.memory.status(gaia.scope("u"))
+        await gaia.conversation(agent, user_id="u", channel="cli").send("hello")
+
+    assert [request.model for request in gemini.of("extractor")] == ["models/gemini-first", "models/gemini-second"]
+    assert gemini.of("profile")[-1].model == "models/gemini-second"
+    assert [fact.text for fact in after] == ["User has a dog", "User has a cat"]
+    assert after[0] == before[0]
+    assert status.model.startswith("gemini-second")
+
+
+@pytest.mark.acceptance("Q02")
+async def test_Q02_an_edited_limit_holds_at_the_next_call(opened: Opened) -> None:
+    """Of the tool, also in a turn that is running, and of a program that calls memory itself."""
+    host = await opened("memory: {recall_limit: 5, preload: false}")
+    engine = await host.engine()
+    for number in range(8):
+        await engine.memory.remember(host.scope, f"likes tea number {number}")
+    host.main.add(call("load_memory", query="tea"), "ok")
+    await host.chat("first")
+    before = len(responses(last(host))[-1]["memories"])
+    host.set_yaml("memory: {recall_limit: 2, preload: false}")
+    host.main.add(call("load_memory", query="tea"), "ok")
+    await host.chat("second")
+    at_the_next_turn = len(responses(last(host))[-1]["memories"])
+
+    async def edit(_: Any) -> Any:
+        await asyncio.to_thread(host.set_yaml, "memory: {recall_limit: 1, preload: false}")
+        return call("load_memory", query="tea")
+
+    host.main.add(edit, "ok")
+    await host.chat("third")
+    in_the_same_turn = len(responses(last(host))[-1]["memories"])
+    host.set_yaml("memory: {recall_limit: 4, preload: false}")
+
+    assert (before, at_the_next_turn, in_the_same_turn) == (5, 2, 1)
+    assert len(await engine.memory.recall(host.scope, "tea")) == 4
+
+
+@pytest.mark.acceptance("P16")
+async def test_P16_an_edit_makes_a_new_profile_and_keeps_the_session(opened: Opened) -> None:
+    """Whichever setting was edited; a comment asks nobody."""
+    host = await opened("sessions: {window_turns: 30}")
+    engine = await host.engine()
+    await engine.memory.remember(host.scope, "likes tea")
+    host.script.answers["profiler"].extend(["- the first", "- the second"])
+    await host.chat("one")
+    await host.chat("two")
+    assert len(host.script.prompts["profiler"]) == 1
+    with host.yaml_path.open("a", encoding="utf-8") as file:
+        file.write("# a remark\n")
+    await host.chat("three")
+    assert len(host.script.prompts["profiler"]) == 1
+    assert "- the first" in ALL(last(host))
+    host.set_yaml("sessions: {window_turns: 29}")
+    await host.chat("four")
+
+    assert len(host.script.prompts["profiler"]) == 2
+    assert "- the second" in ALL(last(host))
+    assert "- the first" not in ALL(last(host))
+    assert texts(last(host), "user") == ["one", "two", "three", "four"]
+
+
+@pytest.mark.acceptance("C17")
+async def test_C17_memory_goes_off_at_once_and_comes_back_whole(opened: Opened) -> None:
+    """Tools and block with it; facts stay, and what is said meanwhile is never learned."""
+    host = await opened("memory: {enabled: true}")
+    engine = await host.engine()
+    await engine.memory.remember(host.scope, "likes tea")
+    host.script.answers["profiler"].append("- likes tea")
+    await host.chat("before")
+    on = last(host)
+    host.set_yaml("memory: {enabled: false}")
+    await host.chat("the PIN word is ZEBRA")
+    off = last(host)
+    command = await host.chat("/memory")
+    kept = await facts_of(host)
+    host.set_yaml("memory: {enabled: true}")
+    await host.chat("after")
+    again = last(host)
+    host.script.answers["extractor"].append(facts("said something"))
+    await learn(host)
+
+    assert tools(on) >= OURS
+    assert tools(again) >= OURS
+    assert not OURS & tools(off)
+    assert "USER_PROFILE" not in ALL(off)
+    assert "load_memory" not in ALL(off)
+    assert "- likes tea" in ALL(on)
+    assert "- likes tea" in ALL(again)
+    assert "off" in command
+    assert kept == ["likes tea"]
+    [learned_from] = host.script.prompts["extractor"]
+    assert "before" in learned_from
+    assert "after" in learned_from
+    assert "ZEBRA" not in learned_from
+    assert sorted(await facts_of(host)) == ["likes tea", "said something"]
+
+
+async def test_memory_that_was_off_from_the_start_is_built_when_it_is_switched_on(opened: Opened) -> None:
+    """Nothing of mem0 is there before; then facts are kept, found and followed."""
+    host = await opened("memory: {enabled: false}")
+    await host.chat("one")
+    engine = await host.engine()
+    before = (engine.follower._task, engine.backend._embedding_model)
+    host.set_yaml("memory: {enabled: true}")
+    host.main.add(call("remember", fact="likes tea"), "ok")
+    await host.chat("I like tea")
+    await engine.memory.settled()
+
+    assert before == (None, None)
+    assert [hit.fact.text for hit in await engine.memory.recall(host.scope, "tea")] == ["likes tea"]
+    assert (await engine.memory.status(host.scope)).lag == 0
+
+
+@pytest.mark.parametrize("comes_back", ["before the answer", "after the answer"])
+async def test_memory_that_goes_off_while_a_conversation_is_learned_loses_and_doubles_nothing(
+    opened: Opened, comes_back: str
+) -> None:
+    """What the model still answers is not written; switched on again, it is asked again and written once."""
+    host = await opened("")
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(10)
+        return facts("likes tea")
+
+    host.script.answers["extractor"].extend([slow, facts("likes tea")])
+    await host.chat("I like tea")
+    learning = asyncio.create_task(learn(host))
+    await asyncio.to_thread(asked.wait, 10)
+    engine = await host.engine()
+    host.set_yaml("memory: {enabled: false}")
+    await engine.live.look()
+    if comes_back == "before the answer":
+        host.set_yaml("memory: {enabled: true}")
+        await engine.live.look()
+    go_on.set()
+    await learning
+    meanwhile = await facts_of(host)
+    talk = texts_of(await host.events())
+    host.set_yaml("memory: {enabled: true}")
+    await learn(host)
+    await learn(host)
+
+    assert meanwhile == (["likes tea"] if comes_back == "before the answer" else [])
+    assert comes_back == "before the answer" or "I like tea" in talk
+    assert await facts_of(host) == ["likes tea"]
+    assert len(host.script.prompts["extractor"]) == (1 if comes_back == "before the answer" else 2)
+    status = await engine.memory.status(host.scope)
+    assert (status.state, status.pending) == ("ok", ())
+
+
+def texts_of(events: list[Any]) -> list[str]:
+    return [part.text for event in events if event.content for part in event.content.parts or []]
+
+
+async def test_a_sweep_that_runs_while_learning_is_switched_off_begins_no_other_conversation(make: Make) -> None:
+    """What is at work ends; the rest waits, and is learned once it is wanted again."""
+    sut = await make()
+    asked, go_on = threading.Semaphore(0), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.release()
+        go_on.wait(10)
+        return facts()
+
+    sut.script.answers["extractor"].extend([slow] * 6)
+    for number in range(6):
+        await sut.chat(f"u{number}", "cli", "hello")
+    sut.clock.advance(timedelta(hours=1))
+    sweeping = asyncio.create_task(sut.sweep())
+    for _ in range(4):
+        await asyncio.to_thread(asked.acquire, timeout=10)
+    sut.set_yaml("memory: {auto_ingest: false}")
+    await sut.gaia.memory.status(sut.scope("u0"))
+    go_on.set()
+    report = await sweeping
+    sut.set_yaml("")
+    rest = await sut.sweep()
+
+    assert (report.consolidated, report.skipped, rest.consolidated) == (4, 2, 2)
+
+
+async def test_learning_that_is_switched_on_begins_without_a_message(make: Make) -> None:
+    """The beat looks at the file, too: idle time, model and `auto_ingest` need nobody to speak."""
+    sut = await make("memory: {auto_ingest: false}\nsessions: {idle_consolidate_minutes: 0.01}")
+    sut.script.answers["extractor"].append(facts("likes tea"))
+    await sut.chat("u", "cli", "I like tea")
+    sut.clock.advance(timedelta(minutes=1))
+    sut.set_yaml("memory: {auto_ingest: true}\nsessions: {idle_consolidate_minutes: 0.01}")
+    await until(lambda: sut.EXT)
+    await until(lambda: not sut.gaia._engine.locks.of(sut.talk("u", "cli").key).locked())
+
+    async with asyncio.timeout(10):
+        while await sut.texts("u") != ["likes tea"]:
+            await asyncio.sleep(0.02)
+
+
+async def test_an_edited_idle_time_changes_the_beat(make: Make) -> None:
+    """A minute's beat becomes one of a tenth of a second, and the quiet conversation is learned in it."""
+    sut = await make("sessions: {idle_consolidate_minutes: 30}")
+    sut.script.answers["extractor"].append(facts("likes tea"))
+    await sut.chat("u", "cli", "I like tea")
+    sut.clock.advance(timedelta(minutes=1))
+    sut.set_yaml("sessions: {idle_consolidate_minutes: 0.01}")
+    await sut.gaia.memory.facts(sut.scope("u"))
+
+    await until(lambda: sut.EXT)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked"),
+    [
+        ("memory: {extraction_instructions: ONLY-CATS}", "memory: {extraction_instructions: ONLY-DOGS}", "ONLY-DOGS"),
+        ("memory: {extraction_instructions: ONLY-CATS}", "{}", "durable facts"),
+    ],
+)
+async def test_edited_instructions_are_given_at_the_next_consolidation(
+    opened: Opened, before: str, after: str, asked: str
+) -> None:
+    """Also those that were taken out again."""
+    host = await opened(before)
+    host.script.answers["extractor"].append(facts())
+    await host.chat("hello")
+    host.set_yaml(after)
+    await learn(host)
+
+    [prompt] = host.script.prompts["extractor"]
+    assert asked in prompt
+    assert "ONLY-CATS" not in prompt
+
+
+async def test_an_edited_clear_holds_at_the_next_consolidation(opened: Opened) -> None:
+    """`keep` leaves the session as it is."""
+    host = await opened("sessions: {clear: auto}")
+    host.script.answers["extractor"].append(facts())
+    await host.chat("hello")
+    host.set_yaml("sessions: {clear: keep}")
+    await learn(host)
+
+    assert texts_of(await host.events()) == ["hello", "ok"]
+
+
+async def test_edited_profile_agents_hold_at_the_next_turn(opened: Opened) -> None:
+    """An agent that is not named gets neither tools nor block."""
+    host = await opened("memory: {profile_agents: all}")
+    await host.chat("one")
+    named = tools(last(host))
+    host.set_yaml("memory: {profile_agents: [somebody_else]}")
+    await host.chat("two")
+
+    assert named >= OURS
+    assert not OURS & tools(last(host))
+
+
+async def test_an_edited_preload_and_its_limit_hold_at_the_next_turn(opened: Opened) -> None:
+    """The block goes, comes back, and has as many lines as it may."""
+    host = await opened("memory: {preload_limit: 3}")
+    engine = await host.engine()
+    await engine.memory.remember(host.scope, "likes tea")
+    host.script.answers["profiler"].extend(["- a\n- b\n- c"] * 2)
+    await host.chat("one")
+    assert "- c" in ALL(last(host))
+    host.set_yaml("memory: {preload: false}")
+    await host.chat("two")
+    assert "USER_PROFILE" not in ALL(last(host))
+    host.set_yaml("memory: {preload_limit: 2}")
+    await host.chat("three")
+
+    assert "- b" in ALL(last(host))
+    assert "- c" not in ALL(last(host))
+
+
+async def test_an_edited_threshold_holds_at_the_next_call(make: Make) -> None:
+    """Weak hits go."""
+    sut = await make("memory: {preload: false}")
+    await sut.gaia.memory.remember(sut.scope("u"), "likes tea in the morning")
+    found = await sut.gaia.memory.recall(sut.scope("u"), "tea and something else entirely")
+    sut.set_yaml("memory: {preload: false, score_threshold: 0.99}")
+
+    assert len(found) == 1
+    assert await sut.gaia.memory.recall(sut.scope("u"), "tea and something else entirely") == []
+
+
+async def test_edited_people_are_known_at_the_next_message(make: Make) -> None:
+    """Who is added is let in, and who is taken out is refused."""
+    sut = await make()
+    users = {"users": {"ada": {"telegram": ["12345"]}}}
+    assert await sut.gaia.inbound("telegram", "12345", "hi", agent=sut.agent) == []
+    sut.set_yaml(yaml.safe_dump({"people": users}))
+    let_in = await sut.gaia.inbound("telegram", "12345", "hi", agent=sut.agent)
+    sut.set_yaml("")
+
+    assert [reply.text for reply in let_in] == ["ok"]
+    assert await sut.gaia.inbound("telegram", "12345", "hi", agent=sut.agent) == []
+    assert len(sut.REQ) == 1
+
+
+async def test_an_edited_wait_for_a_burst_holds_at_the_next_message(make: Make) -> None:
+    """Two messages at once become one turn."""
+    sut = await make("sessions: {coalesce_seconds: 0}")
+    await asyncio.gather(sut.chat("u", "cli", "one"), sut.chat("u", "cli", "two"))
+    apart = len(sut.REQ)
+    sut.set_yaml("sessions: {coalesce_seconds: 0.2}")
+    await asyncio.gather(sut.chat("u", "cli", "three"), sut.chat("u", "cli", "four"))
+
+    assert (apart, len(sut.REQ)) == (2, 3)
+    assert texts(sut.REQ[-1])[-1] == "three\nfour"
+
+
+async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`fail` ends the turn with memory's own error; `degrade` goes on."""
+    host = await opened("memory: {on_unavailable: degrade}")
+    engine = await host.engine()
+    await host.chat("one")
+
+    async def away(*_: Any) -> Any:
+        raise OSError("away")
+
+    monkeypatch.setattr(engine.marks, "begin", away)
+    assert await host.chat("two") == "ok"
+    host.set_yaml("memory: {on_unavailable: fail}")
+    with pytest.raises((MemoryUnavailable, RuntimeError), match="memory failed in"):
+        await host.chat("three")
+
+
+async def test_a_key_that_needs_a_restart_is_told_once_and_taken_at_the_next_opening(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest of the file is taken at once; nothing is written to the other home meanwhile."""
+    monkeypatch.delenv("GAIA_HOME")
+    path = tmp_path / "own" / "gaia.yaml"
+    path.parent.mkdir()
+
+    def say(**settings: Any) -> None:
+        offline = {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}
+        settings["memory"] = {**offline, **settings.get("memory", {})}
+        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+    say(home="one", app="first")
+    async with open_memory(path) as gaia:
+        scope = gaia.scope("u")
+        await gaia.memory.remember(scope, "likes tea")
+        say(home="two", app="second", memory={"recall_limit": 7})
+        await gaia.memory.remember(scope, "likes coffee")
+        status = await gaia.memory.status(scope)
+        in_force = gaia.config
+        parts = gaia.plugins
+        await gaia.memory.remember(scope, "likes water")
+    told = [line for line in warnings_in(caplog) if "restart" in line]
+
+    assert (in_force.home, in_force.app, in_force.memory.recall_limit) == (path.parent / "one", "first", 7)
+    assert len(told) == 1
+    assert "app, home" in told[0]
+    assert status.state == "degraded"
+    assert "restart the process" in status.remedy
+    assert not (path.parent / "two").exists()
+    async with open_memory(path) as gaia:
+        assert (gaia.config.home, gaia.config.app) == (path.parent / "two", "second")
+        assert (await gaia.memory.status(gaia.scope("u"))).state == "ok"
+        # A part that was made long ago finds the one that is open now.
+        assert (await parts[1]._source.loaded()).config.app == "second"
+
+
+async def test_parts_that_were_closed_come_up_with_the_file_as_it_is_then(tmp_path: Path) -> None:
+    """Service and plugins loaded it long ago; `adk web` closes a Runner and makes another one over them."""
+    host = Foreign(tmp_path / "host", "sessions: {window_turns: 5}")
+    for number in range(3):
+        await host.chat(f"t{number}")
+    await host.close()
+    host.set_yaml("sessions: {window_turns: 1}\nmemory: {scope: user}")
+    host.runner = host.new_runner()
+    await host.chat("t3")
+    engine = await host.engine()
+    first = (texts(last(host)), engine.config.memory.scope, (await engine.memory.status(host.scope)).state)
+    await host.close()
+    host.yaml_path.write_text("- oops\n", encoding="utf-8")
+    host.runner = host.new_runner()
+    await host.chat("t4")
+    status = await (await host.engine()).memory.status(host.scope)
+    second = (texts(last(host)), status.state)
+    await host.close()
+
+    assert first == (["t3"], "user", "ok")
+    assert second == (["t4"], "degraded")
