@@ -16,7 +16,7 @@ from support.checkout import ROOT
 
 FENCED = re.compile(r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 ANYTHING = "…"
-TIMEOUT = 120.0
+TIMEOUT = 170.0
 _END = "@@ end of block"
 STUBS = ("pip", "ollama", "vllm")
 """Commands that reach the network or a server of the reader's: noted in a file of their name, and not run."""

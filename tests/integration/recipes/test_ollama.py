@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from gaia_memory import ConfigError, open_memory
+from gaia_memory.backend import ollama as ollama_parts
 from support.fake_ollama import CHAT_MODEL, FakeOllama
-from support.fake_openai import DIMENSIONS, Said
+from support.fake_openai import DIMENSIONS, Said, Silent
 from support.servers import opened, seen, through_everything
 
 SETTINGS: dict[str, Any] = {
@@ -125,6 +126,20 @@ async def test_an_answer_that_was_cut_is_a_failure_that_says_so(ollama: FakeOlla
 
     assert failed == 1
     assert "was cut: raise `memory.llm.max_tokens`" in str(waiting.reason)
+
+
+async def test_an_ollama_that_hangs_is_given_up(
+    ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own client waits for ever."""
+    monkeypatch.setattr(ollama_parts, "LLM_SECONDS", 0.3)
+    ollama.default("extractor", Silent())
+    async with asyncio.timeout(20), opened(tmp_path / "home", SETTINGS) as (gaia, agent):
+        await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
+        await gaia.sweep(force=True)
+        [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending
+
+    assert "did not answer in time" in str(waiting.reason)
 
 
 async def test_mem0_still_downloads_and_cuts_by_itself(ollama: FakeOllama, tmp_path: Path) -> None:

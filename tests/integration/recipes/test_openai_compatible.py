@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.integrations.openai import OpenAILlm
+from openai import BadRequestError, OpenAIError
 
 from gaia_memory import ConfigError, open_memory
-from support.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, FakeOpenAI
+from gaia_memory.adk import patient_openai
+from gaia_memory.backend import openai as openai_parts
+from support.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, FakeOpenAI, Said, Silent
 from support.servers import opened, seen, through_everything
 
 AGENT = f"openai:{CHAT_MODEL}"
@@ -107,3 +112,54 @@ async def test_an_agents_model_that_lacks_a_package_or_a_key_is_refused_with_wha
 
     assert told in str(refused.value)
     assert len(refused.value.problems) == 1
+
+
+async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One short apology, and the conversation waits; the bounds are those of a server of one's own."""
+    monkeypatch.setattr(patient_openai, "OWN_SECONDS", 0.3)
+    monkeypatch.setattr(openai_parts, "OWN_SECONDS", 0.3)
+    monkeypatch.setattr(openai_parts, "OWN_RETRIES", 0)
+    with FakeOpenAI() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        for kind in ("agent", "extractor"):
+            server.default(kind, Silent())
+        async with asyncio.timeout(20), opened(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
+            reply = await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
+            await gaia.sweep(force=True)
+            [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending
+
+    assert "Sorry" in reply.text
+    assert "did not answer in time" in str(waiting.reason)
+    assert [request.kind for request in server.requests] == ["agent", "extractor"]
+
+
+async def test_mem0_and_adk_still_trust_such_servers_with_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where this fails, one has mended it, and `backend/openai.py` or `adk/patient_openai.py` has less to do."""
+
+    def ask() -> None:
+        from mem0.utils.factory import EmbedderFactory, LlmFactory
+
+        llm = LlmFactory.create("openai", {"model": CHAT_MODEL})
+        embedder = EmbedderFactory.create("openai", {"model": EMBEDDING_MODEL, "embedding_dims": DIMENSIONS}, None)
+        with pytest.raises(BadRequestError):
+            llm.generate_response([{"role": "user", "content": "hi"}], response_format={"type": "json_object"})
+        with pytest.raises(BadRequestError):
+            embedder.embed("hi")
+        assert llm.generate_response([{"role": "user", "content": "hi"}]) == "half an"
+        assert llm.client.timeout.read == 600
+        monkeypatch.setenv("OPENROUTER_API_KEY", "somebody-elses-key")
+        redirected = LlmFactory.create("openai", {"model": CHAT_MODEL, "openai_base_url": server.url})
+        assert "openrouter" in str(redirected.client.base_url)
+        for made in (llm, embedder, redirected):
+            made.client.close()
+
+    with FakeOpenAI(json_mode=False, takes_dimensions=False) as server:
+        server.default("agent", Said("half an", finish="length"))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+        await asyncio.to_thread(ask)
+        monkeypatch.delenv("OPENAI_API_KEY")
+        with pytest.raises(OpenAIError):
+            _ = OpenAILlm(model=CHAT_MODEL)._openai_client
