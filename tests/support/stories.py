@@ -298,8 +298,11 @@ def live(events: Sequence[Event]) -> list[Event]:
     return held[-1]
 
 
-def replayed(story: Story, *, window: int, current: str) -> list[Event]:
-    """Return the events of `story` that the rules of the window let a model be shown, in order."""
+def replayed(story: Story, *, window: int, current: str, whole: bool = False) -> list[Event]:
+    """Return the events of `story` that the rules of the window let a model be shown, in order.
+
+    `whole`: where a part of an invocation is shown, all of it is.
+    """
     events = live(story.events)
     turn_of: dict[str, int] = {}
     last = 0
@@ -315,7 +318,9 @@ def replayed(story: Story, *, window: int, current: str) -> list[Event]:
     for job in story.jobs:
         if set(job.event_ids) <= turn_of.keys() and not turn_of.keys() & set(job.answers):
             turns.add(turn_of[job.event_ids[0]])
-    groups = [{turn_of[one] for one in group if one in turn_of} for group in story.together]
+    invocations = {event.invocation_id for event in events} if whole else set()
+    together = [[event.id for event in events if event.invocation_id == one] for one in invocations]
+    groups = [{turn_of[one] for one in group if one in turn_of} for group in [*story.together, *together]]
     while any(group & turns and not group <= turns for group in groups):
         turns |= set().union(*(group for group in groups if group & turns))
     return [

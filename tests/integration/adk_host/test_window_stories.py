@@ -6,6 +6,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +18,15 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.workflow import Workflow
 from google.genai import types
 from hypothesis import strategies as st
 
 from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.adk.runner import GaiaRunner
-from gaia_memory.testing import ScriptedLlm
-from support.adk_host import APP, USER, function_response
+from gaia_memory.testing import ScriptedLlm, call
+from support.adk_host import APP, USER, function_response, say, sent_texts
 from support.generated import check, tiers
 from support.session_history import append_all
 from support.stories import Story, orphans, replayed, shown, stories, tokens
@@ -49,6 +51,8 @@ def root_of(kind: str, model: ScriptedLlm) -> Any:
         return SequentialAgent(name="root", sub_agents=leaves)
     if kind == "loop":
         return LoopAgent(name="root", sub_agents=leaves, max_iterations=2)
+    if kind == "workflow":
+        return Workflow(name="root", edges=[("START", LlmAgent(name="writer", model=model, tools=[noop], mode="chat"))])
     sub = LlmAgent(name="sub", model=model, description="helps")
     return LlmAgent(name="root", model=model, tools=[noop, LongRunningFunctionTool(job)], sub_agents=[sub])
 
@@ -66,17 +70,17 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Gaia]]
     logging.getLogger("google_adk").setLevel(logging.NOTSET)
 
 
-def told(request: LlmRequest, story: Story, *, window: int, current: str) -> None:
+def told(request: LlmRequest, story: Story, *, window: int, current: str, whole: bool = False) -> None:
     """Assert that a request holds exactly what the rules let through, each call with its response."""
-    expected = shown(replayed(story, window=window, current=current))
+    expected = shown(replayed(story, window=window, current=current, whole=whole))
     waiting = [call.call_id for call in story.open_calls()]
     assert tokens(request) == expected
     assert orphans(request, waiting=waiting) == []
 
 
 @pytest.mark.filterwarnings("ignore:(Sequential|Loop)Agent is deprecated:DeprecationWarning")
-@tiers()
-@pytest.mark.parametrize("kind", ["agent", "sequence", "loop"])
+@tiers(usual=120)
+@pytest.mark.parametrize("kind", ["agent", "sequence", "loop", "workflow"])
 def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host: tuple[Run, Gaia]) -> None:
     """The newest turns, what they depend on, nothing rewound, nothing of commands, in order, every call paired."""
     run, gaia = host
@@ -109,7 +113,7 @@ def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host:
         story.real([message])
         assert model.requests
         for request in model.requests:
-            told(request, story, window=window, current=message.invocation_id)
+            told(request, story, window=window, current=message.invocation_id, whole=kind == "workflow")
 
     check(
         cases,
@@ -205,3 +209,23 @@ def test_a_bounded_load_sends_what_a_whole_one_would(cases: int, host: tuple[Run
     how = st.sampled_from(["say", "say", "say", "restart", "answer", "anew"])
     scene = st.tuples(stories(6), st.sampled_from([1, 2, 3, 5]), how)
     check(cases, lambda scenes: run(Stage(gaia, model).play(scenes)), st.lists(scene, min_size=1, max_size=6))
+
+
+async def test_a_command_said_while_a_task_waits_takes_nothing_else_out(tmp_path: Path) -> None:
+    """ADK lets a message that comes meanwhile join the task's invocation: the stamp is on the command alone."""
+    model = ScriptedLlm(default="what else?")
+    booker = LlmAgent(name="booker", model=model, mode="task", description="books")
+    root = LlmAgent(name="root", model=ScriptedLlm(call("booker", request="a table")), sub_agents=[booker])
+    settings = {"app": APP, "home": str(tmp_path), "sessions": {"window_turns": 2}, "memory": {"auto_ingest": False}}
+    async with open_memory(settings) as gaia:
+        for text in ["book", "for two", "/memory", "at eight", "outside"]:
+            await say(gaia.runner(root), text)
+
+    assert sent_texts(model.requests[-1])[1:] == [
+        "what else?",
+        "for two",
+        "what else?",
+        "at eight",
+        "what else?",
+        "outside",
+    ]
