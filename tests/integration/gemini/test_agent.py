@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,27 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
+from google.adk.models.google_llm import Gemini
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
 
 from gaia_memory import open_memory
 from gaia_memory.adk import patient_gemini
 from gaia_memory.adk.conversation import APOLOGY
-from support.fake_gemini import Drop, Slow, facts
+from support.fake_gemini import (
+    Answer,
+    Blocked,
+    Drop,
+    Failure,
+    Hang,
+    Slow,
+    facts,
+    nothing,
+    proxy_page,
+    stopped,
+    wrong_key,
+)
 from support.gemini_moods import HASTE, OF_AGENTS, THOUGHT, Mood
 
 if TYPE_CHECKING:
@@ -169,3 +186,65 @@ async def test_a_server_that_is_not_there_costs_an_apology(people: Person, monke
 
     assert await people.say("ann", "Hello") == APOLOGY
     assert await people.say("ann", "Hello", "stream") == APOLOGY
+
+
+@pytest.mark.parametrize("how", ["send", "stream"])
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (stopped("SAFETY"), "the model ended it with SAFETY"),
+        (Blocked("PROHIBITED_CONTENT"), "the model ended it with PROHIBITED_CONTENT"),
+        (nothing(), "the model ended it with no words"),
+        (Failure(429, 60), "the model was asked too often (429), or its quota is used up"),
+        (wrong_key(), "the model refused the key (400): check it in the environment"),
+        (proxy_page(), "the model gave an answer that could not be read"),
+    ],
+    ids=["SAFETY", "a blocked prompt", "no candidate", "429", "a wrong key", "a proxy's page"],
+)
+async def test_the_log_says_once_why_there_was_no_answer(
+    gemini: FakeGemini, people: Person, caplog: pytest.LogCaptureFixture, how: How, answer: Answer, told: str
+) -> None:
+    """In words for whoever runs it; the person reads the apology alone."""
+    gemini.add("agent", answer)
+    await people.say("ann", "Hello", how)
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("gaia_memory")]
+    errors = [line for line in ours if "the agent's turn failed" in line]
+
+    assert len(errors) == 1
+    assert told in errors[0]
+
+
+async def test_a_turn_that_is_cancelled_while_gemini_hangs_ends_at_once(gemini: FakeGemini, people: Person) -> None:
+    """And the next one works."""
+    gemini.add("agent", Hang(), "fine")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await people.say("ann", "Hello")
+
+    assert await people.say("ann", "Hello?") == "fine"
+
+
+async def test_what_is_asked_again_is_the_same_question(
+    gemini: FakeGemini, people: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ADK moves what stands in its cache out of the request before it asks."""
+    seen: list[tuple[int, str]] = []
+
+    async def caching(_: Gemini, request: LlmRequest, stream: bool = False) -> AsyncGenerator[LlmResponse, None]:
+        seen.append((len(request.contents), str(request.config.system_instruction)))
+        request.contents = request.contents[:0]
+        request.config.system_instruction = None
+        if len(seen) == 1:
+            raise ConnectionResetError
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text="fine")]))
+
+    monkeypatch.setattr(Gemini, "generate_content_async", caching)
+
+    assert await people.say("ann", "Hello") == "fine"
+    assert len(seen) == 2
+    assert seen[0] == seen[1]
+
+
+def test_the_waits_are_what_the_documentation_says() -> None:
+    """A question to the model takes 75 seconds at most: the last try begins within 15, and has 60."""
+    assert (patient_gemini.WITHIN_SECONDS, patient_gemini.SECONDS, patient_gemini.STREAM_SECONDS) == (15.0, 60.0, 300.0)
