@@ -256,7 +256,7 @@ class GaiaConfig(BaseSettings):
         if "?" in str(value):
             raise ValueError("must not hold `?`, which ends the path of a database URL")
         if _ESCAPE.search(str(value)):
-            raise ValueError("must not hold `%` and two hexadecimal digits, which a database URL reads as one character")
+            raise ValueError("must not hold `%` before two hex digits, which a database URL reads as one character")
         if not _is_path(str(value)):
             raise ValueError("holds a character that no path may hold")
         try:
