@@ -19,6 +19,7 @@ from gaia_memory.backend.failures import model_error
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.making import made_or_later, make_embedder, make_llm
 from gaia_memory.backend.pools import Pools
+from gaia_memory.config.openai import KEY_VARIABLE
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,9 +86,11 @@ class Backend:
         llm, embedder = self.llm_provider, self.embedder_provider
         line = f"{llm.model or llm.name} + {embedder.model or embedder.name} embedder"
         memory = self._config.memory
-        if providers.AUTO not in (memory.llm.provider, memory.embedder.provider):
-            return line
-        why = [] if providers.api_key(self._environ) else [f"no {providers.KEY_VARIABLES[-1]}"]
+        why = []
+        if providers.AUTO in (memory.llm.provider, memory.embedder.provider) and not providers.api_key(self._environ):
+            why.append(f"no {providers.KEY_VARIABLES[-1]}")
+        if any(providers.lacks_openai_key(provider, self._environ) for provider in (llm, embedder)):
+            why.append(f"no {KEY_VARIABLE}")
         if providers.embedder(self._config, self._environ) != embedder:
             why.append("the embedder is that of the stored vectors")
         return f"{line} ({'; '.join(why)})" if why else line

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gaia_memory.config.openai import api_key as openai_key
 from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ class Provider:
 def api_key(environ: Mapping[str, str]) -> str | None:
     """Return the Gemini key of `environ`; empty ones do not count."""
     return next((environ[name] for name in KEY_VARIABLES if environ.get(name, "").strip()), None)
+
+
+def lacks_openai_key(provider: Provider, environ: Mapping[str, str]) -> bool:
+    """Say whether a provider asks OpenAI and nobody said with which key; a server of one's own may need none."""
+    return provider.name == OPENAI and not openai_key(environ, named=provider.config.get("openai_base_url"))
 
 
 def language_model(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:

@@ -50,6 +50,12 @@ def test_one_line_says_what_is_used_and_why() -> None:
     chosen = built(KEY, llm={"provider": "offline"}, embedder={"provider": "offline"}).describe()
     kept = built(KEY, stored="offline/hashed-ngrams-1/384").describe()
 
+    openai = {"llm": {"provider": "openai", "model": "m"}, "embedder": {"provider": "offline"}}
+    lost = built(KEY, **openai).describe()
+    own = built({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, **openai).describe()
+
+    assert lost == "m + offline embedder (no OPENAI_API_KEY)"
+    assert own == "m + offline embedder"
     assert "+ offline embedder (the embedder is that of the stored vectors)" in kept
     assert with_key == "gemini-3.5-flash + models/gemini-embedding-2 embedder"
     assert without == "offline + offline embedder (no GEMINI_API_KEY)"
@@ -78,6 +84,23 @@ def test_gemini_learns_with_the_apps_model(app_model: str, used: str) -> None:
 def test_the_default_model_is_adks() -> None:
     """When ADK moves on, so do we."""
     assert LlmAgent.DEFAULT_MODEL == providers.DEFAULT_APP_MODEL
+
+
+@pytest.mark.parametrize(
+    ("app_model", "llm", "used"),
+    [
+        ("openai:qwen2.5:7b", {}, {"model": "qwen2.5:7b"}),
+        ("openai:qwen2.5:7b", {"model": "gpt-5"}, {"model": "gpt-5"}),
+        ("gemini-2.5-pro", {}, {}),
+    ],
+)
+def test_openai_learns_with_the_apps_model_where_that_is_asked_the_same_way(
+    app_model: str, llm: dict[str, str], used: dict[str, str]
+) -> None:
+    """Unless `memory.llm.model` names another."""
+    backend = built({}, model=app_model, llm={"provider": "openai", **llm})
+
+    assert backend.llm_provider.config == used
 
 
 @pytest.mark.acceptance("L03")
