@@ -344,6 +344,35 @@ async def test_memory_that_goes_off_while_a_conversation_is_learned_loses_and_do
     assert (status.state, status.pending) == ("ok", ())
 
 
+async def test_memory_that_goes_off_just_before_the_clear_leaves_the_session_as_it_is(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was learned is learned; it is cleared, without asking again, once memory is on."""
+    sut = await make(extractor=[facts("likes tea")])
+    await sut.chat("u", "cli", "I like tea")
+    consolidator = sut.gaia._engine.consolidator
+    commit = consolidator._commit
+
+    async def then_off(*arguments: Any, **keywords: Any) -> int:
+        count = await commit(*arguments, **keywords)
+        await asyncio.to_thread(sut.set_yaml, "memory: {enabled: false}")
+        await sut.gaia._engine.live.look()
+        return count
+
+    monkeypatch.setattr(consolidator, "_commit", then_off)
+    await sut.sweep(force=True)
+    kept = await sut.session("u", "cli")
+    monkeypatch.setattr(consolidator, "_commit", commit)
+    sut.set_yaml("")
+    await sut.sweep(force=True)
+
+    assert kept is not None
+    assert texts_of(kept.events) == ["I like tea", "ok"]
+    assert await sut.session("u", "cli") is None
+    assert await sut.texts("u") == ["likes tea"]
+    assert len(sut.EXT) == 1
+
+
 def texts_of(events: list[Any]) -> list[str]:
     return [part.text for event in events if event.content for part in event.content.parts or []]
 

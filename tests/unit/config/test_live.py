@@ -562,20 +562,37 @@ async def test_a_look_that_began_before_the_edit_does_not_stand_for_one_after_it
 
 
 async def test_a_look_that_was_given_up_does_not_stand_for_another(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cancelled turn must not keep the next one on the old values."""
+    """A cancelled turn must not keep the one that shares its look on the old values."""
     config = await live(file)
-    go_on = threading.Event()
+    looks: list[threading.Event] = []
     original = config_file.WatchedFile.version
-    monkeypatch.setattr(config_file.WatchedFile, "version", lambda self: (go_on.wait(5), original(self))[1])
-    write(file, "memory: {recall_limit: 4}\n")
-    given_up = asyncio.create_task(config.look())
-    await asyncio.sleep(0)
-    waiting = asyncio.create_task(limit(config))
-    await asyncio.sleep(0)
-    given_up.cancel()
-    go_on.set()
 
-    assert await waiting == 4
+    def slow(self: config_file.WatchedFile) -> config_file.Version:
+        found = original(self)
+        looks.append(threading.Event())
+        looks[-1].wait(5)
+        return found
+
+    async def under_way(number: int) -> None:
+        async with asyncio.timeout(5):
+            while len(looks) < number:
+                await asyncio.sleep(0.005)
+
+    monkeypatch.setattr(config_file.WatchedFile, "version", slow)
+    early = asyncio.create_task(config.look())
+    await under_way(1)
+    write(file, "memory: {recall_limit: 4}\n")
+    given_up, sharing = asyncio.create_task(config.look()), asyncio.create_task(limit(config))
+    await asyncio.sleep(0)
+    looks[0].set()
+    await under_way(2)
+    given_up.cancel()
+    await under_way(3)
+    for look in looks:
+        look.set()
+
+    assert await early is None
+    assert await sharing == 4
 
 
 async def test_two_loops_warn_once_of_one_bad_version(file: Path, caplog: pytest.LogCaptureFixture) -> None:
