@@ -14,7 +14,7 @@ LOOK_UP = "look up "
 
 
 class Mind:
-    """The models of all agents: they echo, look things up when told to, and learn each sentence of the person."""
+    """The models of all agents: they echo, look things up when told to, and learn each message of the person."""
 
     def __init__(self, gemini: FakeGemini) -> None:
         """Put the rules into the server."""
@@ -22,6 +22,7 @@ class Mind:
         self._gates: dict[tuple[Kind, str], tuple[threading.Event, threading.Event]] = {}
         gemini.default("agent", self._answer)
         gemini.default("extractor", self._learn)
+        gemini.default("profile", self._write_profile)
 
     @contextmanager
     def held(self, kind: Kind, word: str) -> Iterator[threading.Event]:
@@ -46,14 +47,20 @@ class Mind:
         return call("load_memory", query=said.removeprefix(LOOK_UP)) if said.startswith(LOOK_UP) else f"re {said}"
 
     def _learn(self, body: dict[str, Any]) -> Answer:
-        everything = "".join(part["text"] for content in body["contents"] for part in content["parts"])
-        messages, _ = json.JSONDecoder().raw_decode(everything.partition("## New Messages\n")[2])
+        messages, _ = json.JSONDecoder().raw_decode(_text(body).partition("## New Messages\n")[2])
         said = [message["content"] for message in messages if message["role"] == "user"]
         self._wait("extractor", " ".join(said))
         return facts(*said)
+
+    def _write_profile(self, body: dict[str, Any]) -> Answer:
+        return _text(body).partition("<FACTS>\n")[2].partition("\n</FACTS>")[0]
 
     def _wait(self, kind: Kind, text: str) -> None:
         for (held, word), (came, gate) in list(self._gates.items()):
             if held == kind and word in text:
                 came.set()
                 gate.wait(30)
+
+
+def _text(body: dict[str, Any]) -> str:
+    return "".join(part["text"] for content in body["contents"] for part in content["parts"])

@@ -57,7 +57,7 @@ def test_what_the_page_says_works(in_background: Path, tmp_path: Path) -> None:
     shown, _ = done_literally(PAGE, folder, instead=instead, environment={"ADDRESS": address})
 
     assert [(each.missing, each.printed) for each in shown if each.missing] == []
-    assert len(shown) == 2
+    assert len(shown) == 3
     log = in_background.with_suffix(".log").read_text(encoding="utf-8")
     assert "Failed to load plugin" not in log
     assert "memory cannot be opened" not in log

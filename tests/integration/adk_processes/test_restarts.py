@@ -1,14 +1,16 @@
-"""A server that ends, as it is told to or by a crash, and comes back: over the session services ADK makes itself."""
+"""A server that ends, as it is told to or by a crash, and comes back; and two at once."""
 
 from __future__ import annotations
 
+import random
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import pytest
 
-from support.adk_process import Agents, serving, wait_for
+from support.adk_process import APP, Agents, Server, serving, wait_for
 from support.mind_of_agents import Mind
 
 IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
@@ -16,52 +18,75 @@ SOON = 10.0
 """Seconds in which a server ends that was told to: longer, and a service manager kills it."""
 
 
-def test_after_a_restart_everything_is_known_and_what_waited_is_learned(tmp_path: Path, mind: Mind) -> None:
-    """With the sessions where `adk` keeps them by itself, in a folder of each agent."""
+def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(tmp_path: Path, mind: Mind) -> None:
+    """It comes back each time; what waits to be learned is learned then, also of those who say nothing more."""
     agents = Agents(tmp_path / "agents")
-    with serving("api_server", agents, environ=mind.gemini.environment) as first:
+    sessions, environ = f"sqlite:///{tmp_path / 'sessions.db'}", mind.gemini.environment
+    with serving("api_server", agents, sessions=sessions, environ=environ) as told:
         for user in ("ada", "bob"):
-            first.begin(user=user)
-        first.say("/remember I like teal")
-        first.say("I moved to Berlin")
-        first.say("I play jazz", user="bob")
-        told = time.monotonic()
-        first.stop()
-    assert time.monotonic() - told < SOON
-    assert agents.facts() == {("assistant", "ada"): ["I like teal"]}
+            told.begin(user=user)
+        told.say("/remember I like teal")
+        told.say("I moved to Berlin")
+        told.say("I play jazz", user="bob")
+        begun = time.monotonic()
+        told.stop()
+        assert time.monotonic() - begun < SOON
+    assert agents.facts() == {(APP, "ada"): ["I like teal"]}
+
+    with ThreadPoolExecutor(1) as aside, mind.held("agent", "comet") as asked:
+        with serving("api_server", agents, sessions=sessions, environ=environ) as killed:
+            assert killed.say("Where do I live?") == "re Where do I live?"
+            turn = aside.submit(killed.post, "I saw a comet")
+            assert asked.wait(10)
+            killed.kill()
+        assert isinstance(turn.exception(10), httpx.HTTPError)
+    [request] = mind.asked("Where do I live?")
+    assert "- I like teal" in request.system
+    assert request.contents == "I moved to Berlin\nre I moved to Berlin\nWhere do I live?"
 
     agents.configure(IDLE)
-    with serving("api_server", agents, environ=mind.gemini.environment) as second:
-        assert second.say("Where do I live?") == "re Where do I live?"
-        [request] = mind.asked("Where do I live?")
-        assert "- I like teal" in request.system
-        assert request.contents == "I moved to Berlin\nre I moved to Berlin\nWhere do I live?"
+    with serving("api_server", agents, sessions=sessions, environ=environ) as back:
+        assert back.say("Are you there?") == "re Are you there?"
+        assert mind.asked("Are you there?")[0].contents.endswith("I saw a comet\nAre you there?")
         # Bob says nothing: somebody else's message has made his sessions readable.
         wait_for(lambda: agents.texts("bob") == ["I play jazz"], told=lambda: str(agents.facts()))
-        wait_for(lambda: "I moved to Berlin" in agents.texts("ada"), told=lambda: str(agents.facts()))
-    assert (agents.folder / "assistant" / ".adk" / "session.db").exists()
-
-
-def test_a_server_killed_in_a_turn_comes_back_and_loses_nothing(tmp_path: Path, mind: Mind) -> None:
-    """With the sessions in ADK's own SQLite; the turn's message was said, its answer never came."""
-    agents = Agents(tmp_path / "agents", IDLE)
-    sessions = f"sqlite:///{tmp_path / 'sessions.db'}"
-    with ThreadPoolExecutor(1) as aside, mind.held("agent", "comet") as asked:
-        with serving("api_server", agents, sessions=sessions, environ=mind.gemini.environment) as first:
-            first.begin()
-            first.say("/remember I like amber")
-            turn = aside.submit(first.post, "I saw a comet")
-            assert asked.wait(10)
-            first.kill()
-        assert isinstance(turn.exception(10), httpx.HTTPError)
-
-    with serving("api_server", agents, sessions=sessions, environ=mind.gemini.environment) as second:
-        assert second.say("Are you there?") == "re Are you there?"
-        [request] = mind.asked("Are you there?")
-        assert "- I like amber" in request.system
-        assert request.contents == "I saw a comet\nAre you there?"
         wait_for(lambda: "Are you there?" in agents.texts(), told=lambda: str(agents.facts()))
-        assert agents.texts() == ["I like amber", "I saw a comet", "Are you there?"]
-        wait_for(lambda: second.session()["events"][-1]["actions"].get("rewindBeforeInvocationId"))
-        assert second.say("Still?") == "re Still?"
+        said = ["I moved to Berlin", "Where do I live?", "I saw a comet", "Are you there?"]
+        assert agents.texts() == ["I like teal", *said]
+        wait_for(lambda: back.session()["events"][-1]["actions"].get("rewindBeforeInvocationId"))
+        assert back.say("Still?") == "re Still?"
     assert mind.asked("Still?")[0].contents == "Still?"
+
+
+@pytest.mark.slow
+def test_two_servers_share_their_people_without_an_error(tmp_path: Path, mind: Mind) -> None:
+    """Everybody talks to both, while either learns and clears them: no turn fails, and all is kept once."""
+    agents = Agents(tmp_path / "agents", IDLE)
+    sessions, environ = f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}", mind.gemini.environment
+    people = [f"user{number}" for number in range(6)]
+    with (
+        serving("api_server", agents, sessions=sessions, environ=environ) as one,
+        serving("api_server", agents, sessions=sessions, environ=environ) as other,
+        ThreadPoolExecutor(len(people)) as together,
+    ):
+        kept = dict(zip(people, together.map(lambda user: talk(user, [one, other]), people), strict=True))
+        wait_for(lambda: all(set(kept[user]) <= set(agents.texts(user)) for user in people), seconds=60.0)
+
+    assert {user: sorted(agents.texts(user)) for user in people} == {user: sorted(kept[user]) for user in people}
+    learned = "\n".join(request.contents for request in mind.gemini.of("extractor"))
+    assert [said for user in people for said in kept[user] if learned.count(f'"{said}"') > 1] == []
+    assert '"/' not in learned
+
+
+def talk(user: str, servers: list[Server]) -> list[str]:
+    """Say and command things with pauses in which the sweep may come; return what is to be known then."""
+    chance = random.Random(user)
+    servers[0].begin(user=user)
+    kept = []
+    for number in range(25):
+        fact = f"{user} says {number}."
+        text = chance.choice([fact, fact, fact, f"/remember {fact}", "/memory", "/reset"])
+        chance.choice(servers).say(text, user=user)
+        kept += [fact] if fact in text else []
+        time.sleep(chance.choice([0, 0.05, 0.9, 1.1, 1.2, 1.3, 1.5, 2]))
+    return kept
