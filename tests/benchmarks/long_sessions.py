@@ -220,7 +220,7 @@ def ratio(timings: Sequence[Timing], events: int, *, of: str = BARE, to: str = O
 def tables(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
     """Return the figures as tables in Markdown."""
     lines = [
-        "| events | a turn through | median | p95 | first turn | against our Runner |",
+        "| events | a turn through | median | p95 | first turn | against ours |",
         "|---|---|---|---|---|---|",
     ]
     lines += [
@@ -275,7 +275,7 @@ def draw(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
     }
     shares = {prefix.side: list(enumerate(prefix.shares, start=1)) for prefix in prefixes}
     sizes = {timing.events: f"{timing.events:,}" for timing in timings}
-    seconds = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s"}
+    seconds = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s", 100.0: "100 s"}
     turns = max(len(prefix.shares) for prefix in prefixes)
     numbers = {number: str(number) for number in (1, *range(10, turns + 1, 10))}
     percent = {share / 100: f"{share} %" for share in range(0, 101, 20)}
