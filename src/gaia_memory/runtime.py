@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.adk.model import given_model
 from gaia_memory.adk.session_database import prepare
-from gaia_memory.config.load import load, locate
+from gaia_memory.config.load import LoadedConfig, load, locate
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.ports import Clock, ProjectsProvider
 from gaia_memory.registry import acquire, release
@@ -29,7 +29,7 @@ class LookUp(Enum):
 
 LOOK_UP = LookUp.LOOK_UP
 
-ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LookUp | None
+ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LoadedConfig | LookUp | None
 
 
 @asynccontextmanager
@@ -52,7 +52,7 @@ async def open_memory(
         MemoryUnavailable: a database cannot be opened.
     """
     llm, name = given_model(model)
-    loaded = await asyncio.to_thread(lambda: load(locate() if source is LOOK_UP else source, home=home, model=name))
+    loaded = await asyncio.to_thread(lambda: _loaded(source, home=home, model=name))
     async with AsyncExitStack() as stack:
         engine = await acquire(loaded, clock=clock, projects=projects)
         stack.push_async_callback(release, engine)
@@ -60,3 +60,9 @@ async def open_memory(
         stack.push_async_callback(gaia.close)
         await prepare(gaia.session_service)
         yield gaia
+
+
+def _loaded(source: ConfigArgument, *, home: str | Path | None, model: str | None) -> LoadedConfig:
+    if isinstance(source, LoadedConfig):
+        return source
+    return load(locate() if source is LOOK_UP else source, home=home, model=model)

@@ -12,15 +12,19 @@ from typing import Any
 
 import pytest
 import yaml
+from google.adk.events.event import Event
+from google.genai import types
 
 from gaia_memory import open_memory
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.registry import release
 from gaia_memory.testing import FakeClock, call
 from support.fake_gemini import FakeGemini
 from support.fake_gemini import facts as learned
 from support.harness import ALL, Sut, facts, responses, texts, tools
 from support.hosts import Foreign, Host, Ours, last, learn, until
 from support.hosts import facts as facts_of
+from support.parts import APP, USER
 
 Make = Callable[..., Awaitable[Sut]]
 Opened = Callable[[str], Awaitable[Host]]
@@ -375,6 +379,56 @@ async def test_memory_that_goes_off_just_before_the_clear_leaves_the_session_as_
 
 def texts_of(events: list[Any]) -> list[str]:
     return [part.text for event in events if event.content for part in event.content.parts or []]
+
+
+async def test_events_that_are_handed_over_are_learned_as_the_file_says_just_then(tmp_path: Path) -> None:
+    """The service looks by itself, also alone; what is asked while memory goes off is dropped without an error."""
+    host = Foreign(tmp_path / "host", "memory: {enabled: false}")
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(10)
+        return facts("likes coffee")
+
+    async def hand_over(text: str, session: str) -> None:
+        event = Event(author="user", content=types.UserContent(text))
+        await host.service.add_events_to_memory(app_name=APP, user_id=USER, events=[event], session_id=session)
+
+    host.script.answers["extractor"].extend([facts("likes tea"), slow])
+    await hand_over("I like water", "while off")
+    engine = await host.engine()
+    host.set_yaml("memory: {enabled: true}")
+    await hand_over("I like tea", "while on")
+    handing_over = asyncio.create_task(hand_over("I like coffee", "while it goes off"))
+    await asyncio.to_thread(asked.wait, 10)
+    host.set_yaml("memory: {enabled: false}")
+    await engine.live.look()
+    go_on.set()
+    await handing_over
+    found = await host.service.search_memory(app_name=APP, user_id=USER, query="tea")
+    listed = await host.service.list_memories(app_name=APP, user_id=USER)
+
+    assert await facts_of(host) == ["likes tea"]
+    assert (found.memories, listed) == ([], [])
+    assert len(host.script.prompts["extractor"]) == 2
+    await release(engine)
+
+
+async def test_a_turn_of_the_runner_itself_holds_no_session_while_memory_is_off(make: Make) -> None:
+    """A conversation that nobody marks as ended would be left alone for a quarter of an hour."""
+    sut = await make("sessions: {idle_consolidate_minutes: 1}", extractor=[facts("likes tea")])
+    await sut.chat("u", "cli", "I like tea")
+    sut.set_yaml("memory: {enabled: false}\nsessions: {idle_consolidate_minutes: 1}")
+    runner = sut.gaia.runner(sut.agent)
+    new = types.UserContent("the PIN word is ZEBRA")
+    assert [event async for event in runner.run_async(user_id="u", session_id="u:cli", new_message=new)]
+    sut.set_yaml("sessions: {idle_consolidate_minutes: 1}")
+    sut.clock.advance(timedelta(minutes=2))
+    report = await sut.sweep()
+
+    assert report.consolidated == 1
+    assert "ZEBRA" not in sut.EXT[0]
 
 
 async def test_a_sweep_that_runs_while_learning_is_switched_off_begins_no_other_conversation(make: Make) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.config.load import LoadedConfig
-    from gaia_memory.config.schema import GaiaConfig
 
 EXAMPLES = """
 Examples:
@@ -59,10 +58,11 @@ def chat(
 ) -> None:
     """Talk to an agent that remembers you. Leaves with 1 when a piped message got no answer."""
     standard_input()
-    loaded = load_config(config, model=model)
+    # A terminal sends one message at a time: there is no burst to wait for.
+    loaded = load_config(config, model=model, settings={"sessions": {"coalesce_seconds": 0.0}})
     unanswered = 0
     try:
-        unanswered = run(_chat(_without_waiting(loaded), user or _login(), channel))
+        unanswered = run(_chat(loaded, user or _login(), channel))
     except (KeyboardInterrupt, EOFError):
         typer.echo()
     learns = loaded.config.memory.enabled and loaded.config.memory.auto_ingest
@@ -79,13 +79,7 @@ def _login() -> str:
         return "me"
 
 
-def _without_waiting(loaded: LoadedConfig) -> GaiaConfig:
-    """Return the configuration without the wait for further messages: a terminal sends one at a time."""
-    sessions = loaded.config.sessions.model_copy(update={"coalesce_seconds": 0.0})
-    return loaded.config.model_copy(update={"sessions": sessions})
-
-
-async def _chat(config: GaiaConfig, user: str, channel: str) -> int:
+async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
     """Talk until there is nothing more to say; return how many messages got no answer."""
     from google.adk.agents.llm_agent import LlmAgent
 

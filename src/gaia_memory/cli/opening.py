@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -56,15 +56,17 @@ AppOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def load_config(path: Path | None, *, model: str | None = None) -> LoadedConfig:
-    """Return the configuration a command runs on.
+def load_config(
+    path: Path | None, *, model: str | None = None, settings: Mapping[str, Any] | None = None
+) -> LoadedConfig:
+    """Return the configuration a command runs on, with the command's own `settings` over it.
 
     Raises:
         ConfigError: it is missing or wrong.
     """
     from gaia_memory.config.load import load, locate
 
-    return load(path if path is not None else locate(), model=model)
+    return load(path if path is not None else locate(), model=model, settings=settings)
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:

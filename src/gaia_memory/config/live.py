@@ -108,12 +108,10 @@ class LiveConfig:
         return self._take(version, found, config, waiting)
 
     def _refuse(self, version: Version, refused: ConfigError) -> None:
-        self._trouble = Trouble(
-            reason=f"the last good version of {refused.source} stays in force: {'; '.join(refused.problems)}",
-            remedy="correct the file: it is taken up at the next message",
-        )
-        if version.first_told(str(refused)):
-            logger.warning("%s\nThe last good version stays in force.", refused)
+        reason = f"{refused.source}: the last good version stays in force: {'; '.join(refused.problems)}"
+        self._trouble = Trouble(reason, "correct the file: it is taken up at the next message")
+        if version.first_told(reason):
+            logger.warning(reason)
 
     def _take(
         self, version: Version, loaded: LoadedConfig, config: GaiaConfig, waiting: list[str]

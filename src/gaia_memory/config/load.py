@@ -39,7 +39,7 @@ class Origin:
 
     file: WatchedFile
     version: Version | None
-    arguments: Mapping[str, str]
+    arguments: Mapping[str, Any]
     environ: Mapping[str, str] | None
 
     def load(self, version: Version) -> LoadedConfig:
@@ -89,22 +89,24 @@ def load(
     *,
     home: str | os.PathLike[str] | None = None,
     model: str | None = None,
+    settings: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> LoadedConfig:
     """The checked configuration of `source`: a path, a mapping, or None for defaults and environment.
 
-    An argument wins over all, the environment over a file; a mapping comes from the program itself and wins over
-    the environment. A finished `GaiaConfig` is taken as it is, but for the arguments. It reads the disk: call it
-    off the event loop.
+    An argument wins over all, also over later versions of the file, `settings` being any of them; the environment
+    wins over a file; a mapping comes from the program itself and wins over the environment. A finished `GaiaConfig`
+    is taken as it is, but for the arguments. It reads the disk: call it off the event loop.
 
     Raises:
         ConfigError: the file cannot be read, or a value is wrong; it lists every problem.
         SecretInConfigError: a key or a password stands in the source.
     """
     _require_kinds(source, home, model)
-    given = {name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None}
+    named = {name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None}
+    given = {**(settings or {}), **named}
     if isinstance(source, GaiaConfig):
-        checked = validated({**dict(source), **given}, lambda path: f"the argument {dotted(path)}")
+        checked = validated(_over(source.model_dump(), given), lambda path: f"the argument {dotted(path)}")
         if not isinstance(checked, GaiaConfig):
             raise ConfigError([line for _, line in checked], source="the given GaiaConfig")
         return _loaded(checked, "the given GaiaConfig", (), None)
@@ -148,7 +150,7 @@ class _Merge:
         name: str,
         path: Path | None,
         environ: Mapping[str, str],
-        arguments: Mapping[str, str],
+        arguments: Mapping[str, Any],
     ) -> None:
         self._name, self._path, self._environ, self._arguments = name, path, environ, arguments
         clean, self._secrets = without_secrets(data)
@@ -176,10 +178,10 @@ class _Merge:
         if isinstance(home, str) and home.strip() and not home.startswith("~") and self._path is not None:
             file["home"] = str(self._path.parent / home)
         merged = _over(file, self._variables) if self._path is not None else _over(self._variables, file)
-        return {**merged, **self._arguments}
+        return _over(merged, self._arguments)
 
     def _label(self, path: KeyPath) -> str:
-        if path[0] in self._arguments:
+        if _holds(self._arguments, path):
             return f"the argument {dotted(path)}"
         from_program = self._path is None and _holds(self._file, path)
         if _holds(self._variables, path) and not from_program:

@@ -53,6 +53,45 @@ def test_a_chat_says_what_it_runs_on_answers_and_ends_politely(config: str) -> N
     assert listed(config) == ["I am allergic to nuts"]
 
 
+def test_a_chat_takes_up_its_edited_file(config: str) -> None:
+    """At the next line, without waiting for a burst that a terminal does not send; a slip is told and costs nothing."""
+    command = [sys.executable, "-m", "gaia_memory.cli", "chat", "--user", "itay", "--config", config]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    path = Path(config)
+    good = path.read_text(encoding="utf-8")
+    with subprocess.Popen(command, text=True, **pipes) as talk:
+        try:
+
+            def said(line: str) -> str:
+                talk.stdin.write(f"{line}\n")
+                talk.stdin.flush()
+                return talk.stdout.readline()
+
+            talk.stdout.readline()
+            before = said("/remember I like teal")
+            path.write_text(
+                f"{good}\nmemory: {{enabled: false}}\nsessions: {{coalesce_seconds: 60}}\n", encoding="utf-8"
+            )
+            off = said("/memory")
+            path.write_text("- oops\n", encoding="utf-8")
+            still_off = said("/memory")
+            answered = said("hello")
+            path.write_text(good, encoding="utf-8")
+            on = said("/memory")
+            while "remember" not in on:
+                # An answer of the agent's may have several lines.
+                on = talk.stdout.readline()
+            _, told = talk.communicate(timeout=30)
+        finally:
+            talk.kill()
+
+    assert "teal" in before
+    assert off == still_off == "Memory is off. `memory.enabled: true` in gaia.yaml switches it on.\n"
+    assert answered.strip()
+    assert on == "I remember 1 fact about you:\n"
+    assert told.count(f"{path}: the last good version stays in force: the file holds a list") == 1
+
+
 def test_what_is_said_in_a_chat_is_learned_by_a_forced_sweep_and_known_in_the_next(config: str) -> None:
     """The sweep counts what it did, clears it, and finds nothing the second time."""
     chat(config, "I live in Haifa and I like green tea.")

@@ -632,6 +632,17 @@ async def test_arguments_stay_over_every_version(file: Path, tmp_path: Path) -> 
     assert config.trouble is None
 
 
+async def test_settings_of_the_program_stay_over_every_version_key_by_key(file: Path) -> None:
+    """`gaia chat` waits for no burst, whatever the file says; its other settings count."""
+    config = LiveConfig(await loaded(file, settings={"sessions": {"coalesce_seconds": 0.0}}))
+    write(file, "sessions: {coalesce_seconds: 9, window_turns: 7}\n")
+    await config.look()
+
+    assert (config.config.sessions.coalesce_seconds, config.config.sessions.window_turns) == (0.0, 7)
+    finished = await loaded(config.config, settings={"sessions": {"window_turns": 8}})
+    assert (finished.config.sessions.coalesce_seconds, finished.config.sessions.window_turns) == (0.0, 8)
+
+
 @pytest.mark.parametrize("source", [None, {"memory": {"recall_limit": 3}}, GaiaConfig()])
 async def test_without_a_file_there_is_nothing_to_look_at(source: Any) -> None:
     """A program's own configuration stays as it is."""
