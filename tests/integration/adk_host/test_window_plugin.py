@@ -11,6 +11,7 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps.app import App, EventsCompactionConfig
+from google.adk.events._abort_events import _build_abort_events
 from google.adk.events.event import Event
 from google.adk.runners import Runner
 from google.adk.sessions.database_session_service import DatabaseSessionService
@@ -25,7 +26,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from gaia_memory import registry
 from gaia_memory.adk.mapping import COMMAND_STAMP
 from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.adk.window_plugin import AnchoredLoad, SessionWindowPlugin
+from gaia_memory.adk.window_plugin import AnchoredLoad, SessionWindowPlugin, views
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Anchor, SessionKey
 from gaia_memory.testing import ScriptedLlm, call
@@ -310,6 +311,47 @@ async def test_a_command_counts_no_turn(runner_of: Callable[..., Runner]):
     await say(runner, "two")
 
     assert "one" in sent_texts(model.requests[-1])
+
+
+def spoken(content: types.Content | None, author: str = "user", **fields: Any) -> Event:
+    return Event(invocation_id="i", author=author, content=content, **fields)
+
+
+@pytest.mark.parametrize(
+    ("event", "is_turn"),
+    [
+        (spoken(types.UserContent("hi")), True),
+        (spoken(types.UserContent(types.Part(inline_data=types.Blob(data=b"x", mime_type="image/png")))), True),
+        (spoken(None, input_transcription=types.Transcription(text="hi", finished=True)), True),
+        (spoken(types.Content(role="user", parts=[types.Part(text="")])), False),
+        (spoken(types.Content(role="user", parts=[])), False),
+        (spoken(types.Content(parts=[types.Part(text="no model is shown this")])), False),
+        (spoken(None), False),
+        (spoken(types.Content(role="user", parts=[function_response("job", "j", status="ready")])), False),
+        (spoken(types.UserContent("/memory"), custom_metadata={COMMAND_STAMP: "memory"}), False),
+        (spoken(types.UserContent("relayed"), author="sub"), False),
+    ],
+    ids=["text", "image", "voice", "blank", "no parts", "no role", "no content", "answer", "command", "agent"],
+)
+def test_a_turn_begins_where_a_person_says_something(event: Event, is_turn: bool):
+    """Not with what no model is shown, nor with an answer to a call."""
+    assert [view.is_user_turn for view in views([event])] == [is_turn]
+
+
+async def test_a_call_of_a_turn_that_was_broken_off_waits_for_nobody(runner_of: Callable[..., Runner]):
+    """ADK settles its calls itself: the turn leaves the window like any other."""
+    asked = Event(
+        invocation_id="i", author="root", content=calls(function_call("job", "j")), long_running_tool_ids={"j"}
+    )
+    settled = _build_abort_events([asked], invocation_id="i", root_agent_name="root", branch=None)
+    service = InMemorySessionService()
+    session = await service.create_session(app_name=APP, user_id=USER, session_id=SESSION)
+    for event in [spoken(types.UserContent("start the job")), asked, *settled]:
+        await service.append_event(session, event)
+    model = echo()
+    await say(runner_of(agent(model), 1, service), "next")
+
+    assert sent_kinds(model.requests[-1]) == ["next"]
 
 
 async def test_a_window_below_the_compaction_interval_is_said_once_with_both_names(
