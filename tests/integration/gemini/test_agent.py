@@ -103,7 +103,9 @@ async def test_in_every_mood_the_person_reads_an_answer_or_one_apology_and_what_
         gemini.recover("agent")
         gemini.add("agent", *mood.answers)
         before = len(gemini.of("agent"))
-        read[name] = await people.say("ann", f"My word is {marked(name)}", how), len(gemini.of("agent")) - before
+        async with asyncio.timeout(20):
+            said = await people.say("ann", f"My word is {marked(name)}", how)
+        read[name] = said, len(gemini.of("agent")) - before
     monkeypatch.setattr(patient_gemini, "SECONDS", 30.0)
     gemini.recover("agent", "fine")
     last = await people.say("ann", "And now?", how)
