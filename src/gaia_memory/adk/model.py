@@ -74,11 +74,11 @@ def _unknown(name: str) -> str:
     if "/" in name:
         own = f"openai:{name.rpartition('/')[2]}"
         return (
-            "which ADK asks through LiteLLM: pip install 'google-adk[extensions]'. A server that speaks OpenAI's "
+            "which ADK asks through LiteLLM: pip install litellm mcp. A server that speaks OpenAI's "
             f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {own}`"
         )
     if name.startswith("claude"):
-        return "which needs a package: pip install 'google-adk[extensions]'"
+        return "which needs a package: pip install anthropic"
     return "which ADK does not know: use `auto`, `offline`, a Gemini name, `openai:NAME` or another one of ADK's"
 
 

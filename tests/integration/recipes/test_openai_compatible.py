@@ -94,9 +94,9 @@ async def test_json_mode_is_not_asked_for_again_once_it_was_refused(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("openai/gpt-5", "pip install 'google-adk[extensions]'"),
+        ("openai/gpt-5", "through LiteLLM: pip install litellm mcp"),
         ("ollama_chat/llama3.1", "`model: openai:llama3.1`"),
-        ("claude-sonnet-5", "needs a package: pip install"),
+        ("claude-sonnet-5", "needs a package: pip install anthropic"),
         ("litellm:gpt-5", "which ADK does not know"),
         ("gpt-5", "OPENAI_API_KEY is not set"),
         ("openai:gpt-5", "OPENAI_BASE_URL for a server of your own"),
