@@ -188,10 +188,11 @@ def _timing(events: int, side: str, seconds: Sequence[float]) -> Timing:
     return Timing(events=events, side=side, first=first, median=statistics.median(others), p95=p95)
 
 
-async def measure_prefixes(home: Path, turns: int, tell: Tell) -> list[Prefix]:
+async def measure_prefixes(
+    home: Path, turns: int, tell: Tell, *, sides: Sequence[str] = (STEPPED, WHOLE, FILTERED)
+) -> list[Prefix]:
     """Return how much of each prompt repeats the one before, in sessions longer than the window."""
     bench, found = Bench(home), []
-    sides = (STEPPED, WHOLE, FILTERED)
     for side in sides:
         await store(bench.url, app=APP, user=USER, session_id=side, events=talk(_PREFIX_EVENTS))
     async with bench.open():
@@ -277,7 +278,7 @@ def draw(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
     sizes = {timing.events: f"{timing.events:,}" for timing in timings}
     seconds = {0.01: "10 ms", 0.1: "100 ms", 1.0: "1 s", 10.0: "10 s", 100.0: "100 s"}
     turns = max(len(prefix.shares) for prefix in prefixes)
-    numbers = {number: str(number) for number in (1, *range(10, turns + 1, 10))}
+    numbers = {number: str(number) for number in (1, *range(10, turns, 10), turns)}
     percent = {share / 100: f"{share} %" for share in range(0, 101, 20)}
     return charts(
         chart("A whole turn, by events in the session", times, x=sizes, y=seconds, logarithmic=True),
