@@ -11,7 +11,7 @@ import pytest
 from support.adk_process import APP, Agents, Server, bare_agent, serving, wait_for
 from support.mind_of_agents import LOOK_UP, Mind
 
-IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
+IDLE = "sessions: {idle_consolidate_minutes: 0.01}\n"
 OTHER = "librarian"
 
 

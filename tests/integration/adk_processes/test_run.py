@@ -15,11 +15,12 @@ SETTINGS = f"app: {APP}\nsessions: {{clear: rewind}}\n"
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
-def test_what_is_typed_is_kept_and_known_in_the_next_run(
+def test_what_is_typed_is_kept_and_what_was_said_is_learned_by_a_sweep(
     tmp_path: Path, mind: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Under the user that `adk run` knows everybody by; what was said is learned after the end by `gaia sweep`."""
+    """Under the user that `adk run` knows everybody by; its `services.yaml` is the one beside the agent."""
     agents = Agents(tmp_path / "agents", SETTINGS, assistant=bare_agent(own_plugins=APP))
+    (agents.folder / "services.yaml").unlink()
     agents.data.mkdir()
     services = ["--memory_service_uri", MEMORY]
     services += ["--session_service_uri", f"sqlite+aiosqlite:///{agents.data / 'sessions.db'}"]
@@ -28,21 +29,15 @@ def test_what_is_typed_is_kept_and_known_in_the_next_run(
         monkeypatch.setenv(name, value)
 
     typed = "/remember I like teal\nI moved to Rome\n/memory\nexit\n"
-    first = adk_run(agents, *services, typed=typed, environ=mind.gemini.environment)
-    assert "[helper]: I will remember: I like teal" in first
-    assert "[helper]: re I moved to Rome" in first
-    assert "1. I like teal" in first
-    assert mind.asked("I moved to Rome")[0].contents == "I moved to Rome"
+    told = adk_run(agents, *services, typed=typed, environ=mind.gemini.environment)
+    assert "[helper]: I will remember: I like teal" in told
+    assert "[helper]: re I moved to Rome" in told
+    assert "1. I like teal" in told
+    [request] = mind.asked("I moved to Rome")
+    assert request.contents == "I moved to Rome"
+    assert "- I like teal" in request.system.partition("<USER_PROFILE>")[2]
     assert agents.facts() == {(APP, "test_user"): ["I like teal"]}
 
     swept = gaia("sweep", "--force", "--config", str(agents.config))
     assert swept.out == "1 conversation learned, 0 failed, 0 skipped\n", swept.err
     assert agents.facts() == {(APP, "test_user"): ["I like teal", "I moved to Rome"]}
-
-    # ADK looks for the services.yaml beside the agent.
-    (agents.folder / "services.yaml").unlink()
-    second = adk_run(agents, *services, typed="Who am I?\nexit\n", environ=mind.gemini.environment)
-    assert "[helper]: re Who am I?" in second
-    profile = mind.asked("Who am I?")[0].system.partition("<USER_PROFILE>")[2]
-    assert "- I like teal" in profile
-    assert "- I moved to Rome" in profile

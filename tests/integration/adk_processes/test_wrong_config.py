@@ -73,6 +73,7 @@ def test_a_mended_file_is_taken_up_at_the_next_message(server: Server, agents: A
     assert server.add_to_memory(user="patient").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_class_that_cannot_be_imported_is_the_only_way_to_an_unsupported_uri(tmp_path: Path) -> None:
     """A wrong name in `services.yaml`: ADK tells which, and ends."""
     agents = Agents(tmp_path / "agents")
