@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 import yaml
+from google.adk.agents.llm_agent import LlmAgent
 from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory import open_memory
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.registry import release
-from gaia_memory.testing import FakeClock, call
+from gaia_memory.testing import FakeClock, ScriptedLlm, call
 from support.fake_gemini import FakeGemini
 from support.fake_gemini import facts as learned
 from support.harness import ALL, Sut, facts, responses, texts, tools
@@ -162,6 +163,14 @@ async def test_G06_a_file_is_parsed_once_a_change_by_however_many_parts(
     assert len(host.main.requests) == 100
 
 
+def _name_model(path: Path, model: str) -> None:
+    settings = {
+        "sessions": {"coalesce_seconds": 0},
+        "memory": {"llm": {"provider": "gemini", "model": model}, "embedder": {"provider": "offline"}},
+    }
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+
 @pytest.mark.acceptance("G07")
 async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: FakeGemini, tmp_path: Path) -> None:
     """Without a restart and without another message; what was learned before stays, and the profile follows."""
@@ -170,28 +179,19 @@ async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: Fa
     gemini.default("agent", "ok")
     path, clock = tmp_path / "gaia.yaml", FakeClock()
 
-    def name(model: str) -> None:
-        settings = {
-            "sessions": {"coalesce_seconds": 0},
-            "memory": {"llm": {"provider": "gemini", "model": model}, "embedder": {"provider": "offline"}},
-        }
-        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
-
     async def learn_quiet() -> None:
         clock.advance(timedelta(minutes=gaia.config.sessions.idle_consolidate_minutes, seconds=1))
         await gaia.sweep()
 
-    name("gemini-first")
+    _name_model(path, "gemini-first")
     async with open_memory(path, home=tmp_path / "home", clock=clock) as gaia:
-        from google.adk.agents.llm_agent import LlmAgent
-
         agent = LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
         await gaia.conversation(agent, user_id="u", channel="cli").send("I have a dog")
         await learn_quiet()
         before = await gaia.memory.facts(gaia.scope("u"))
         gemini.default("extractor", learned("User has a cat"))
         await gaia.conversation(agent, user_id="u", channel="cli").send("and a cat")
-        name("gemini-second")
+        _name_model(path, "gemini-second")
         await learn_quiet()
         after = await gaia.memory.facts(gaia.scope("u"))
         await gaia.memory.settled()
@@ -203,6 +203,42 @@ async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: Fa
     assert [fact.text for fact in after] == ["User has a dog", "User has a cat"]
     assert after[0] == before[0]
     assert status.model.startswith("gemini-second")
+
+
+@pytest.mark.acceptance("G07")
+async def test_G07_a_model_that_is_asked_while_it_is_exchanged_still_answers(
+    gemini: FakeGemini, tmp_path: Path
+) -> None:
+    """What it answers is kept; its client is closed after that, and the next chunk goes to the new one."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: Any) -> Any:
+        asked.set()
+        go_on.wait(10)
+        return learned("User has a dog")
+
+    gemini.add("extractor", slow, learned("User has a cat"))
+    path, clock = tmp_path / "gaia.yaml", FakeClock()
+    _name_model(path, "gemini-first")
+    async with open_memory(path, home=tmp_path / "home", model=ScriptedLlm(default="ok"), clock=clock) as gaia:
+        agent = LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
+        engine = gaia._engine
+        for session in ("one", "two"):
+            await gaia.conversation(agent, user_id="u", channel=session).send("hello")
+        first = asyncio.create_task(gaia.sweep(force=True))
+        await asyncio.to_thread(asked.wait, 10)
+        old = await engine.backend.pools.model.run(engine.backend.llm)
+        _name_model(path, "gemini-second")
+        await gaia.memory.status(gaia.scope("u"))
+        is_open = not old.client._api_client._httpx_client.is_closed
+        go_on.set()
+        await first
+        await until(lambda: old.client._api_client._httpx_client.is_closed)
+        known = {fact.text for fact in await gaia.memory.facts(gaia.scope("u"))}
+
+    assert is_open
+    assert known == {"User has a dog", "User has a cat"}
+    assert {request.model for request in gemini.of("extractor")} <= {"models/gemini-first", "models/gemini-second"}
 
 
 @pytest.mark.acceptance("Q02")
