@@ -98,7 +98,11 @@ class _Entry:
         if self.uses:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._idle.wait(), IN_USE_SECONDS)
-        await engine.close()
+        try:
+            await engine.close()
+        except asyncio.CancelledError:
+            # The event loop ends while this closes: what was cut short is given back without one.
+            await asyncio.to_thread(engine.abandon)
 
     def _fail(self, error: BaseException) -> None:
         if isinstance(error, asyncio.CancelledError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import sqlite3
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -78,10 +79,20 @@ def is_free(home: Path) -> bool:
     return True
 
 
-def our_threads() -> list[str]:
-    """Return the threads that memory and its databases started and that have not ended."""
-    names = [thread.name for thread in threading.enumerate()]
-    return sorted(name for name in names if name.startswith("gaia-") or "_connection_worker_thread" in name)
+def our_threads() -> set[str]:
+    """Return the threads that memory and its databases started and that have not ended, by name and number."""
+    threads = threading.enumerate()
+    ours = [thread for thread in threads if thread.name.startswith("gaia-") or "_connection_worker" in thread.name]
+    return {f"{thread.name} ({thread.ident})" for thread in ours}
+
+
+def stacks() -> str:
+    """Return what our threads are doing."""
+    frames = sys._current_frames()
+    threads = [thread for thread in threading.enumerate() if f"{thread.name} ({thread.ident})" in our_threads()]
+    return "\n".join(
+        f"{thread.name}: {''.join(traceback.format_stack(frames[thread.ident or 0]))}" for thread in threads
+    )
 
 
 def open_engines() -> int:
@@ -89,11 +100,10 @@ def open_engines() -> int:
     return len(registry._registry.entries)
 
 
-def until(holds: Callable[[], Any], *, seconds: float = 20.0) -> Any:
+def until(holds: Callable[[], Any], *, seconds: float = 60.0) -> Any:
     """Wait for a condition outside of any event loop and return what it gave."""
     end = time.monotonic() + seconds
     while not (found := holds()):
-        assert time.monotonic() < end, f"waited in vain, with {our_threads()}"
-        time.sleep(0.01)
-        gc.collect()
+        assert time.monotonic() < end, f"waited in vain, with {stacks()}"
+        time.sleep(0.02)
     return found

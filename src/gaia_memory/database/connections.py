@@ -37,6 +37,7 @@ class Connections:
         opening = aiosqlite.Connection(self._connect, 64)
         # A connection nobody closed must not keep the process alive.
         opening._thread.daemon = True
+        opening._thread.run = _quiet(opening)  # type: ignore[method-assign]
         try:
             connection = await opening
         except BaseException:
@@ -76,6 +77,22 @@ class Connections:
     def _stop(self) -> None:
         for connection in self._alive():
             connection.stop()
+
+
+def _quiet(connection: aiosqlite.Connection) -> Callable[[], None]:
+    """Return the work of a connection's thread, which ends without a complaint where its event loop is gone."""
+    work = connection._thread.run
+
+    def run() -> None:
+        try:
+            work()
+        except RuntimeError:
+            # The loop was closed while a statement ran: nobody is there to be told.
+            opened, connection._connection = connection._connection, None
+            if opened is not None:
+                opened.close()
+
+    return run
 
 
 def connections_of(engine: AsyncEngine) -> Connections | None:

@@ -18,7 +18,7 @@ from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, op
 from gaia_memory.adk import parts
 from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.parts import APP, USER, facts_in, is_free, open_engines, runner_of, say
+from support.parts import APP, USER, facts_in, is_free, open_engines, our_threads, runner_of, say, until
 from support.turns import learn_with
 
 Registry = registry._Registry
@@ -125,8 +125,11 @@ async def test_a_service_borrows_and_closes_nothing(tmp_path: Path) -> None:
     assert open_engines() == 0
 
 
-async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(tmp_path: Path) -> None:
+async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A hand-over of a session asks a model for seconds; whoever calls next is not kept waiting by it."""
+    monkeypatch.setattr(registry, "IN_USE_SECONDS", 60.0)
     config = {"home": str(tmp_path / "data")}
     service = Mem0MemoryService(config=config)
     extractor = ScriptedExtractor(default=["lives in Berlin"])
@@ -140,7 +143,7 @@ async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(tmp_path
     adding = asyncio.create_task(service.add_session_to_memory(session))
     await extractor.gate.arrival()
     closing = asyncio.create_task(runner.close())
-    async with asyncio.timeout(registry.IN_USE_SECONDS / 2):
+    async with asyncio.timeout(30):
         while open_engines():
             await asyncio.sleep(0.01)
         assert await service.list_memories(app_name=APP, user_id=USER) == []
@@ -197,6 +200,35 @@ async def test_a_close_that_adk_cancels_goes_on_by_itself(tmp_path: Path, monkey
             await asyncio.sleep(0.01)
 
     assert open_engines() == 0
+
+
+def test_a_loop_that_ends_while_an_engine_closes_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A script closes its Runner and ends, while the store is still being opened or closed."""
+    monkeypatch.setattr(parts, "RELEASE_SECONDS", 0.01)
+    home = tmp_path / "data"
+    plugin = MemoryPlugin(config={"home": str(home)})
+    runner = runner_of(plugin)
+    before = our_threads()
+
+    async def script() -> None:
+        await say(runner, "/remember I like figs")
+        engine = await engine_of(plugin)
+        await engine.memory.settled()
+        stopped = engine.follower._vectors.stop
+
+        async def slowly() -> None:
+            await asyncio.sleep(30)
+            await stopped()
+
+        monkeypatch.setattr(engine.follower._vectors, "stop", slowly)
+        await runner.close()
+
+    asyncio.run(asyncio.wait_for(script(), 60))
+
+    assert is_free(home)
+    until(lambda: our_threads() <= before)
 
 
 async def test_what_runs_for_everybody_carries_nothing_of_the_first_turn(
