@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from dataclasses import dataclass
@@ -13,6 +14,20 @@ from gaia_memory.errors import InvalidInputError
 Did = Literal["made", "kept", "added", "replaced", "wrong"]
 """A file was written where there was none; is right as it is; got what it lacked; was written anew, with the old
 one beside it; or is not right, and left alone."""
+
+
+_DESCRIPTORS = ("/dev/", "/proc/")
+_REMEDIES = {
+    errno.EACCES: "name a place in which you may read and write",
+    errno.EPERM: "name a place in which you may read and write",
+    errno.EROFS: "name a place in which you may read and write",
+    errno.ENOENT: "name a folder that is there",
+    errno.ENOTDIR: "name a folder that is there",
+    errno.EISDIR: "name a file",
+    errno.ENOSPC: "make room",
+    errno.EDQUOT: "make room",
+    errno.ENAMETOOLONG: "take a shorter name",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +42,14 @@ class Step:
 def write(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file in one step, so that nobody ever finds half of it; a link keeps pointing where it does.
 
-    It gets the rights `mode`; without, those of the file it replaces, or what the process gives its files.
+    It gets the rights `mode`; without, those of the file it replaces, or what the process gives its files. What is no
+    file, such as a pipe or a device, is written into as it is.
 
     Raises:
         InvalidInputError: it cannot be written; the message says why.
     """
+    if _takes_text(path):
+        return _write_into(path, text)
     target = path.resolve()
     draft = ""
     try:
@@ -47,6 +65,25 @@ def write(path: Path, text: str, *, mode: int | None = None) -> None:
     except OSError as error:
         if draft:
             Path(draft).unlink(missing_ok=True)
+        raise unusable(path, error) from error
+
+
+def _takes_text(path: Path) -> bool:
+    """Say whether a path stands for a pipe, a device or an open descriptor, which a new file must not replace."""
+    try:
+        is_special = path.exists() and not path.is_file() and not path.is_dir()
+    except OSError as error:
+        raise unusable(path, error) from error
+    # A descriptor that was redirected to a file is that file, and has no name of its own.
+    return is_special or str(path.absolute()).startswith(_DESCRIPTORS)
+
+
+def _write_into(path: Path, text: str) -> None:
+    try:
+        # Without O_CREAT: what went away meanwhile does not come back as a file.
+        with os.fdopen(os.open(path, os.O_WRONLY), "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
         raise unusable(path, error) from error
 
 
@@ -101,7 +138,8 @@ def make_folder(path: Path, *, mode: int = 0o777) -> None:
 def unusable(path: Path, error: OSError) -> InvalidInputError:
     """Return the error of a place that cannot be read or written."""
     reason = error.strerror or type(error).__name__
-    return InvalidInputError(f"{path} cannot be used ({reason}): name a folder in which you may read and write")
+    remedy = _REMEDIES.get(error.errno or 0)
+    return InvalidInputError(f"{path} cannot be used ({reason}){f': {remedy}' if remedy else ''}")
 
 
 def _mask() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import stat
@@ -80,6 +81,36 @@ def test_a_file_that_cannot_be_written_is_told(config: str, tmp_path: Path) -> N
     assert done.code == 1
     assert str(tmp_path / "nowhere") in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_pipe_is_written_into_and_stays_a_pipe(config: str, tmp_path: Path) -> None:
+    """As is an open descriptor, which is what `-o >(command)` names; a file in their place would reach nobody."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as listening:
+        first = memory(config, "export", "-o", str(pipe))
+        stays = stat.S_ISFIFO(pipe.lstat().st_mode)
+        given = listening.read()
+    reader, writer = os.pipe()
+    try:
+        second = memory(config, "export", "-o", f"/dev/fd/{writer}")
+    finally:
+        os.close(writer)
+        with open(reader, "rb") as end:
+            piped = end.read()
+
+    assert (first.code, second.code, stays) == (0, 0, True), first.err + second.err
+    assert len(json.loads(given)["facts"]) == len(json.loads(piped)["facts"]) == 2
+
+
+@pytest.mark.parametrize(("name", "said"), [("folder", "name a file"), ("no/where", "name a folder that is there")])
+def test_a_remedy_fits_what_is_wrong_with_the_place(config: str, tmp_path: Path, name: str, said: str) -> None:
+    """A folder is no file, and rights help nobody where a folder is missing."""
+    (tmp_path / "folder").mkdir()
+    done = memory(config, "export", "-o", str(tmp_path / name))
+
+    assert done.code == 1
+    assert words(done.err).endswith(said)
 
 
 def test_an_export_works_while_memory_is_off_and_an_import_does_not(config: str, tmp_path: Path) -> None:
