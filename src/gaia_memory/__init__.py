@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gaia_memory.adk.memory_plugin import MemoryPlugin as MemoryPlugin
+    from gaia_memory.adk.model import build_model as build_model
     from gaia_memory.adk.service import Mem0MemoryService as Mem0MemoryService
     from gaia_memory.adk.window_plugin import SessionWindowPlugin as SessionWindowPlugin
     from gaia_memory.config.schema import GaiaConfig as GaiaConfig
@@ -37,6 +38,7 @@ _HOME_OF = {
     "Receipt": "models",
     "Scope": "models",
     "SessionWindowPlugin": "adk.window_plugin",
+    "build_model": "adk.model",
     "open_memory": "runtime",
 }
 

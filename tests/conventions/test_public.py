@@ -30,6 +30,7 @@ PUBLIC = [
     "Receipt",
     "Scope",
     "SessionWindowPlugin",
+    "build_model",
     "open_memory",
 ]
 

@@ -53,8 +53,7 @@ def bare_agent(tools: str = "", *, model: str = '"gemini-3.5-flash"', own_plugin
         "from google.adk.agents import LlmAgent",
         "from google.adk.apps import App",
         "from google.adk.tools import load_memory",
-        "from gaia_memory import MemoryPlugin, SessionWindowPlugin",
-        "from gaia_memory.adk.model import build_model",
+        "from gaia_memory import MemoryPlugin, SessionWindowPlugin, build_model",
         f'root_agent = LlmAgent(name="helper", model={model}, instruction="Help the user.", tools=[{tools}])',
     ]
     plugins = "plugins=[SessionWindowPlugin(), MemoryPlugin()]"

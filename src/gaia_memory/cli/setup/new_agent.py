@@ -22,8 +22,7 @@ from pathlib import Path
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 
-from gaia_memory import MemoryPlugin, SessionWindowPlugin
-from gaia_memory.adk.model import build_model
+from gaia_memory import MemoryPlugin, SessionWindowPlugin, build_model
 
 CONFIG = Path(__file__).parents[1] / "gaia.yaml"
 
