@@ -312,6 +312,48 @@ def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
     assert told(folder, "store") == [("skipped", "the memory database could not be read", "")]
 
 
+@pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
+def test_a_database_that_another_process_keeps_locked_is_found(used: Path, name: str) -> None:
+    """It can be read and not written; once the lock is given back it is sound, and nothing was changed."""
+    part = "memory database" if name == "memory.db" else "session database"
+    hold = (
+        "import sqlite3,sys;c=sqlite3.connect(sys.argv[1],isolation_level=None);"
+        "c.execute('PRAGMA journal_mode=WAL');c.execute('BEGIN EXCLUSIVE');print('held',flush=True);sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", hold, str(database(name))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
+        assert keeper.stdout is not None
+        assert keeper.stdout.readline() == b"held\n"
+        locked = doctor(used, "--no-model")
+        assert keeper.poll() is None
+        keeper.communicate(timeout=20)
+    free = doctor(used, "--no-model")
+
+    [(state, says, remedy)] = told(locked, part)
+    assert (locked.code, state) == (0, "warn")
+    assert f"keeps {database(name)} locked" in says
+    assert "fuser" in remedy
+    assert told(free, part)[0][0] == "ok"
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_store_without_its_database_is_found_before_it_is_lost(used: Path, empty: bool) -> None:
+    """Missing, or with nothing in it: the store is the last copy, and conversations alone are worth a question."""
+    database().unlink()
+    if empty:
+        database().touch(0o600)
+    with_store = doctor(used, "--no-model")
+    shutil.rmtree(home() / "store")
+    with_talk = doctor(used, "--no-model")
+
+    [(state, says, remedy)] = told(with_store, "memory database")
+    assert (with_store.code, state) == (1, "fail")
+    assert "the last copy of the facts" in says
+    assert f"keep a copy of {home() / 'store'}" in remedy
+    assert [row[0] for row in told(with_talk, "memory database")] == ["warn"]
+    assert str(database("sessions.db")) in told(with_talk, "memory database")[0][1]
+
+
 @pytest.mark.parametrize(("version", "state"), [("0000", "warn"), ("9999", "fail")])
 def test_tables_of_another_version_are_told_and_left_alone(
     used: Path, version: str, state: str, monkeypatch: pytest.MonkeyPatch

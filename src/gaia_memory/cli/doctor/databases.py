@@ -11,6 +11,8 @@ from sqlalchemy.exc import DBAPIError
 
 from gaia_memory.cli.doctor.finding import Finding, Held, Patient, fail, ok, warn
 from gaia_memory.cli.doctor.home import may
+from gaia_memory.cli.doctor.locks import is_kept_from_writing
+from gaia_memory.cli.doctor.lost import lost_database
 from gaia_memory.cli.unopened import unopened_engine
 from gaia_memory.config.secrets import masked
 from gaia_memory.database.engine import SqlDatabase
@@ -33,19 +35,21 @@ async def memory_database(patient: Patient) -> list[Finding]:
         state = await asyncio.to_thread(examine, path)
         if found := _file_findings(part, state, "memory.database_url"):
             patient.unread = patient.unread if state.is_there else _NOTHING
-            return found
+            lost = [] if state.is_there else await lost_database(part, path, "is missing", patient)
+            return lost or found
         unchecked = "" if state.checked else "; it is too large to look at every page now"
     version, found = await _version(part, url)
     if found:
         return found
     if version is None:
         patient.unread = _NOTHING
-        return ok(part, f"{_named(url)} has no tables yet: they are made at the first start")
+        lost = [] if path is None else await lost_database(part, path, "holds nothing", patient)
+        return lost or ok(part, f"{_named(url)} has no tables yet: they are made at the first start")
     if version != REVISIONS[-1]:
         says = f"{_named(url)} has the tables of version {version}, and this is {REVISIONS[-1]}"
         return warn(part, says, "nothing: the next start brings them up to date; keep a copy if you may go back")
     patient.held = await _held(patient, url)
-    return ok(part, f"{_named(url)} is sound{unchecked}")
+    return await _sound(part, url, unchecked)
 
 
 async def session_database(patient: Patient) -> list[Finding]:
@@ -60,7 +64,19 @@ async def session_database(patient: Patient) -> list[Finding]:
     if found := _file_findings(part, state, "sessions.database_url"):
         return found
     empty = "" if "sessions" in state.tables else "; nobody has talked yet"
-    return ok(part, f"{path} is sound{empty}")
+    return await _sound(part, url, empty)
+
+
+async def _sound(part: str, url: str, more: str) -> list[Finding]:
+    path = file_of(url)
+    if path is None or not await asyncio.to_thread(is_kept_from_writing, path):
+        return ok(part, f"{_named(url)} is sound{more}")
+    says = f"another process keeps {path} locked: it can be read, and nothing can be written"
+    return warn(part, says, f"wait until it is done, or {_find_and_end(path)}")
+
+
+def _find_and_end(path: Path) -> str:
+    return f"find who has it open, such as with {shlex.join(['fuser', str(path)])}, and end it"
 
 
 def _file_findings(part: str, state: FileState, key: str) -> list[Finding]:
@@ -69,8 +85,7 @@ def _file_findings(part: str, state: FileState, key: str) -> list[Finding]:
     if not state.is_there and not state.problem:
         return ok(part, f"{path} is made at the first start")
     if any(word in state.problem for word in _LOCKED):
-        remedy = f"find who has it open, such as with {shlex.join(['fuser', str(path)])}, and end it"
-        return fail(part, f"another process keeps {path} for itself ({state.problem})", remedy)
+        return fail(part, f"another process keeps {path} for itself ({state.problem})", _find_and_end(path))
     if state.problem:
         remedy = f"restore a backup, or move it away and begin with an empty one; {key} names another"
         return fail(part, f"{path} cannot be read ({state.problem})", remedy)

@@ -55,6 +55,12 @@ class Patient:
         assert self.loaded is not None
         return self.loaded.config
 
+    def in_home(self, folder: Path) -> Path:
+        """Return a folder of an engine that only looks, whose home is `scratch`, where it really is."""
+        if self.scratch in folder.parents:
+            return self.config.home / folder.relative_to(self.scratch)
+        return folder
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -38,16 +38,9 @@ async def store(patient: Patient) -> list[Finding]:
     if folder is None:
         findings = await _elsewhere(patient.config.memory.vector_store.config)
     else:
-        folder = _in_home(folder, patient)
+        folder = patient.in_home(folder)
         findings = await asyncio.to_thread(_embedded, folder, owner, running=running)
     return findings + _behind(state, running=running)
-
-
-def _in_home(folder: Path, patient: Patient) -> Path:
-    """Return a folder of the engine that only looks, whose home is elsewhere, where it really is."""
-    if patient.scratch in folder.parents:
-        return patient.config.home / folder.relative_to(patient.scratch)
-    return folder
 
 
 def _embedded(folder: Path, owner: str, *, running: bool) -> list[Finding]:
