@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,7 +50,8 @@ def check(
 ) -> None:
     """Look whether the configuration is right, the environment included. Leaves with 1 when anything is not.
 
-    Everything is listed at once: values that are refused, and keys that are unknown and would be ignored.
+    Listed at once: values that are refused, and keys and variables that are unknown and would be ignored. Once all
+    values are right, what mem0 says of its providers, too.
     """
     from gaia_memory.errors import ConfigError
 
@@ -62,14 +64,34 @@ def check(
     except ConfigError as error:
         source = source or error.source
         problems += error.problems
+    problems += _unknown_variables(problems)
     if as_json:
         print_json({"ok": not problems, "source": source, "problems": problems})
     elif not problems:
-        typer.echo(printable(f"OK: {source}"))
+        typer.echo(printable(f"OK: {source}{'' if loaded.path else _looked_for()}"))
     for problem in problems:
         complain(f"{source}: {problem}")
     if problems:
         raise typer.Exit(1)
+
+
+def _unknown_variables(problems: Sequence[str]) -> list[str]:
+    """Return a line for each variable that sets nothing; where its section is known, a problem tells it already."""
+    from gaia_memory.config.environment import variables
+
+    _, unknown = variables(os.environ)
+    return [
+        f"{name}: unknown variable, ignored{f'; did you mean `{meant}`?' if meant else ''}"
+        for name, meant in unknown.items()
+        if not any(line.startswith(f"{name}:") for line in problems)
+    ]
+
+
+def _looked_for() -> str:
+    from gaia_memory.config.load import FILE_NAME, load
+
+    home = load(None).config.home
+    return f" (GAIA_CONFIG names no file, and there is no {home / FILE_NAME})"
 
 
 async def _check_providers(loaded: LoadedConfig) -> None:

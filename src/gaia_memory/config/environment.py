@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,9 +12,13 @@ from pydantic_settings import EnvSettingsSource
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import is_secret_name
-from gaia_memory.config.wording import KeyPath, variable
+from gaia_memory.config.wording import KeyPath, settings, variable
 
 PROVIDER_PARTS = ("llm", "embedder", "vector_store")
+
+_PLACES = ("GAIA_CONFIG", "GAIA_HOME")
+_OF_OTHERS = ("GAIA_TEST_", "GAIA_REQUIRE_")
+"""What the tests of this package go by."""
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -31,6 +36,24 @@ def origin(path: KeyPath, environ: Mapping[str, str]) -> str:
     names = {name.upper(): name for name, value in environ.items() if value}
     candidates = [variable(path[:length]) for length in range(len(path), 0, -1)]
     return next((names[name] for name in candidates if name in names), candidates[0])
+
+
+def variables(environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The variables that set something, and those that look as if they did: each with the name that may be meant."""
+    known = {variable(path[:length]) for path, _ in settings(GaiaConfig) for length in range(1, len(path) + 1)}
+    below = (*(variable(("memory", part)) for part in PROVIDER_PARTS), variable(("people", "users")))
+    in_force: list[str] = []
+    unknown: dict[str, str] = {}
+    for name in sorted(name for name, value in environ.items() if value.strip()):
+        upper = name.upper()
+        if not upper.startswith("GAIA_") or upper.startswith(_OF_OTHERS):
+            continue
+        if upper in {*known, *_PLACES} or upper.startswith(tuple(f"{section}__" for section in below)):
+            in_force.append(name)
+        else:
+            close = difflib.get_close_matches(upper, [*sorted(known), *_PLACES], n=1, cutoff=0.7)
+            unknown[name] = close[0] if close else ""
+    return in_force, unknown
 
 
 class _Source(EnvSettingsSource):

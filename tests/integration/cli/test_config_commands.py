@@ -23,7 +23,10 @@ def test_a_right_file_is_said_to_be_right(tmp_path: Path) -> None:
     named, looked_up = gaia("config", "check", str(config)), gaia("config", "check")
 
     assert (named.code, named.out, named.err) == (0, f"OK: {config}\n", "")
-    assert (looked_up.code, looked_up.out) == (0, "OK: the environment\n")
+    assert (looked_up.code, looked_up.out) == (
+        0,
+        f"OK: the environment (GAIA_CONFIG names no file, and there is no {home() / 'gaia.yaml'})\n",
+    )
     assert not home().exists()
 
 
@@ -57,6 +60,22 @@ def test_an_unknown_key_alone_is_enough_to_leave_with_1(tmp_path: Path) -> None:
 
     assert done.code == 1
     assert len(done.err.splitlines()) == 1
+
+
+def test_a_variable_that_sets_nothing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, with what may be meant; what says where files are, and what tests go by, is no setting."""
+    monkeypatch.setenv("GAIA_SESSION__WINDOW_TURNS", "3")
+    monkeypatch.setenv("GAIA_SESSIONS__WINDW_TURNS", "3")
+    monkeypatch.setenv("GAIA_TEST_ANYTHING", "1")
+    monkeypatch.setenv("GAIA_REQUIRE_ANYTHING", "1")
+    config = offline_config(tmp_path)
+    done = gaia("config", "check", str(config))
+
+    assert done.code == 1
+    assert sorted(done.err.splitlines()) == [
+        f"gaia: {config}: GAIA_SESSION{rest}, ignored; did you mean `GAIA_SESSIONS__WINDOW_TURNS`?"
+        for rest in ("S__WINDW_TURNS: unknown key", "__WINDOW_TURNS: unknown variable")
+    ]
 
 
 def test_a_secret_is_named_and_not_shown(tmp_path: Path) -> None:

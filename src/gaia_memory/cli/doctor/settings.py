@@ -12,10 +12,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from gaia_memory.cli.doctor.finding import Finding, Patient, fail, ok, skipped, warn
-from gaia_memory.config.environment import PROVIDER_PARTS
+from gaia_memory.config.environment import variables
 from gaia_memory.config.load import load, locate
-from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.wording import settings, variable
 from gaia_memory.errors import ConfigError
 
 PACKAGE = "gaia-memory"
@@ -23,7 +21,6 @@ SHOWN = ("google-adk", "mem0ai", "chromadb")
 GEMINI_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 """In the order in which Google's client takes them."""
 
-_PLACES = ("GAIA_CONFIG", "GAIA_HOME")
 _KEY_LINE = re.compile(rf"^\s*(?:export\s+)?({'|'.join(GEMINI_KEYS)})\s*=\s*\S", re.MULTILINE)
 
 
@@ -45,10 +42,10 @@ async def environment(patient: Patient) -> list[Finding]:
     """Say which variables are in force, by name alone."""
     part = "environment"
     findings: list[Finding] = []
-    in_force = sorted(name for name in os.environ if name.startswith("GAIA_") and os.environ[name].strip())
-    unknown = [name for name in in_force if not _is_known(name)]
-    if named := [name for name in in_force if name not in unknown]:
-        findings += ok(part, f"in force over the file: {', '.join(named)}")
+    in_force, unknown = variables(os.environ)
+    if in_force:
+        over = " over the file" if patient.loaded is not None and patient.loaded.path is not None else ""
+        findings += ok(part, f"in force{over}: {', '.join(in_force)}")
     if unknown:
         remedy = "take them away, or see docs/reference/configuration.md for the names"
         findings += warn(part, f"no setting is called {', '.join(unknown)}", remedy)
@@ -81,12 +78,6 @@ def _has_key(path: Path) -> bool:
         return _KEY_LINE.search(path.read_text(encoding="utf-8", errors="replace")) is not None
     except OSError:
         return False
-
-
-def _is_known(name: str) -> bool:
-    known = {variable(path[:length]) for path, _ in settings(GaiaConfig) for length in range(1, len(path) + 1)}
-    below = [variable(("memory", part)) for part in PROVIDER_PARTS] + [variable(("people", "users"))]
-    return name in {*known, *_PLACES} or any(name.startswith(f"{section}__") for section in below)
 
 
 async def versions(patient: Patient) -> list[Finding]:
