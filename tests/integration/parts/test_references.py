@@ -72,6 +72,14 @@ async def test_other_content_or_another_home_is_another_engine(tmp_path: Path, o
     assert engines[2] is not engines[0]
 
 
+async def test_one_file_with_two_homes_is_two_engines(tmp_path: Path) -> None:
+    """The home can be named beside the file, by an argument or the environment."""
+    file = await asyncio.to_thread(yaml_in, tmp_path)
+    async with open_memory(file, home=tmp_path / "one") as one, open_memory(file, home=tmp_path / "two") as two:
+        await one.memory.remember(one.scope(USER), "I like figs")
+        assert await two.memory.facts(two.scope(USER)) == []
+
+
 async def test_whoever_closes_last_closes_the_engine_and_the_next_use_opens_it_again(tmp_path: Path) -> None:
     """Two apps with a plugin each, and open_memory; the store's lock is free afterwards."""
     home = tmp_path / "data"
@@ -177,6 +185,37 @@ async def test_a_close_that_takes_too_long_for_adk_goes_on_by_itself(
     go_on.set()
     await asyncio.wait_for(closed.wait(), 10)
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+async def test_a_host_that_is_cancelled_while_it_closes_memory_leaves_it_closing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A web server that is told twice to end, say."""
+    entered, go_on = asyncio.Event(), asyncio.Event()
+
+    async def host() -> Engine:
+        async with open_memory({}, home=tmp_path / "data") as gaia:
+            close = gaia._engine.backend.close
+
+            async def slowly() -> None:
+                entered.set()
+                await go_on.wait()
+                await close()
+
+            monkeypatch.setattr(gaia._engine.backend, "close", slowly)
+            opened.append(gaia._engine)
+        return gaia._engine
+
+    opened: list[Engine] = []
+    running = asyncio.create_task(host())
+    await entered.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    go_on.set()
+    async with asyncio.timeout(30):
+        while not opened[0].database._is_closed:
+            await asyncio.sleep(0.01)
 
 
 async def test_a_close_that_adk_cancels_goes_on_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
