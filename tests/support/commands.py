@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from gaia_memory.commands.command import Call, Reply, Reset
 from gaia_memory.commands.registry import parse, run
-from gaia_memory.models import Fact, Receipt, Scope
+from gaia_memory.models import Fact, Receipt, Scope, Status
 from support.mind import KEY, SCOPE, fact
 
 
@@ -19,6 +19,11 @@ class ListMemory:
     forgets: int = 0
     pending: bool = False
     error: Exception | None = None
+    state: Status = field(default_factory=lambda: Status(state="ok"))
+
+    async def status(self, scope: Scope) -> Status:
+        self._check()
+        return self.state
 
     async def remember(self, scope: Scope, text: str) -> Fact:
         self._check()

@@ -1,4 +1,4 @@
-"""/memory: show what is remembered, a page at a time."""
+"""/memory: show what is remembered, a page at a time, and what is wrong with memory if anything is."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ NOTHING = "I don't remember anything about you yet."
 
 async def _memory(call: Call) -> str:
     facts = await call.memory.facts(call.scope)
-    if not facts:
-        return NOTHING
     pages = -(-len(facts) // PAGE)
-    page = _page(call.argument, pages)
+    page = _page(call.argument, pages) if facts else 1
     if page is None:
         return f"Usage: /memory, or /memory PAGE with a page from 1 to {pages}"
-    return _render(facts, page, pages)
+    listed = _render(facts, page, pages) if facts else NOTHING
+    status = await call.memory.status(call.scope)
+    if status.state == "degraded":
+        listed += f"\nSomething is wrong: {status.reason}; {status.remedy}"
+    return listed
 
 
 def _page(argument: str, pages: int) -> int | None:

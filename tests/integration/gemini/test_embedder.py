@@ -90,7 +90,7 @@ async def opened(home: Path) -> AsyncIterator[House]:
         yield House(gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help."))
 
 
-@pytest.mark.acceptance("R04", "G09")
+@pytest.mark.acceptance("R04")
 async def test_in_every_mood_facts_are_kept_and_found_by_their_words_and_their_vectors_follow(
     gemini: FakeGemini, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -124,17 +124,26 @@ async def test_in_every_mood_facts_are_kept_and_found_by_their_words_and_their_v
     assert not [fact for fact in FACTS if fact in caplog.text]
 
 
+@pytest.mark.acceptance("G09")
 async def test_the_status_says_what_is_wrong_with_the_embedder(gemini: FakeGemini, tmp_path: Path) -> None:
-    """In words a person can act on."""
+    """In words a person can act on, in a chat too, until it is put right."""
     async with opened(tmp_path / "home") as house:
         memory, scope = house.gaia.memory, house.scope("ann")
         gemini.default("embedder", wrong_key())
         await memory.remember(scope, "allergic to nuts")
+        talk = house.gaia.conversation(house.agent, user_id="ann", channel="cli")
         while not (status := await memory.status(scope)).reason:
             await house.gaia.memory.recall(scope, "nuts")
+        listed = (await talk.send("/memory")).text
+        gemini.recover("embedder")
+        await memory.settled()
+        again = (await talk.send("/memory")).text
 
     assert status.state == "degraded"
     assert f"the embedder {IDENTITY} refused the key (400): check it in the environment" in status.reason
+    assert listed.splitlines()[1] == "1. allergic to nuts"
+    assert f"Something is wrong: {status.reason}; {status.remedy}" in listed
+    assert again.splitlines()[1:] == ["1. allergic to nuts"]
 
 
 async def test_an_embedder_that_hangs_holds_nobody_up_for_long(

@@ -7,6 +7,7 @@ import pytest
 from gaia_memory.commands.command import MEMORY_OFF
 from gaia_memory.commands.registry import COMMANDS, parse
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
+from gaia_memory.models import Status
 from support.commands import ListMemory, typed
 
 FORTY_FIVE = [f"fact number {number}" for number in range(1, 46)]
@@ -193,6 +194,17 @@ async def test_a_memory_that_cannot_answer_says_why_and_what_to_do() -> None:
 
     assert "the disk is full" in reply.text
     assert "free some" in reply.text
+
+
+@pytest.mark.acceptance("G09")
+@pytest.mark.parametrize("facts", [[], ["likes tea"]], ids=["nothing known", "a fact"])
+async def test_a_memory_that_works_in_part_lists_what_it_has_and_says_what_is_wrong(facts: list[str]) -> None:
+    """The reason and the remedy, below the facts."""
+    down = Status(state="degraded", reason="the embedder refused the key", remedy="set a new one")
+    lines = (await typed("/memory", ListMemory(list(facts), state=down))).text.splitlines()
+
+    assert lines[-1] == "Something is wrong: the embedder refused the key; set a new one"
+    assert [f"1. {fact}" in lines for fact in facts] == [True] * len(facts)
 
 
 async def test_a_refused_fact_says_why() -> None:
