@@ -13,7 +13,7 @@ from gaia_memory.backend.providers import Provider
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 
 DEADLINE_SECONDS = 200.0
-"""Three tries of a minute each, and the pauses between them."""
+"""What a server of one's own may take for the longest prompt; Gemini and OpenAI give up much earlier by themselves."""
 
 _THINKING = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
 """Some servers send the thoughts without the tag that opens them, which stands in their prompt."""
