@@ -88,17 +88,21 @@ def import_(
 ) -> None:
     """Take in what an export wrote about a person, this one or another: all of it or, when a part is wrong, nothing.
 
-    What is there already is confirmed and stays once. What was forgotten here stays forgotten.
+    What is there already is confirmed and stays once. What was forgotten here stays forgotten. A fact keeps when and in
+    which session it was said, and carries the source `import`; profile and waiting conversations are not taken in.
     """
     loaded = load_config(config)
     data = _read(file)
-    taken, total = run(_import(loaded, user, app_name, data, restore_forgotten=restore_forgotten))
+    taken, added, total = run(_import(loaded, user, app_name, data, restore_forgotten=restore_forgotten))
     given = len(data["facts"])
     if as_json:
-        print_json({"user": user, "given": given, "taken": taken, "total": total})
+        print_json({"user": user, "given": given, "taken": taken, "added": added, "total": total})
         return
     left = f", {counted(given - taken, 'fact')} left out as forgotten or given twice" if taken < given else ""
-    typer.echo(printable(f"{counted(taken, 'fact')} taken in{left}; {counted(total, 'fact')} about {user} now."))
+    known = (
+        f" ({taken - added} of them {'was' if taken - added == 1 else 'were'} known already)" if added < taken else ""
+    )
+    typer.echo(printable(f"{counted(taken, 'fact')} taken in{known}{left}; {counted(total, 'fact')} about {user} now."))
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -123,25 +127,29 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 async def _import(
     loaded: LoadedConfig, user: str, app_name: str | None, data: Mapping[str, Any], *, restore_forgotten: bool
-) -> tuple[int, int]:
-    """Return how many facts were taken in, and how many there are now."""
+) -> tuple[int, int, int]:
+    """Return how many facts were taken in, how many of them were not known before, and how many there are now."""
     async with quiet_engine(loaded) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
-        _name_other_person(data, user)
+        before = {fact.id for fact in await engine.memory.facts(scope)}
         listed = data.get("facts")
         with bar("Taking in facts") as advance:
             total = len(listed) if isinstance(listed, list) else 0
             embedder = _Told(engine.memory.embedder, advance, total)
             memory = replace(engine.memory, embedder=embedder)
             taken = await memory.import_(scope, data, restore_forgotten=restore_forgotten)
-        return taken, await engine.memory.count(scope)
+        _name_other_person(data, user)
+        now = await engine.memory.facts(scope)
+        # What somebody else learned meanwhile has another source.
+        added = sum(fact.id not in before and fact.source == "import" for fact in now)
+        return taken, min(added, taken), len(now)
 
 
 def _name_other_person(data: Mapping[str, Any], user: str) -> None:
     held = data.get("scope")
     other = held.get("user") if isinstance(held, Mapping) else None
     if isinstance(other, str) and other != user:
-        note(f"the file is about {other}: its facts are taken in as facts about {user}")
+        note(f"the file is about {other}: its facts were taken in as facts about {user}")
 
 
 @dataclass

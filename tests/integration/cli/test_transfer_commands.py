@@ -54,7 +54,7 @@ def test_an_export_is_whole_and_an_import_of_it_adds_nothing_twice(config: str) 
     assert [fact["text"] for fact in json.loads(data)["facts"]] == ["Allergic to nuts", "Sister is called Noa"]
     assert (first.code, first.out) == (0, "2 facts taken in; 2 facts about ada now.\n")
     assert "the file is about itay" in first.err
-    assert second.data == {"user": "ada", "given": 2, "taken": 2, "total": 2}
+    assert second.data == {"user": "ada", "given": 2, "taken": 2, "added": 0, "total": 2}
     assert texts(config, "ada") == texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 
 
@@ -131,8 +131,11 @@ def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str
     kept = memory(config, "import", "-", typed=data)
     restored = memory(config, "import", "-", "--restore-forgotten", typed=data)
 
-    assert kept.out == "1 fact taken in, 1 fact left out as forgotten or given twice; 1 fact about itay now.\n"
-    assert restored.out == "2 facts taken in; 2 facts about itay now.\n"
+    assert (
+        kept.out
+        == "1 fact taken in (1 of them was known already), 1 fact left out as forgotten or given twice; 1 fact about itay now.\n"
+    )
+    assert restored.out == "2 facts taken in (1 of them was known already); 2 facts about itay now.\n"
 
 
 @pytest.mark.parametrize(
@@ -142,6 +145,11 @@ def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str
         ("[1, 2]", 2, "pass what `gaia memory export` wrote"),
         ("[" * 100_000, 2, "it lies too deep"),
         (b"\xff\xfe\x00", 2, "cannot read standard input"),
+        (
+            '{"format": "gaia-memory", "version": 1, "scope": {"user": "ada"}, "facts": [{"text": 3}]}',
+            1,
+            "data['facts'][0]['text']",
+        ),
         ('{"format": "other"}', 1, "data['format']"),
         ('{"format": "gaia-memory", "version": 1, "facts": 5}', 1, "data['facts']"),
         (
@@ -157,6 +165,7 @@ def test_what_is_no_export_is_refused_by_its_place(config: str, typed: str | byt
 
     assert done.code == code
     assert said in words(done.err)
+    assert "the file is about" not in done.err
     assert texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 
 
