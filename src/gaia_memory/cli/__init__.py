@@ -41,3 +41,7 @@ def _take_named_shell(arguments: Sequence[str]) -> None:
     for option, shell in pairwise(arguments):
         if option in _COMPLETION and shell in _SHELLS:
             os.environ[_NO_DETECTION] = "1"
+        elif option in _COMPLETION and arguments[1] == option:
+            known = f"{', '.join(_SHELLS[:-1])} or {_SHELLS[-1]}"
+            sys.stderr.write(f"gaia: {shell!r} is no shell that is known: name {known}\n")
+            sys.exit(2)

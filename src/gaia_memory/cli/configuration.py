@@ -55,11 +55,12 @@ def check(
     """
     from gaia_memory.errors import ConfigError
 
-    source, problems = "", []
+    source, where, problems = "", "", []
     try:
         with unlogged("gaia_memory.config"):
             loaded = load_config(path)
             source, problems = loaded.source, list(loaded.warnings)
+            where = source if loaded.path else f"{source}{_looked_for()}"
             run(_check_providers(loaded))
     except ConfigError as error:
         source = source or error.source
@@ -68,7 +69,7 @@ def check(
     if as_json:
         print_json({"ok": not problems, "source": source, "problems": problems})
     elif not problems:
-        typer.echo(printable(f"OK: {source}{'' if loaded.path else _looked_for()}"))
+        typer.echo(printable(f"OK: {where}"))
     for problem in problems:
         complain(f"{source}: {problem}")
     if problems:

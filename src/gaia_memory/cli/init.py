@@ -11,6 +11,7 @@ from gaia_memory.cli.opening import JsonOption
 from gaia_memory.cli.terminal import coloured, complain, note, printable
 
 if TYPE_CHECKING:
+    from gaia_memory.cli.files import Step
     from gaia_memory.cli.setup.hosts import Hosts
     from gaia_memory.cli.setup.prepare import Report
 
@@ -48,8 +49,15 @@ def init(
     What is there already is kept, and said to be right or not. Leaves with 1 when something is to be put right by hand.
     """
     from gaia_memory.cli.setup.prepare import prepare
+    from gaia_memory.errors import GaiaMemoryError
 
-    report = prepare(_folder(folder, agent), agent, force=force)
+    steps: list[Step] = []
+    try:
+        report = prepare(_folder(folder, agent), agent, steps, force=force)
+    except GaiaMemoryError:
+        for step in steps:
+            note(f"{step.did}: {step.path}")
+        raise
     if as_json:
         from gaia_memory.cli.rendering import print_json
 

@@ -99,10 +99,11 @@ def import_(
         print_json({"user": user, "given": given, "taken": taken, "added": added, "total": total})
         return
     left = f", {counted(given - taken, 'fact')} left out as forgotten or given twice" if taken < given else ""
-    known = (
-        f" ({taken - added} of them {'was' if taken - added == 1 else 'were'} known already)" if added < taken else ""
+    known = taken - added
+    already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
+    typer.echo(
+        printable(f"{counted(taken, 'fact')} taken in{already}{left}; {counted(total, 'fact')} about {user} now.")
     )
-    typer.echo(printable(f"{counted(taken, 'fact')} taken in{known}{left}; {counted(total, 'fact')} about {user} now."))
 
 
 def _read(file: Path) -> Mapping[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import stat
@@ -11,6 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+from gaia_memory.cli.files import unusable
+from gaia_memory.cli.setup import prepare
 from gaia_memory.cli.setup.services import OURS
 from gaia_memory.config.load import load
 from support.commandline import Done, gaia
@@ -371,3 +374,56 @@ def test_a_wrong_setting_of_this_shell_is_an_error_of_one_line(tmp_path: Path, m
 
     assert done.code == 1
     assert "GAIA_SESSIONS__CLEAR" in done.err
+
+
+@pytest.mark.parametrize("case", ["sign", "services", "rights", "yaml"])
+def test_what_cannot_be_done_is_told_before_anything_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """A path no database can have, an unreadable file, a folder of somebody else's, a folder called gaia.yaml."""
+    folder = tmp_path / ("a?b" if case == "sign" else "mine")
+    agent(folder / "shop")
+    if case == "services":
+        (folder / "shop" / "services.yaml").mkdir()
+    if case == "yaml":
+        (folder / "gaia.yaml").mkdir()
+    if case == "rights":
+        monkeypatch.setattr(prepare, "may", lambda place, _: place.name != "shop")
+    before = sorted(folder.rglob("*"))
+    done = gaia("init", str(folder), "--agent", "helper")
+
+    assert done.code == 1
+    assert "unexpected" not in done.err
+    assert str(folder) in done.err
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_what_was_made_before_it_failed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk can become full in the middle."""
+
+    def full(path: Path, **_: object) -> None:
+        raise unusable(path, OSError(errno.ENOSPC, "No space left on device"))
+
+    monkeypatch.setattr(prepare, "write_services", full)
+    done = gaia("init", str(tmp_path))
+
+    assert done.code == 1
+    assert f"made: {tmp_path / 'gaia.yaml'}" in done.err
+    assert done.err.rstrip().endswith("(No space left on device): make room")
+
+
+def test_a_word_of_python_is_no_name_for_an_agent(tmp_path: Path) -> None:
+    """Nothing could import it."""
+    done = gaia("init", str(tmp_path / "new"), "--agent", "class")
+
+    assert (done.code, (tmp_path / "new").exists()) == (2, False)
+    assert "Python" in words(done.err)
+
+
+def test_a_second_configuration_below_the_first_is_pointed_out(tmp_path: Path) -> None:
+    """Two memories are rarely meant."""
+    agent(tmp_path / "agents" / "assistant")
+    gaia("init", str(tmp_path / "agents"))
+    done = gaia("init", str(tmp_path / "agents" / "assistant"))
+
+    assert f"{tmp_path / 'agents' / 'gaia.yaml'} is there, too" in done.err

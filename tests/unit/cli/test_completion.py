@@ -91,3 +91,11 @@ printf '%s\\n' "${COMPREPLY[@]}"
     done = subprocess.run(["bash", "-c", program], env=environment, capture_output=True, text=True, check=True)
 
     assert done.stdout.split() == ["list", "add", "search", "forget", "export", "import"]
+
+
+def test_a_shell_that_nobody_knows_is_refused() -> None:
+    """With those that are known."""
+    done = gaia_process("--show-completion", "nosuch")
+
+    assert (done.code, done.out) == (2, "")
+    assert "name bash, zsh, fish" in done.err

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from gaia_memory.cli.files import Step, set_aside, write
 from gaia_memory.config.load import FILE_NAME, load
@@ -60,6 +63,19 @@ def render(app: str) -> str:
         lines += comment(f"{fields[path].description} {_NOTES.get(path, '')}", indent)
         lines.append(f"{indent}{path[-1]}: {scalar(chosen.get(path, default_of(fields[path])))}")
     return "\n".join(lines) + "\n"
+
+
+def require_right(folder: Path, app: str) -> None:
+    """Look whether the file would be right in a folder.
+
+    Raises:
+        ConfigError: it would not.
+    """
+    data: dict[str, Any] = {**yaml.safe_load(render(app)), "home": str(folder / HOME)}
+    if os.environ.get("GAIA_HOME", "").strip():
+        # The environment wins over a file.
+        del data["home"]
+    load(data)
 
 
 def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> Step:

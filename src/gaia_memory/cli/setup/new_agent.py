@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 import sys
 from importlib.machinery import PathFinder
@@ -48,6 +49,8 @@ def problem_with(name: str, folder: Path) -> str | None:
     if _NAME.fullmatch(name) is None or not is_app_name(name) or name == _IMPORTED_BY_ADK:
         rule = "a letter, then letters, digits and `_`, but neither `user` nor `services`"
         return f"{name!r} is no name for an agent: take {rule}"
+    if keyword.iskeyword(name):
+        return f"{name!r} is a word of Python's own, and no module can be called that: take another"
     if _is_installed(name, beside=folder):
         return f"{name!r} is the name of a Python module that is installed, which ADK would load instead: take another"
     return None

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gaia_memory.cli.files import Step, make_empty, make_folder, write
+from gaia_memory.cli.doctor.home import may
+from gaia_memory.cli.files import Step, make_empty, make_folder, unusable, write
 from gaia_memory.cli.setup.agents import Agents, find_agents
-from gaia_memory.cli.setup.gaia_yaml import write_gaia_yaml
+from gaia_memory.cli.setup.gaia_yaml import require_right, write_gaia_yaml
 from gaia_memory.cli.setup.hosts import Hosts, hosts, told
 from gaia_memory.cli.setup.new_agent import write_agent
-from gaia_memory.cli.setup.services import write_services
-from gaia_memory.config.load import LoadedConfig, load
+from gaia_memory.cli.setup.services import judge, write_services
+from gaia_memory.config.load import FILE_NAME, LoadedConfig, load
 from gaia_memory.config.schema import GaiaConfig, is_app_name
 from gaia_memory.config.secrets import masked
 
@@ -34,26 +36,57 @@ class Report:
         return [step for step in self.steps if step.did == "wrong"]
 
 
-def prepare(folder: Path, agent: str | None, *, force: bool) -> Report:
+def prepare(folder: Path, agent: str | None, steps: list[Step], *, force: bool) -> Report:
     """Write what is missing into a folder of agents; with `agent`, one of that name too.
 
+    What is done is added to `steps` as it is done.
+
     Raises:
-        InvalidInputError: something cannot be written.
-        ConfigError: the environment holds a setting that is wrong.
+        InvalidInputError: something cannot be written; mostly this is found before anything is.
+        ConfigError: the configuration would be wrong, or a setting in the environment is.
     """
+    _require_writable(folder, agent, force=force)
     make_folder(folder)
-    new = write_agent(folder, agent) if agent is not None else []
+    steps += write_agent(folder, agent) if agent is not None else []
     agents = find_agents(folder)
     configured = write_gaia_yaml(folder, _app(agents, agent), force=force)
-    readers = dict.fromkeys([folder, *(found.folder for found in agents.found)])
-    services = [write_services(reader, force=force) for reader in readers]
-    report = Report(agents, [*new, configured, *services])
+    steps.append(configured)
+    for reader in dict.fromkeys([folder, *(found.folder for found in agents.found)]):
+        steps.append(write_services(reader, force=force))
+    report = Report(agents, steps)
     if configured.did != "wrong":
         loaded = load(configured.path)
         report.steps += _prepare_home(folder, loaded)
         report.hosts = hosts(agents, loaded)
         report.notes += _notes(agents, loaded)
     return report
+
+
+def _require_writable(folder: Path, agent: str | None, *, force: bool) -> None:
+    """Refuse before the first file is written what would end after some.
+
+    Raises:
+        InvalidInputError: a folder or file is not to be written or read.
+        ConfigError: the configuration would be wrong.
+    """
+    agents = find_agents(folder) if folder.exists() else Agents(folder, False, ())
+    path = folder / FILE_NAME
+    places = [] if path.exists() and not force else [folder]
+    if force or not path.exists():
+        require_right(folder, _app(agents, agent))
+    if path.exists() and not path.is_file():
+        raise unusable(path, IsADirectoryError(errno.EISDIR, "it is a folder"))
+    if agent is not None and not (folder / agent / "agent.py").exists():
+        places.append(folder / agent)
+    for reader in dict.fromkeys([folder, *(found.folder for found in agents.found)]):
+        verdict = judge(reader).verdict if reader.exists() else "missing"
+        if verdict in ("missing", "lacking") or (force and verdict == "wrong"):
+            places.append(reader)
+    for place in places:
+        there = next(above for above in (place, *place.parents) if above.exists())
+        # Of a file in the way, making the folder tells.
+        if there.is_dir() and not may(there, os.W_OK | os.X_OK):
+            raise unusable(there, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def _app(agents: Agents, wanted: str | None) -> str:
@@ -90,6 +123,9 @@ def _notes(agents: Agents, loaded: LoadedConfig) -> list[str]:
         notes.append(f"`adk run` has no option for plugins: give an App to {told(plain)}")
     if in_yaml := [agent for agent in agents.found if agent.is_yaml]:
         notes.append(f"`adk run` gives no plugin to an agent in YAML: use `adk web` for {told(in_yaml)}")
+    above = next((at / FILE_NAME for at in agents.folder.parents if (at / FILE_NAME).is_file()), None)
+    if above is not None:
+        notes.append(f"{above} is there, too: an agent that goes by it has another memory than the commands below")
     counting = [name for name in _COUNTING if os.environ.get(name, "").strip()]
     notes += [f"{name} is set here and counts: keep it as it is where you start `adk`" for name in counting]
     url = loaded.config.sessions_url
