@@ -32,7 +32,10 @@ def main() -> None:
         # The last boundary: a person at a terminal is helped by a sentence, not by a traceback.
         if "--debug" in sys.argv:
             raise
-        complain(f"unexpected {type(error).__name__}: {error} (`gaia --debug …` shows where)")
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            complain(f"{error.filename} cannot be used ({error.strerror}) (`gaia --debug …` shows where)")
+        else:
+            complain(f"unexpected {type(error).__name__}: {error} (`gaia --debug …` shows where)")
         sys.exit(1)
 
 

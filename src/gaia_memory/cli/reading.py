@@ -60,8 +60,12 @@ def text_of(file: Path | None, *, hint: str) -> str:
     try:
         data = standard_input().buffer.read() if file is None or str(file) == "-" else file.read_bytes()
         return data.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise typer.BadParameter(f"cannot read {_name(file)}: {error}", param_hint=hint) from error
+    except UnicodeDecodeError as error:
+        why = f"byte {error.start + 1} is no UTF-8; save it as UTF-8"
+        raise typer.BadParameter(f"cannot read {_name(file)}: {why}", param_hint=hint) from error
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise typer.BadParameter(f"cannot read {_name(file)}: {why}", param_hint=hint) from error
 
 
 def _name(file: Path | None) -> str:

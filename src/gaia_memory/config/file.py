@@ -165,7 +165,10 @@ def _parse(text: str, source: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        problem = f"{place}{_without_content(error.problem or 'no YAML')}; correct the YAML there"
+        if (error.problem or "").startswith("found character '\\t'"):
+            problem = f"{place}a tab stands there; indent with spaces"
+        else:
+            problem = f"{place}{_without_content(error.problem or 'no YAML')}; correct the YAML there"
     except yaml.reader.ReaderError as error:
         problem = f"character {error.position + 1} is not allowed in YAML; remove it"
     except RecursionError:

@@ -99,6 +99,14 @@ def test_a_file_that_is_none_is_told(tmp_path: Path, text: str | None) -> None:
     assert str(path) in done.err
 
 
+def test_a_tab_is_named_with_what_stands_there_instead(tmp_path: Path) -> None:
+    """It looks like spaces, and YAML takes none."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("memory:\n\trecall_limit: 3\n", encoding="utf-8")
+
+    assert "line 2, column 1: a tab stands there; indent with spaces" in gaia("config", "check", str(path)).err
+
+
 def test_providers_that_mem0_does_not_know_are_found(tmp_path: Path) -> None:
     """And keys that a provider does not have; mem0 leaves nothing in the home."""
     config = offline_config(tmp_path, "memory: {llm: {provider: opnai}, embedder: {provider: openai, modle: x}}")

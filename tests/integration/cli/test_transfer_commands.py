@@ -141,7 +141,7 @@ def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str
         ("no json", 2, "standard input is no JSON: Expecting value: line 1 column 1"),
         ("[1, 2]", 2, "pass what `gaia memory export` wrote"),
         ("[" * 100_000, 2, "it lies too deep"),
-        (b"\xff\xfe\x00", 2, "cannot read standard input"),
+        (b"\xff\xfe\x00", 2, "cannot read standard input: byte 1 is no UTF-8"),
         (
             '{"format": "gaia-memory", "version": 1, "scope": {"user": "ada"}, "facts": [{"text": 3}]}',
             1,

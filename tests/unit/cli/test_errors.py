@@ -52,6 +52,16 @@ def test_an_error_nobody_foresaw_is_told_in_one_line_too(
     assert done.err == "gaia: unexpected ZeroDivisionError: by zero (`gaia --debug …` shows where)\n"
 
 
+def test_a_file_that_cannot_be_used_is_nothing_unexpected(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its name and the system's reason are told."""
+    monkeypatch.setattr(sweep, "load_config", failing(PermissionError(13, "Permission denied", "/x/y")))
+    done = run_main(monkeypatch, capsys, "sweep")
+
+    assert done.err == "gaia: /x/y cannot be used (Permission denied) (`gaia --debug …` shows where)\n"
+
+
 @pytest.mark.parametrize("error", [MemoryUnavailable("away"), ZeroDivisionError("by zero")])
 def test_debug_shows_where_it_happened(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """With --debug the exception comes out as it is."""
