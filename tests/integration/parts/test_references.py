@@ -105,6 +105,19 @@ async def test_whoever_closes_last_closes_the_engine_and_the_next_use_opens_it_a
     assert again is not engine
 
 
+async def test_what_a_part_put_off_begins_when_a_program_opens_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its loop will last: the store and the sweep are wanted now."""
+    monkeypatch.setattr(registry, "PART_START_SECONDS", 600.0)
+    config = {"home": str(tmp_path / "data"), "sessions": {"idle_consolidate_minutes": 0.001}}
+    async with runner_of(MemoryPlugin(config=config)) as runner:
+        await say(runner, "I live in Berlin.")
+        async with open_memory(config) as gaia, asyncio.timeout(60):
+            while not (gaia._engine.follower.owned and facts_in(tmp_path / "data")):
+                await asyncio.sleep(0.02)
+
+
 async def test_a_plugin_that_ran_no_hook_holds_nothing(tmp_path: Path) -> None:
     """It was made and closed."""
     async with runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")})):
