@@ -40,4 +40,4 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[registry._Registry]:
     left = list(fresh.entries)
     fresh.abandon_all()
     assert not left, f"left open: {left}"
-    until(lambda: our_threads() <= before)
+    until(lambda: our_threads() <= before, seconds=30)
