@@ -35,12 +35,12 @@ class Answer:
 
 
 def command_in(message: types.Content | None) -> tuple[str, str] | None:
-    """Return the name and argument of a known command, when the message is text and nothing else.
+    """Return the name and argument of a known command, when that is all the text of a message.
 
-    An unknown one is the host's own business, or the model's.
+    What is attached to it is not looked at. An unknown command is the host's own business, or the model's.
     """
     parts = (message.parts if message else None) or []
-    if not parts or any(not part.text or part.thought for part in parts):
+    if any(part.thought or part.function_call or part.function_response for part in parts):
         return None
     parsed = parse("".join(part.text or "" for part in parts))
     return parsed if parsed and parsed[0] in COMMANDS else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from google.adk.apps.app import App
 from google.adk.sessions.database_session_service import DatabaseSessionService
 
+from gaia_memory.adk.configured_sessions import ConfiguredSessions
 from gaia_memory.adk.conversation import Conversation, Reply
 from gaia_memory.adk.memory_plugin import MemoryPlugin
 from gaia_memory.adk.model import build_model, close_model
@@ -52,6 +53,7 @@ class Gaia:
         engine.attach_transcript(
             engine.config.app, SessionTranscript(self.session_service, engine.config.app, clears_by="delete")
         )
+        engine.transcripts.look_further(ConfiguredSessions(engine).find)
 
     @property
     def config(self) -> GaiaConfig:

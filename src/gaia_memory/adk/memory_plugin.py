@@ -18,6 +18,7 @@ from google.genai import types
 
 from gaia_memory.adk.cleared import reload_if_cleared
 from gaia_memory.adk.command_turns import answer_command, command_in, stamp, without_commands
+from gaia_memory.adk.configured_sessions import ConfiguredSessions
 from gaia_memory.adk.guard import Contained, never_breaks_the_turn
 from gaia_memory.adk.mapping import COMMAND_STAMP, OFF_STAMP
 from gaia_memory.adk.offer import is_offered, offer
@@ -251,6 +252,8 @@ class MemoryPlugin(BasePlugin):
         self._raises_errors = engine.config.memory.on_unavailable == "fail"
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
+        if not engine.transcripts.looks_further:
+            engine.transcripts.look_further(ConfiguredSessions(engine).find)
 
     @asynccontextmanager
     async def _at_work(self, turn: _Turn) -> AsyncIterator[Engine | None]:

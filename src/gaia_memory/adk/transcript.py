@@ -29,10 +29,19 @@ class SessionTranscript:
     """The `Transcript` of one app over any ADK session service."""
 
     def __init__(
-        self, session_service: BaseSessionService, app: str, *, clears_by: Literal["delete", "rewind"]
+        self,
+        session_service: BaseSessionService,
+        app: str,
+        *,
+        clears_by: Literal["delete", "rewind"],
+        is_whole: bool = True,
     ) -> None:
-        """Read and clear the sessions of `app`; `clears_by` is what "auto" means for this host."""
+        """Read and clear the sessions of `app`.
+
+        `clears_by` is what "auto" means for this host; without `is_whole` the app may keep sessions elsewhere.
+        """
         self.clears_by = clears_by
+        self.is_whole = is_whole
         self._service = session_service
         self._app = app
 

@@ -48,7 +48,7 @@ def sweep(
 
 
 async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, list[str]]:
-    """Sweep; return also a line for each conversation whose failure is noted."""
+    """Sweep; return also a line for each conversation whose failure is noted, and for what cannot be read."""
     from gaia_memory.adk.gaia import Gaia
 
     async with quiet_engine(loaded) as engine:
@@ -57,7 +57,17 @@ async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, lis
         with bar("Learning") as advance:
             report = await gaia.sweep(force=force, progress=advance)
         failed = [waiting for waiting in await _pending(engine) if waiting.attempts > before.get(waiting.key, 0)]
-        return report, [f"{waiting.key.session} is not learned yet: {waiting.reason}" for waiting in failed]
+        lines = [f"{waiting.key.session} is not learned yet: {waiting.reason}" for waiting in failed]
+        return report, [*lines, *_unread(engine, await _pending(engine))]
+
+
+def _unread(engine: Engine, pending: list[Pending]) -> list[str]:
+    """Return a line for the apps whose waiting talk is in no session database that can be read from here."""
+    apps = sorted({waiting.key.app for waiting in pending} - set(engine.transcripts.apps))
+    if not apps:
+        return []
+    names = ", ".join(apps)
+    return [f"talk of {names} waits: it is not in the database of `sessions.database_url`, so that app has to learn it"]
 
 
 async def _pending(engine: Engine) -> list[Pending]:

@@ -12,7 +12,7 @@ from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 
-_FORM = re.compile(r"/(?P<name>[A-Za-z][\w-]*)(?:@\w+)?(?:\s+(?P<argument>.*))?", re.DOTALL)
+_FORM = re.compile(r"/(?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
 
 
 def _discover() -> dict[str, Command]:

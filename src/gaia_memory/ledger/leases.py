@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, case, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
 
 from gaia_memory.database.text import encode_id, storable
 from gaia_memory.ledger.owner import owner_is_gone
@@ -40,6 +40,17 @@ async def due(
     )
     if quiet_since is not None:
         statement = statement.where(c.c.touched <= quiet_since, is_over(c.c.retry_at, now), ~c.c.parked)
+    return [key_of(row) for row in await tx.execute(statement)]
+
+
+async def waiting_elsewhere(tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
+    """Return one conversation with something to learn or to clear of each app that is not among `apps`."""
+    newest = (
+        select(func.max(c.c.conversation))
+        .where(c.c.turn_no > c.c.done_turn_no, c.c.app.not_in([encode_id(app) for app in apps]))
+        .group_by(c.c.app)
+    )
+    statement = select(c.c.app, c.c.user_id, c.c.session_id).where(c.c.conversation.in_(newest))
     return [key_of(row) for row in await tx.execute(statement)]
 
 

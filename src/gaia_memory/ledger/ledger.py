@@ -56,6 +56,10 @@ class SqlLedger:
         """Return conversations of `apps` with something to learn or to clear, oldest first."""
         return await leases.due(tx, now=now, quiet_since=quiet_since, limit=limit, apps=apps)
 
+    async def waiting_elsewhere(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
+        """Return one waiting conversation of each app that is not among `apps`."""
+        return await leases.waiting_elsewhere(tx, apps=apps)
+
     async def claim(
         self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float
     ) -> LedgerRow | None:

@@ -50,6 +50,9 @@ class Ledger(Protocol):
         idleness, back-off and parking do not count; an active turn always does.
         """
 
+    async def waiting_elsewhere(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
+        """Return one conversation with something to learn or to clear of each app that is not among `apps`."""
+
     async def claim(
         self,
         tx: Transaction,

@@ -13,6 +13,8 @@ class Transcript(Protocol):
 
     clears_by: Literal["delete", "rewind"]
     """How this host's sessions may be cleared: deleting is safe only where every turn is ours."""
+    is_whole: bool
+    """Whether the host's sessions are all here, so that one that stays missing was deleted."""
 
     async def sessions(self) -> dict[SessionKey, float]:
         """Return all sessions with the time each was last touched."""

@@ -99,7 +99,7 @@ class Consolidator:
                 return "skipped"
             try:
                 talk, transcript = await self._learn_talk(lease.row)
-                if talk is None and self._may_be_elsewhere(lease.row):
+                if talk is None and self._may_be_elsewhere(lease.row, transcript):
                     await self._postpone(lease, "its session is in no session database that this process reads")
                     return "failed"
                 self._require_enabled()
@@ -229,9 +229,10 @@ class Consolidator:
                     await self._ledger.end_clearing(tx, key, owner, cleared_at=cleared_at)
         return cleared_at is not None
 
-    def _may_be_elsewhere(self, row: LedgerRow) -> bool:
+    def _may_be_elsewhere(self, row: LedgerRow, transcript: Transcript) -> bool:
         """Say whether a session that is not found may belong to another process; after a day it was deleted."""
-        return not row.is_learned and self._now() - row.touched < MISSING_SECONDS
+        is_given_up = transcript.is_whole and self._now() - row.touched >= MISSING_SECONDS
+        return not row.is_learned and not is_given_up
 
     async def _postpone(self, lease: Lease, reason: str, error: ModelError | None = None) -> None:
         row = lease.row
@@ -240,7 +241,8 @@ class Consolidator:
         kind = type(error).__name__ if error is not None else reason
         named = (error.retry_after or 0.0) if isinstance(error, ModelUnavailableError) else 0.0
         pause = max(retry_after(attempts), min(named, LONGEST_NAMED_PAUSE))
-        logger.warning("conversation %s is not learned yet (try %d): %s", row.key.session, attempts, kind)
+        key = row.key
+        logger.warning("%s of app %s is not learned yet (try %d): %s", key.session, key.app, attempts, kind)
         async with self._database.transaction() as tx:
             await self._ledger.failed(
                 tx,

@@ -52,6 +52,7 @@ class Sweeper:
         `force` ignores idleness, back-off and parking, never an active turn; it counts as skipped what waits
         all the same: somebody is talking, somebody else is at it, or its sessions cannot be read here.
         """
+        await self._reach()
         await self._bootstrap()
         counts: Counter[str] = Counter()
         seen: set[SessionKey] = set()
@@ -97,6 +98,14 @@ class Sweeper:
             for key in fresh:
                 seen.add(key)
                 yield key
+
+    async def _reach(self) -> None:
+        """Find the sessions of apps that wait and have no host in this process."""
+        if not self._transcripts.looks_further:
+            return
+        async with self._database.reading() as tx:
+            waiting = await self._ledger.waiting_elsewhere(tx, apps=self._transcripts.apps)
+        await self._transcripts.reach(waiting)
 
     async def _bootstrap(self) -> None:
         """Enter the sessions that were there before us, once an app."""

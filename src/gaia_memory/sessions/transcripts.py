@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterable
+
 from gaia_memory.models import Mark, SessionKey, Talk
 from gaia_memory.ports import Transcript
+
+Find = Callable[[SessionKey], Awaitable[Transcript | None]]
+"""Returns a transcript that holds a session of an app without a host in this process; None where there is none."""
 
 
 class Transcripts:
@@ -11,6 +16,23 @@ class Transcripts:
 
     def __init__(self) -> None:
         self._by_app: dict[str, list[Transcript]] = {}
+        self._find: Find | None = None
+
+    @property
+    def looks_further(self) -> bool:
+        """Whether apps without a host in this process are looked for."""
+        return self._find is not None
+
+    def look_further(self, find: Find) -> None:
+        """Read apps without a host in this process where `find` finds their sessions."""
+        self._find = find
+
+    async def reach(self, waiting: Iterable[SessionKey]) -> None:
+        """Attach what is found of the apps of these conversations."""
+        for key in waiting:
+            transcript = await self._find(key) if self._find is not None else None
+            if transcript is not None:
+                self.attach(key.app, transcript)
 
     def attach(self, app: str, transcript: Transcript) -> bool:
         """Read an app's sessions here too; of two over the same sessions the first one stays. Say if it is new."""
@@ -24,6 +46,11 @@ class Transcripts:
     def apps(self) -> list[str]:
         """The apps with a transcript."""
         return list(self._by_app)
+
+    @property
+    def hosted(self) -> list[str]:
+        """The apps whose host is in this process."""
+        return [app for app, known in self._by_app.items() if any(transcript.is_whole for transcript in known)]
 
     def of(self, app: str) -> list[Transcript]:
         """Return the transcripts of an app, the latest first."""

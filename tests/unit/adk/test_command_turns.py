@@ -30,19 +30,27 @@ def texts(events: list[Event]) -> list[str]:
     [
         [types.Part(text="/nope")],
         [types.Part(text="and/or")],
-        [types.Part(text="/memory"), types.Part.from_bytes(data=b"x", mime_type="image/png")],
+        [types.Part.from_bytes(data=b"x", mime_type="image/png")],
         [types.Part.from_function_response(name="ask", response={"answer": "/memory"})],
         [],
     ],
 )
-def test_only_a_known_command_in_a_text_message_is_one(parts: list[types.Part]) -> None:
+def test_only_a_known_command_as_all_the_text_is_one(parts: list[types.Part]) -> None:
     """Unknown commands are the host's, files and answers to calls no commands."""
     assert command_in(types.Content(role="user", parts=parts)) is None
 
 
-def test_a_command_is_recognised() -> None:
-    """With its argument."""
-    assert command_in(types.Content(parts=[types.Part(text="/forget yes")])) == ("forget", "yes")
+@pytest.mark.parametrize("text", ["/forget yes", " /Forget: yes ", "/forget@gaia_bot yes"])
+def test_a_command_is_recognised(text: str) -> None:
+    """With its argument, however it is written."""
+    assert command_in(types.Content(parts=[types.Part(text=text)])) == ("forget", "yes")
+
+
+def test_a_command_with_a_file_is_one() -> None:
+    """A person who sends `/forget yes` with a picture wants to be forgotten, and the model must not see it."""
+    picture = types.Part.from_bytes(data=b"x", mime_type="image/png")
+
+    assert command_in(types.Content(parts=[types.Part(text="/forget yes"), picture])) == ("forget", "yes")
     assert command_in(None) is None
 
 
