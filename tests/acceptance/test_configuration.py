@@ -505,8 +505,9 @@ async def test_learning_that_is_switched_on_begins_without_a_message(make: Make)
     await until(lambda: not sut.gaia._engine.locks.of(sut.talk("u", "cli").key).locked())
 
     async with asyncio.timeout(10):
-        while await sut.texts("u") != ["likes tea"]:
+        while not await sut.gaia.memory.count(sut.scope("u")):
             await asyncio.sleep(0.02)
+    assert await sut.texts("u") == ["likes tea"]
 
 
 async def test_an_edited_idle_time_changes_the_beat(make: Make) -> None:

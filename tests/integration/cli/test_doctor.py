@@ -237,8 +237,10 @@ def test_a_home_that_is_a_file_is_found(config: Path) -> None:
 def test_a_home_that_may_not_be_read_is_found(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a user who is not its owner; nothing of it is told, and nothing breaks."""
     doctor(used)
-    with tempfile.TemporaryDirectory() as public:
-        os.chmod(public, 0o755)
+    # Where everybody may look: the tests' own folder may be closed to others.
+    with tempfile.TemporaryDirectory(dir="/tmp") as public:
+        os.chmod(public, 0o777)
+        monkeypatch.setattr(tempfile, "tempdir", public)
         config = offline_config(Path(public), f"home: {public}/home")
         shutil.copytree(home(), Path(public, "home"))
         Path(public, "home").chmod(0o700)
