@@ -39,7 +39,7 @@ def sessions_of(kind: str, folder: Path) -> BaseSessionService:
 
 
 ONE_READ_CUT_OFF = ("non-checked-in connection", "no running event loop", "AsyncConnection.close")
-"""What SQLAlchemy says of a connection whose loop ends while the sweep reads: about one loop in some hundred does."""
+"""What SQLAlchemy says of one connection, most likely where a loop ends while the sweep reads; it is rare."""
 
 
 class Heard:
