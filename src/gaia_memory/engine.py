@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -19,30 +19,38 @@ from gaia_memory.config.live import newest as newest_version
 from gaia_memory.config.load import LoadedConfig
 from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
-from gaia_memory.errors import ConfigError, MemoryDisabledError
+from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.forget.erase import Scrub
 from gaia_memory.learn.prompts import instructions
-from gaia_memory.ledger import SqlLedger, new_owner, this_process
+from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, retire
 from gaia_memory.memory import Memory
-from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Turn
+from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Talker, Turn
 from gaia_memory.ports import Clock, ProjectsProvider, Transcript
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
 from gaia_memory.sessions.beat import Beat
 from gaia_memory.sessions.bursts import Bursts
-from gaia_memory.sessions.consolidate import Consolidator, LearnSettings, Outcome
+from gaia_memory.sessions.consolidate import Consolidator, Outcome
+from gaia_memory.sessions.learning import LearnSettings
 from gaia_memory.sessions.locks import SessionLocks
+from gaia_memory.sessions.purge import Purge
+from gaia_memory.sessions.reach import Reach
+from gaia_memory.sessions.shown import Shown
 from gaia_memory.sessions.sweep import Progress, Sweeper
 from gaia_memory.sessions.transcripts import Transcripts
 from gaia_memory.sessions.turns import TurnMarks
+from gaia_memory.telemetry import TurnSpans
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from gaia_memory.config.schema import GaiaConfig
+
+
+DAY_SECONDS = 24 * 3600.0
 
 
 class SystemClock:
@@ -75,14 +83,16 @@ class Engine:
         self.live = LiveConfig(loaded, check=self._check_change, apply=self._apply)
         self.clock = clock
         self.loop = asyncio.get_running_loop()
-        self.owner = this_process()
-        self._lease_owner = new_owner()
+        # Two engines of one process are two owners: neither takes the other's lease, or gives it back.
+        self.owner = new_owner()
         self.database = database
         self.facts, self.ledger, self.outbox = SqlFacts(), SqlLedger(), SqlOutbox()
         self.backend = Backend(config, stored_embedder=stored_embedder)
         self.locks = SessionLocks()
         self.bursts = Bursts()
-        self.marks = TurnMarks(database, self.ledger, clock)
+        self.shown = Shown()
+        self.marks = TurnMarks(database, self.ledger, clock, owner=self.owner)
+        self.turn_spans = TurnSpans()
         self.transcripts = Transcripts()
         self._sessions: AsyncEngine | None = None
         self._has_started = False
@@ -93,31 +103,14 @@ class Engine:
             clock,
             home=config.home,
             owner=self.owner,
+            is_gone=owner_is_gone,
             scrub=Scrub(database, [self._scrub_sessions]),
         )
+        self.reach = Reach(clock)
         self.memory = self._build_memory(projects)
-        self.consolidator = Consolidator(
-            database=database,
-            facts=self.facts,
-            ledger=self.ledger,
-            extractor=self.backend.extractor,
-            embedder=self.backend.embedder,
-            transcripts=self.transcripts,
-            locks=self.locks,
-            clock=clock,
-            scope_of=self.scope,
-            owner=self._lease_owner,
-            settings=self._learn_settings,
-        )
-        self._sweeper = Sweeper(
-            database=database,
-            ledger=self.ledger,
-            transcripts=self.transcripts,
-            consolidator=self.consolidator,
-            clock=clock,
-            idle_seconds=lambda: _idle_seconds(self.config),
-            is_wanted=lambda: self.learns,
-        )
+        self.consolidator = self._build_consolidator()
+        self._sweeper = self._build_sweeper()
+        self._purge = Purge(database, self.ledger, self.transcripts, self.locks, clock, owner=self.owner)
         self._beat = Beat(self.sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
@@ -197,31 +190,37 @@ class Engine:
             self._beat.start(after=after)
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
-        """Learn every conversation that is due; `force` ignores idleness, back-off and parking."""
+        """Learn every conversation that is due, and delete what was cleared long ago.
+
+        `force` ignores idleness, back-off and parking.
+        """
         await self.live.look()
         if not self.learns:
             return SweepReport()
         try:
+            await self.marks.pay()
             report = await self._sweeper.sweep(force=force, progress=progress)
         finally:
             self.follower.wake()
-        if report.consolidated:
+        days = self.config.sessions.retain_days
+        purged = 0 if days is None else await self._purge.run(retain_seconds=days * DAY_SECONDS)
+        if report.consolidated or purged:
             await self._scrub_sessions()
         return report
 
-    async def consolidate(self, key: SessionKey, *, clear: bool = True) -> Outcome:
-        """Learn one conversation now, whether or not it is quiet, and clear it.
+    async def consolidate(self, key: SessionKey, *, clear: bool = True, talker: str = "") -> Outcome:
+        """Learn one conversation now, whether or not it is quiet, and clear it; `talker` is the turn that asks for it.
 
         Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
         a host's explicit wish.
         """
         await self.enter(key)
         if clear and not self.learns:
-            return await self.consolidator.clear(key)
+            return await self.consolidator.clear(key, talker=talker)
         if not self.config.memory.enabled:
             return "skipped"
         try:
-            outcome = await self.consolidator.run(key, clear=clear)
+            outcome = await self.consolidator.run(key, clear=clear, talker=talker)
         finally:
             self.follower.wake()
         await self._scrub_sessions()
@@ -232,7 +231,7 @@ class Engine:
         async with self.database.transaction() as tx:
             row = await self.ledger.row(tx, key)
             if row is None:
-                row = await self.ledger.hold(tx, key, now=self.clock.now().timestamp(), active_seconds=0.0)
+                row = await self.ledger.hold(tx, key, Talker(), now=self.clock.now().timestamp(), active_seconds=0.0)
         return row
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
@@ -255,21 +254,31 @@ class Engine:
             if self._sessions is not None and self._sessions is not self.database.engine:
                 steps.push_async_callback(dispose, self._sessions)
             steps.push_async_callback(self.backend.close)
-            steps.push_async_callback(self._release_leases)
+            steps.push_async_callback(self._give_back)
             steps.push_async_callback(self.follower.stop)
+            steps.push_async_callback(self._sweeper.stop)
             await self._beat.stop()
 
     def abandon(self) -> None:
         """Give back what the operating system should not wait for, when the event loop is gone."""
+        retire(self.owner)
         self.follower.abandon()
         self.backend.pools.abandon()
         self.database.abandon()
         if self._sessions is not None:
             abandon(self._sessions)
 
-    async def _release_leases(self) -> None:
-        async with self.database.transaction() as tx:
-            await self.ledger.release_all(tx, self._lease_owner)
+    async def _still_learns(self) -> bool:
+        """Look at the file in the middle of a sweep, which may take long, so that it ends where it was switched off."""
+        await self.live.look()
+        return self.learns
+
+    async def _give_back(self) -> None:
+        # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
+        with suppress(MemoryUnavailable, OSError):
+            await self.marks.pay()
+            async with self.database.transaction() as tx:
+                await self.ledger.release_all(tx, self.owner)
 
     async def _scrub_sessions(self) -> bool:
         """Have what was cleared leave the session database's log; False while a reader keeps it there."""
@@ -283,6 +292,7 @@ class Engine:
     def _apply(self, config: GaiaConfig) -> None:
         """Put in force what is not read from the configuration at each use."""
         self.backend.reconfigure(config)
+        self.reach.forget()
         self._beat.every(_idle_seconds(config))
         if self._has_started:
             self.start()
@@ -290,11 +300,45 @@ class Engine:
     def _learn_settings(self) -> LearnSettings:
         config = self.config
         return LearnSettings(
-            instructions=instructions(config), clear=config.sessions.clear, enabled=config.memory.enabled
+            instructions=instructions(config),
+            clear=config.sessions.clear,
+            enabled=config.memory.enabled,
+            zone=config.memory.zone,
+            takes_all=config.memory.learn_from == "both",
         )
 
     def _profile_settings(self) -> ProfileSettings:
-        return ProfileSettings(limit=self.config.memory.preload_limit, basis=self.live.fingerprint)
+        memory = self.config.memory
+        return ProfileSettings(limit=memory.preload_limit, tokens=memory.profile_tokens, basis=self.live.fingerprint)
+
+    def _build_consolidator(self) -> Consolidator:
+        return Consolidator(
+            database=self.database,
+            facts=self.facts,
+            ledger=self.ledger,
+            extractor=self.backend.extractor,
+            reach=self.reach,
+            embedder=self.backend.embedder,
+            transcripts=self.transcripts,
+            locks=self.locks,
+            clock=self.clock,
+            scope_of=self.scope,
+            owner=self.owner,
+            settings=self._learn_settings,
+        )
+
+    def _build_sweeper(self) -> Sweeper:
+        return Sweeper(
+            database=self.database,
+            ledger=self.ledger,
+            transcripts=self.transcripts,
+            consolidator=self.consolidator,
+            turn_spans=self.turn_spans,
+            reach=self.reach,
+            clock=self.clock,
+            idle_seconds=lambda: _idle_seconds(self.config),
+            is_wanted=self._still_learns,
+        )
 
     def _build_memory(self, projects: ProjectsProvider | None) -> Memory:
         return Memory(
@@ -315,12 +359,18 @@ class Engine:
                 self.clock,
             ),
             distiller=Distiller(
-                self.database, self.facts, self.backend.language_model, projects, settings=self._profile_settings
+                self.database,
+                self.facts,
+                self.backend.language_model,
+                projects,
+                settings=self._profile_settings,
+                clock=self.clock,
             ),
             forgetter=Forgetter(self.database, self.facts, self.ledger, self.outbox),
             follower=self.follower,
             describe=self.backend.describe,
             trouble=lambda: self.follower.trouble,
+            away=self.reach.away,
             readable_apps=lambda: self.transcripts.apps,
         )
 

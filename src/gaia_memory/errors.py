@@ -4,6 +4,7 @@ GaiaMemoryError
 ├── ConfigError                 gaia.yaml, the environment or an argument is wrong; lists every problem at once
 │   └── SecretInConfigError     a key-like entry stands in the file; names the environment variable
 ├── InvalidInputError           an argument of a public call is wrong (also a ValueError)
+├── InsideTurnError             a message was sent from within the turn that it would have to wait for
 ├── MemoryUnavailable           memory cannot answer now; says why and what to do
 │   ├── MemoryDisabledError     `memory.enabled` is false
 │   ├── MemoryClosedError       `open_memory` has ended
@@ -58,6 +59,18 @@ class InvalidInputError(GaiaMemoryError, ValueError):
     """An argument of a public call is wrong; the message names it, its value and the fix."""
 
 
+class InsideTurnError(GaiaMemoryError):
+    """A tool sent a message into the conversation whose turn called it: each would wait for the other for ever."""
+
+    def __init__(self, session: str) -> None:
+        """Name the conversation and say what a tool may do instead."""
+        super().__init__(
+            f"a message for {session!r} was sent from a tool of a turn in it, which it would have to wait for: "
+            "return from the tool what the agent should know, send the message once the turn has ended, or send it to "
+            "another channel"
+        )
+
+
 class MemoryUnavailable(GaiaMemoryError):  # noqa: N818 - a public name that callers read as a state
     """Memory cannot answer now.
 
@@ -96,7 +109,20 @@ class StoreStalledError(MemoryUnavailable):
 
 
 class ModelError(GaiaMemoryError):
-    """A model did not give a usable answer."""
+    """A model did not give a usable answer.
+
+    `quote` is the end of the message: the provider's own words, which may repeat what somebody said.
+    """
+
+    def __init__(self, message: str, *, quote: str = "") -> None:
+        """Say what happened in words of ours, and `quote` the provider."""
+        self.quote = quote
+        super().__init__(message + quote)
+
+    def drop_quote(self) -> None:
+        """Take the provider's words out of the message."""
+        self.args = (str(self).removesuffix(self.quote), *self.args[1:])
+        self.quote = ""
 
 
 class ModelUnavailableError(ModelError):
@@ -105,10 +131,10 @@ class ModelUnavailableError(ModelError):
     `retry_after` are the seconds after which the provider wants to be asked again, where it names them.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, message: str, *, quote: str = "", retry_after: float | None = None) -> None:
         """Say what happened, and when asking again makes sense if that is known."""
         self.retry_after = retry_after
-        super().__init__(message)
+        super().__init__(message, quote=quote)
 
 
 class BadAnswerError(ModelError):

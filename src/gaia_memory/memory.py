@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from gaia_memory.condition import Condition, untouched
 from gaia_memory.config.live import LiveConfig
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.learn.apply import EMBED_SECONDS, embed_drafts
 from gaia_memory.learn.screen import refuse_unkeepable
+from gaia_memory.log import logger_for
 from gaia_memory.models import (
+    Away,
     Contact,
     Draft,
     Fact,
     Hit,
-    MemoryState,
+    Merged,
     NewFact,
-    Pending,
+    Origin,
     Profile,
     Receipt,
     Scope,
-    Source,
+    SessionKey,
     Status,
 )
 from gaia_memory.models.given import refuse, sentence, whole_number
@@ -32,7 +35,11 @@ from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Le
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.recall.contact import find_contact
 from gaia_memory.recall.pipeline import Recall
+from gaia_memory.telemetry import about, memory_span
+from gaia_memory.transfer.merge import Merger
 from gaia_memory.transfer.transfer import Transfer
+
+logger = logger_for(__name__)
 
 Progress = Callable[[int, int], None]
 """Called with the number of facts done and their total."""
@@ -61,6 +68,7 @@ class Memory:
     follower: Follower
     describe: Callable[[], str]
     trouble: Callable[[], str | None]
+    away: Callable[[str], Away | None]
     readable_apps: Callable[[], Collection[str]]
 
     @property
@@ -68,10 +76,11 @@ class Memory:
         """Every setting in force."""
         return self.live.config
 
-    async def remember(self, scope: Scope, text: str) -> Fact:
+    async def remember(self, scope: Scope, text: str, *, told_in: Origin | None = None) -> Fact:
         """Keep one fact word for word; it is on disk when this returns.
 
-        A fact that is already there is confirmed and returned as it stands.
+        A fact that is already there is confirmed and returned as it stands. `told_in` names the conversation and the
+        events in which it was told: once the fact is forgotten, they are never learned from.
 
         Raises:
             InvalidInputError: the text is blank or shows nothing, is too long, or holds a credential.
@@ -79,8 +88,24 @@ class Memory:
         """
         await self._require(scope)
         said = sentence("text", text).strip()
-        [fact] = await self._write(scope, [NewFact(said)], source="remember", progress=None)
+        session = await self._counted(scope, told_in)
+        draft = Draft(
+            fact=NewFact(said, session_id=session),
+            source="remember",
+            app=scope.app if told_in is None else told_in.app,
+            event_ids=() if told_in is None or session is None else told_in.event_ids,
+        )
+        [fact] = await self._write(scope, [draft], progress=None)
         return fact
+
+    async def _counted(self, scope: Scope, told_in: Origin | None) -> str | None:
+        """Return the id of a conversation that the ledger counts; others, such as a tool's own, are gone soon."""
+        app = scope.app if told_in is None else told_in.app
+        if told_in is None or told_in.session_id is None or app is None:
+            return None
+        async with self.database.reading() as tx:
+            row = await self.ledger.row(tx, SessionKey(app, scope.user, told_in.session_id))
+        return None if row is None else told_in.session_id
 
     async def add(self, scope: Scope, facts: Sequence[NewFact], *, progress: Progress | None = None) -> list[Fact]:
         """Keep many facts word for word, all or none; returns the fact each became, in order.
@@ -91,7 +116,8 @@ class Memory:
         """
         await self._require(scope)
         _require_facts(facts)
-        return await self._write(scope, facts, source="add", progress=progress)
+        drafts = [Draft(fact=fact, source="add", app=scope.app) for fact in facts]
+        return await self._write(scope, drafts, progress=progress)
 
     async def recall(self, scope: Scope, query: str, *, limit: int | None = None) -> list[Hit]:
         """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
@@ -106,9 +132,13 @@ class Memory:
         if limit is not None:
             whole_number("limit", limit, lowest=1, highest=MAX_RECALLED, fix=f"pass 1 to {MAX_RECALLED}")
         settings = self.config.memory
-        return await self.recaller.recall(
-            scope, query, limit=limit or settings.recall_limit, threshold=settings.score_threshold
-        )
+        with memory_span("search_memory", scope) as span:
+            span.asked(query)
+            hits = await self.recaller.recall(
+                scope, query, limit=limit or settings.recall_limit, threshold=settings.score_threshold
+            )
+            span.found(hits)
+        return hits
 
     async def facts(self, scope: Scope) -> list[Fact]:
         """Return every current fact, oldest first."""
@@ -131,16 +161,34 @@ class Memory:
         await self._require(scope, enabled=False)
         if fact_id is not None and session_id is not None:
             raise InvalidInputError("forget takes fact_id or session_id, not both")
-        now = self.clock.now()
-        if fact_id is not None:
-            receipt = await self.forgetter.fact(scope, fact_id, now=now)
-        elif session_id is not None:
-            receipt = await self.forgetter.conversation(scope, session_id, now=now, said_until=time.time())
-        else:
-            # Transcripts carry the host's wall clock, so the border between before and after does too.
-            receipt = await self.forgetter.everything(scope, now=now, said_until=time.time())
+        with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
+            receipt = await self._forget(scope, fact_id, session_id)
+            span.count(receipt.count)
+        if aside := await self.follower.aside():
+            receipt = replace(receipt, notes=(*receipt.notes, untouched(aside)))
+        fields = about("memory.forgotten", scope, facts=receipt.count, pending=receipt.pending)
+        logger.info("%d facts were forgotten", receipt.count, extra=fields)
         self.follower.wake()
         return receipt
+
+    async def merge(self, scope: Scope, into: Scope) -> Merged:
+        """Make all that is known of `scope` known of `into`, another id of the same person; works while memory is off.
+
+        Ids of facts stay, what both know stands once with all its sources, and what either has forgotten stays
+        forgotten. Merging again moves what has come since.
+
+        Raises:
+            InvalidInputError: both are one, talk of one waits to be learned, or one is unknown (`into` may be new
+                where `people.users` names it); nothing was moved.
+        """
+        await self._require(scope, enabled=False)
+        await self._require(into, enabled=False)
+        merger = Merger(self.database, self.facts_store, self.ledger, self.outbox)
+        named = self.config.people.users
+        merged = await merger.merge(scope, into, named=named, now=self.clock.now())
+        logger.info("%d facts were merged", merged.count, extra=about("memory.merged", into, facts=merged.count))
+        self.follower.wake()
+        return merged
 
     async def profile(self, scope: Scope) -> Profile:
         """Return what an agent is told about this person; asks a model only when something changed."""
@@ -170,27 +218,52 @@ class Memory:
     async def import_(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool = False) -> int:
         """Store what `export` returned, all or none; returns how many facts were written or confirmed.
 
-        Importing twice adds no fact twice, and the data may come from another scope or home. Unless
-        `restore_forgotten` is set, single facts that this scope forgot stay forgotten, and so does everything
-        noted before the whole scope was. What `forget(session_id=…)` removed is not marked, and comes back.
+        Facts keep their times and sources. Importing twice changes nothing, and the data may come from another scope
+        or home. Unless `restore_forgotten` is set, what this scope forgot stays forgotten: single facts, what was
+        noted before everything was, and what a conversation taught before it was.
 
         Raises:
             InvalidInputError: the data is not of that form; it names place, value and fix, and nothing is written.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        count = await self._transfer.take(scope, data, restore_forgotten=restore_forgotten)
+        with memory_span("upsert_memory", scope) as span:
+            count = await self._transfer.take(scope, data, restore_forgotten=restore_forgotten)
+            span.count(count)
         self.follower.wake()
         return count
 
     async def status(self, scope: Scope) -> Status:
-        """Return how memory is doing for this person: state, reason and remedy, counts, what waits."""
+        """Return how memory is doing for this person: state, reason and remedy, counts, what waits.
+
+        While the database does not answer that is the reason, and nothing is counted.
+        """
         await self._require(scope, enabled=False)
+        try:
+            return await self._status(scope)
+        except MemoryUnavailable as away:
+            return Status(
+                state="degraded" if self.config.memory.enabled else "disabled",
+                reason=away.reason,
+                remedy=away.remedy,
+                model=self.describe(),
+                embedder=self.embedder.identity,
+            )
+
+    async def _status(self, scope: Scope) -> Status:
         async with self.database.reading() as tx:
             count = await self.facts_store.count(tx, scope)
             pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
             store = await self.outbox.store(tx)
-        state, reason, remedy = _state(self.live, self.trouble(), pending, self.readable_apps())
+        condition = Condition(
+            live=self.live,
+            trouble=self.trouble(),
+            away=self.away(scope.user),
+            pending=pending,
+            readable=self.readable_apps(),
+            aside=await self.follower.aside(),
+        )
+        state, reason, remedy = condition.told()
         return Status(
             state=state,
             reason=reason,
@@ -230,17 +303,26 @@ class Memory:
             clock=self.clock,
         )
 
-    async def _write(
-        self, scope: Scope, facts: Sequence[NewFact], *, source: Source, progress: Progress | None
-    ) -> list[Fact]:
-        for fact in facts:
-            refuse_unkeepable(fact)
-        drafts = [Draft(fact=fact, source=source, app=scope.app) for fact in facts]
-        seconds = REMEMBER_SECONDS if source == "remember" else EMBED_SECONDS
-        drafts = await embed_drafts(self.embedder, drafts, seconds=seconds, progress=progress)
-        async with self.database.transaction() as tx:
-            await self.facts_store.unbury(tx, scope, [fact.text for fact in facts])
-            written = await self.facts_store.write(tx, scope, drafts, now=self.clock.now())
+    async def _forget(self, scope: Scope, fact_id: str | None, session_id: str | None) -> Receipt:
+        now = self.clock.now()
+        if fact_id is not None:
+            return await self.forgetter.fact(scope, fact_id, now=now)
+        # Transcripts carry the host's wall clock, so the border between before and after does too.
+        if session_id is not None:
+            return await self.forgetter.conversation(scope, session_id, now=now, said_until=time.time())
+        return await self.forgetter.everything(scope, now=now, said_until=time.time())
+
+    async def _write(self, scope: Scope, drafts: list[Draft], *, progress: Progress | None) -> list[Fact]:
+        for draft in drafts:
+            refuse_unkeepable(draft.fact)
+        seconds = EMBED_SECONDS if any(draft.source == "add" for draft in drafts) else REMEMBER_SECONDS
+        with memory_span("create_memory", scope) as span:
+            drafts = await embed_drafts(self.embedder, drafts, seconds=seconds, progress=progress)
+            async with self.database.transaction() as tx:
+                await self.facts_store.unbury(tx, scope, [draft.fact.text for draft in drafts])
+                written = await self.facts_store.write(tx, scope, drafts, now=self.clock.now())
+            span.wrote(written)
+        logger.debug("%d facts were kept", len(written), extra=about("memory.kept", scope, facts=len(written)))
         self.follower.wake()
         return written
 
@@ -260,34 +342,3 @@ def _require_facts(facts: object) -> None:
     for place, fact in enumerate(facts):
         if not isinstance(fact, NewFact):
             refuse(f"facts[{place}]", fact, "pass a NewFact, such as NewFact('likes tea')")
-
-
-_UNREAD_REMEDY = (
-    "a process that runs that app learns them once somebody speaks in it; so does one whose gaia.yaml has it as `app` "
-    "and its session database as `sessions.database_url`"
-)
-
-
-def _state(
-    live: LiveConfig, trouble: str | None, pending: Sequence[Pending], readable: Collection[str]
-) -> tuple[MemoryState, str, str]:
-    """Return the state with its reason and remedy, the gravest first."""
-    failing = [waiting for waiting in pending if waiting.attempts]
-    unread = sorted({waiting.key.app for waiting in pending} - set(readable))
-    not_taken = live.trouble
-    if not live.config.memory.enabled:
-        reason, remedy = "memory is off", "set `memory.enabled: true` in gaia.yaml"
-        if not_taken:
-            reason, remedy = f"{reason}; {not_taken.reason}", not_taken.remedy
-        return "disabled", reason, remedy
-    if not_taken:
-        return "degraded", not_taken.reason, not_taken.remedy
-    if trouble:
-        return "degraded", trouble, "facts are safe in the database; the store is rebuilt by itself when it can be"
-    if failing:
-        reason = f"{len(failing)} conversation(s) could not be learned yet: {failing[0].reason}"
-        return "degraded", reason, "they are tried again by themselves; `gaia sweep --force` tries now"
-    if unread:
-        reason = f"conversations of {', '.join(map(repr, unread))} wait: this process cannot read their sessions"
-        return "degraded", reason, _UNREAD_REMEDY
-    return "ok", "", ""

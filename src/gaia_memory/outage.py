@@ -18,7 +18,13 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _WRONG_KEY = frozenset({401, 403})
 _LATE = frozenset({408, 504})
 _KEY_WORDS = ("api key", "api_key", "credential", "permission")
-_NO_KEY = ("no api key", "api key was not", "key inputs argument", "default credentials")
+_NO_KEY = ("no api key", "api key was not", "key inputs argument", "missing credentials", "api_key client option")
+_NO_ACCOUNT = "default credentials were not found"
+_OF_A_CLIENT = frozenset({"ValueError", "OpenAIError", "GroqError", "AnthropicError", "DefaultCredentialsError"})
+"""What clients raise where they find no key; a tool's own error may say the like of something else."""
+
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
+_GOOGLES_PAGE = "ai.google.dev"
 _DROPPED = frozenset(
     {
         *("BrokenPipeError", "ConnectionAbortedError", "ConnectionResetError", "IncompleteRead"),
@@ -33,8 +39,9 @@ _SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*s?\s*")
 class Outage:
     """What kept a model from answering.
 
-    `said` are the provider's own words for a status, `where` the address that was asked where it is known, and
-    `wait` the seconds after which the provider wants to be asked again, where it names them.
+    `said` are the provider's own words for a status, and what to do where there is no key, `where` the address that
+    was asked where it is known, and `wait` the seconds after which the provider wants to be asked again, where it
+    names them.
     """
 
     kind: Literal["status", "late", "dropped", "unreachable", "unreadable", "no key"]
@@ -63,7 +70,7 @@ class Outage:
             "dropped": f"{who} broke off the connection",
             "unreachable": f"{who} could not be reached{self.where}",
             "unreadable": f"{who} gave an answer that could not be read, as a proxy in between may do",
-            "no key": f"{who} has no key: set GEMINI_API_KEY",
+            "no key": f"{who} has no key: {self.said}",
         }[self.kind]
 
     def _refused(self) -> str:
@@ -92,6 +99,9 @@ def outage_of(error: BaseException) -> Outage | None:
         status = _status(found)
         if status is not None:
             return Outage("status", status=status, said=_said(found), wait=_wait(found))
+        missing = _missing_key(found)
+        if missing:
+            return Outage("no key", said=missing)
         kind = _kind(found)
         if kind is not None:
             return Outage(kind, where=_where(found))
@@ -150,9 +160,23 @@ def _said(error: BaseException) -> str:
     return "" if said.startswith("<") else said
 
 
-def _kind(error: BaseException) -> Literal["late", "dropped", "unreachable", "unreadable", "no key"] | None:
-    if isinstance(error, ValueError) and any(words in str(error).lower() for words in _NO_KEY):
-        return "no key"
+def _missing_key(error: BaseException) -> str:
+    """Return what to set, where a client was made or asked without a key; empty where that is not what is wrong.
+
+    Only a variable that the client names itself, or Google's, is named: each provider has its own.
+    """
+    said = str(error) if type(error).__name__ in _OF_A_CLIENT else ""
+    if _NO_ACCOUNT in said:
+        return "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS"
+    if not any(words in said.lower() for words in _NO_KEY):
+        return ""
+    named = _VARIABLE.search(said)
+    if named:
+        return f"set {named[0]}"
+    return "set GEMINI_API_KEY" if _GOOGLES_PAGE in said else "set the variable that its provider reads it from"
+
+
+def _kind(error: BaseException) -> Literal["late", "dropped", "unreachable", "unreadable"] | None:
     if _is_of(error, "Timeout"):
         return "late"
     if type(error).__name__ in _DROPPED:

@@ -13,6 +13,7 @@ from gaia_memory import NewFact
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import call
 from support.harness import ALL, SYS, Sut, facts
+from support.turns import begin, speak
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -116,14 +117,14 @@ async def test_what_is_forgotten_while_its_talk_is_extracted_does_not_come_back(
 
     def slow(_: str) -> str:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return facts("User's boat is called Quixotry", "User likes rain")
 
     sut = await make(extractor=[slow, facts("User's boat is called Quixotry", "User likes rain")])
     known = await sut.gaia.memory.remember(sut.scope("u"), "User's boat is called quixotry")
     await sut.chat("u", "cli", "my boat is called Quixotry and I like rain")
     idle = asyncio.create_task(sut.run_idle("u", "cli"))
-    await asyncio.to_thread(asked.wait, 10)
+    await asyncio.to_thread(asked.wait, 60)
     if what == "everything":
         await sut.gaia.memory.forget(sut.scope("u"))
     else:
@@ -204,41 +205,6 @@ async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares
     assert all("wombat" not in ALL(request) or "quokka" not in ALL(request) for request in sut.REQ)
 
 
-async def test_S12_reset_learns_then_clears(make: Make) -> None:
-    """The rows stay, the next request has no old turn."""
-    sut = await make(extractor=[facts("F")])
-    await sut.chat("u", "cli", "old words")
-    await sut.chat("u", "cli", "more old words")
-    await sut.chat("u", "cli", "/reset")
-
-    assert len(sut.EXT) == 1
-    assert await sut.session("u", "cli") is None
-    assert await sut.texts("u") == ["F"]
-
-    await sut.chat("u", "cli", "new words")
-
-    assert "old words" not in ALL(sut.REQ[-1])
-
-
-async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Make) -> None:
-    """Nothing is cleared that was not learned."""
-    sut = await make(extractor=[RuntimeError("down")] * 5)
-    await sut.chat("u", "cli", "one")
-    await sut.chat("u", "cli", "two")
-    [reply] = await sut.chat("u", "cli", "/reset")
-
-    assert "not" in reply.lower()
-    session = await sut.session("u", "cli")
-    assert session is not None
-    assert len(session.events) == 4
-
-    sut.script.answers["extractor"].clear()
-    sut.script.answers["extractor"].append(facts("F"))
-    await sut.run_idle("u", "cli")
-
-    assert await sut.texts("u") == ["F"]
-
-
 async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> None:
     """Databases, the store and what mem0 writes: 0600, their folders 0700."""
     sut = await make(extractor=[facts("F")])
@@ -312,7 +278,7 @@ async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None
     sut = await make()
     await sut.chat("u", "cli", "hello")
     engine = sut.gaia._engine
-    await engine.marks.begin(sut.talk("u", "cli").key)
+    await begin(engine, sut.talk("u", "cli").key)
     report = await sut.sweep(force=True)
 
     assert (report.consolidated, report.failed, report.skipped) == (0, 0, 1)
@@ -321,9 +287,7 @@ async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None
 async def test_the_status_names_talk_that_this_process_cannot_read(make: Make) -> None:
     """Talk in another app waits for a process that runs it, and is not called fine."""
     sut = await make("memory: {scope: user}")
-    marks = sut.gaia._engine.marks
-    await marks.begin(SessionKey("elsewhere", "u", "s"))
-    await marks.end(SessionKey("elsewhere", "u", "s"))
+    await speak(sut.gaia._engine, SessionKey("elsewhere", "u", "s"))
     status = await sut.gaia.memory.status(sut.scope("u"))
 
     assert status.state == "degraded"

@@ -1,16 +1,21 @@
-"""Quiet conversations become facts: what a person sees of it from outside."""
+"""Quiet conversations become facts: what a person sees of it from outside, on each kind of database."""
 
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from google.genai.errors import ClientError
 
+from gaia_memory.learn.chunk import MAX_CHARACTERS
 from gaia_memory.testing import call
+from support.both_databases import make
 from support.harness import ALL, Sut, facts, texts
+from support.listening import talk_in
+
+__all__ = ["make"]
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -45,11 +50,16 @@ async def test_I03_each_turn_starts_the_idle_time_again(make: Make) -> None:
     await sut.sweep()
 
     assert sut.EXT == []
+    assert await sut.rows("u") == []
+    assert await sut.session("u", "cli") is not None
 
     sut.clock.advance(timedelta(minutes=8))
     await sut.sweep()
 
     assert len(sut.EXT) == 1
+    assert [text for role, text in talk_in(sut.EXT[0]) if role == "user"] == ["one", "two"]
+    assert await sut.texts("u") == ["F"]
+    assert await sut.session("u", "cli") is None
 
 
 async def test_I04_without_auto_ingest_nothing_is_learned_and_reset_still_clears(make: Make) -> None:
@@ -57,6 +67,7 @@ async def test_I04_without_auto_ingest_nothing_is_learned_and_reset_still_clears
     sut = await make("memory: {auto_ingest: false}")
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.run_idle("u", "cli")
+    await sut.sweep()
     await sut.sweep(force=True)
 
     assert await sut.session("u", "cli") is not None
@@ -75,10 +86,15 @@ async def test_I05_with_memory_off_no_mem0_is_built_and_turns_work(make: Make) -
     assert await sut.chat("u", "cli", "hi") == ["ok"]
 
     await sut.run_idle("u", "cli")
+    await sut.sweep(force=True)
+    await sut.chat("u", "cli", "/reset")
 
+    assert await sut.chat("u", "cli", "still there?") == ["ok"]
+    assert texts(sut.REQ[-1]) == ["hi", "ok", "still there?"]
     assert await sut.session("u", "cli") is not None
     assert not (sut.home / "store").exists()
-    assert sut.EXT == []
+    assert (sut.EXT, sut.script.made) == ([], [])
+    assert await sut.rows("u") == []
 
 
 async def test_I06_commands_alone_are_nothing_to_learn(make: Make) -> None:
@@ -94,16 +110,19 @@ async def test_I06_commands_alone_are_nothing_to_learn(make: Make) -> None:
 
 async def test_I07_commands_are_in_no_prompt(make: Make) -> None:
     """Neither the extractor nor a later request sees a command or what it listed."""
-    sut = await make(extractor=[facts()])
+    sut = await make("memory: {preload: false}", extractor=[facts()])
     await sut.chat("u", "cli", "/remember My shoe size is 43")
     await sut.chat("u", "cli", "hello")
-    await sut.chat("u", "cli", "/memory")
+    [listed] = await sut.chat("u", "cli", "/memory")
     await sut.chat("u", "cli", "bye")
     await sut.run_idle("u", "cli")
 
-    assert "/memory" not in sut.EXT[0]
-    assert "shoe size" not in sut.EXT[0]
-    assert all("/memory" not in ALL(request) and "/remember" not in ALL(request) for request in sut.REQ)
+    assert "shoe size" in listed
+    assert talk_in(sut.EXT[0]) == [("user", "hello"), ("assistant", "ok"), ("user", "bye"), ("assistant", "ok")]
+    for asked in [*sut.EXT, *map(ALL, sut.REQ)]:
+        assert "/memory" not in asked
+        assert "/remember" not in asked
+        assert "shoe size" not in asked
 
 
 @pytest.mark.parametrize(
@@ -148,6 +167,7 @@ async def test_I10_nothing_to_learn_is_a_success(make: Make) -> None:
     report = await sut.run_idle("u", "cli")
 
     assert report.consolidated == 1
+    assert len(sut.EXT) == 1
     assert await sut.rows("u") == []
     assert await sut.session("u", "cli") is None
 
@@ -184,13 +204,13 @@ async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_l
 
     def slow(_: str) -> str:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return facts("F")
 
     sut = await make(extractor=[slow, facts("late is the word")])
     await sut.chat("u", "cli", "early")
     idle = asyncio.create_task(sut.run_idle("u", "cli"))
-    await asyncio.to_thread(asked.wait, 10)
+    await asyncio.to_thread(asked.wait, 60)
     replies = await sut.chat("u", "cli", "belated word")
     go_on.set()
     await idle
@@ -208,24 +228,36 @@ async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_l
     assert await sut.texts("u") == ["F", "late is the word"]
 
 
+@pytest.mark.parametrize("make", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 async def test_I13_a_long_talk_is_asked_about_in_pieces_each_turn_once(make: Make) -> None:
-    """120 turns of 500 characters: every turn in exactly one question, facts of every question kept."""
-    count = 0
+    """120 turns of 500 characters: every turn in exactly one bounded question, facts of every question kept."""
+    await learns_in_pieces(make, turns=120, characters=500)
 
-    def numbered(_: str) -> str:
-        nonlocal count
-        count += 1
-        return facts(f"fact of piece {count}")
 
-    sut = await make("sessions: {window_turns: 2}", extractor=[numbered] * 40)
-    for number in range(120):
-        await sut.chat("u", "cli", f"turn-{number:03d}- " + "x" * 490)
+@pytest.mark.parametrize("make", ["postgresql"], indirect=True)
+async def test_I13_a_talk_of_long_turns_is_asked_about_in_pieces_too(make: Make) -> None:
+    """As many characters in a tenth of the turns."""
+    await learns_in_pieces(make, turns=12, characters=5000)
+
+
+async def learns_in_pieces(make: Make, *, turns: int, characters: int) -> None:
+    """Talk, let it be learned, and look at every question."""
+
+    def first_turn(prompt: str) -> str:
+        return facts(f"said in {talk_in(prompt)[0][1][:8]}")
+
+    sut = await make("sessions: {window_turns: 2}", extractor=[first_turn] * 40)
+    for number in range(turns):
+        await sut.chat("u", "cli", f"turn-{number:03d} ".ljust(characters, "x"))
     await sut.run_idle("u", "cli")
+    asked = [talk_in(prompt) for prompt in sut.EXT]
 
-    assert 1 < len(sut.EXT) < 40
-    for number in range(120):
-        assert sum(f"turn-{number:03d}-" in prompt for prompt in sut.EXT) == 1
-    assert len(await sut.rows("u")) == len(sut.EXT)
+    said = [text[:8] for talk in asked for role, text in talk if role == "user"]
+    assert said == [f"turn-{number:03d}" for number in range(turns)]
+    assert all(sum(len(text) for _, text in talk) <= MAX_CHARACTERS for talk in asked)
+    assert len(asked) >= 3
+    assert await sut.texts("u") == [f"said in {talk[0][1][:8]}" for talk in asked]
+    assert await sut.session("u", "cli") is None
 
 
 async def test_I14_the_same_fact_from_two_channels_is_one_row(make: Make) -> None:
@@ -242,39 +274,55 @@ async def test_I14_the_same_fact_from_two_channels_is_one_row(make: Make) -> Non
 async def test_I15_the_extractor_is_told_the_day_it_was_said(make: Make) -> None:
     """ "Tomorrow" means the day after it was said, not after it was learned."""
     sut = await make(extractor=[facts("F")])
-    day = sut.clock.now().date().isoformat()
     await sut.chat("u", "cli", "tomorrow I fly to Rome")
+    session = await sut.session("u", "cli")
+    assert session is not None
+    said_at = datetime.fromtimestamp(session.events[0].timestamp, UTC).astimezone()
     sut.clock.advance(timedelta(days=3))
     await sut.sweep()
 
     observed = sut.EXT[0].split("## Observation Date")[-1].splitlines()[1]
-    assert observed.startswith(day)
+    assert observed.startswith(f"{said_at.date().isoformat()} ")
+    assert "time zone" in observed
+    assert (said_at + timedelta(days=3)).date().isoformat() not in sut.EXT[0]
 
 
-async def test_I16_I17_talk_that_a_stopped_process_left_is_learned_by_the_next(make: Make) -> None:
-    """At once when it is old enough, else when it becomes so, without another message."""
+async def test_I16_talk_that_a_stopped_process_left_is_learned_by_the_next(make: Make) -> None:
+    """By itself, at its start, once."""
     sut = await make(extractor=[facts("F")])
+    await sut.chat("u", "cli", "I'm vegetarian")
+    await sut.close()
+    sut.clock.advance(timedelta(hours=1))
+    await sut.open()
+    await cleared(sut)
+    await sut.sweep()
+
+    assert len(sut.EXT) == 1
+    assert await sut.texts("u") == ["F"]
+
+
+async def test_I17_fresh_talk_that_a_stopped_process_left_is_learned_when_it_is_old_enough(make: Make) -> None:
+    """By itself, without another message."""
+    sut = await make("sessions: {idle_consolidate_minutes: 0.02}", extractor=[facts("F")])
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.reopen()
     await sut.sweep()
 
     assert sut.EXT == []
+    assert await sut.session("u", "cli") is not None
 
-    await sut.run_idle("u", "cli")
+    sut.clock.advance(timedelta(minutes=0.03))
+    await cleared(sut)
 
+    assert len(sut.EXT) == 1
     assert await sut.texts("u") == ["F"]
-    assert await sut.session("u", "cli") is None
 
-    await sut.chat("u", "cli", "and I like tea")
-    sut.script.answers["extractor"].append(facts("User likes tea"))
-    await sut.close()
-    sut.clock.advance(timedelta(hours=1))
-    await sut.open()
-    async with asyncio.timeout(20):
+
+async def cleared(sut: Sut) -> None:
+    """Wait until the session is gone."""
+    async with asyncio.timeout(60):
         while await sut.session("u", "cli") is not None:
-            await asyncio.sleep(0.05)
-
-    assert await sut.texts("u") == ["F", "User likes tea"]
+            await asyncio.sleep(0.1)
 
 
 async def test_I18_each_person_is_learned_alone(make: Make) -> None:
@@ -298,7 +346,7 @@ async def test_I19_closing_right_after_a_turn_is_quick_and_learns_nothing(make: 
     """The talk waits in the session database."""
     sut = await make()
     await sut.chat("u", "cli", "I'm vegetarian")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await sut.close()
 
     assert sut.EXT == []
@@ -318,15 +366,68 @@ async def test_I20_an_accepted_remember_survives_closing_at_once(make: Make) -> 
 
 
 async def test_I21_private_turns_are_in_no_question(make: Make) -> None:
-    """They are answered and replayed, and never learned."""
-    sut = await make(extractor=[facts("F")])
+    """They are answered and replayed, and never learned, also where a model takes all it reads for facts."""
+
+    def everything(prompt: str) -> str:
+        return facts(*(text for _, text in talk_in(prompt)))
+
+    sut = await make(main=["Your PIN?", "ZEBRA it is", "hello", "still here"], extractor=[everything])
+    await sut.chat("u", "cli", "open the safe")
     await sut.chat("u", "cli", "my PIN word is ZEBRA", private=True)
     await sut.chat("u", "cli", "I'm vegetarian")
+    await sut.chat("u", "cli", "/private and ZEBRA is my cat")
     await sut.run_idle("u", "cli")
 
-    assert "ZEBRA" in ALL(sut.REQ[-1])
+    assert "ZEBRA" in ALL(sut.REQ[2])
     assert len(sut.EXT) == 1
     assert "ZEBRA" not in sut.EXT[0]
+    assert await sut.texts("u") == ["open the safe", "Your PIN?", "I'm vegetarian", "hello"]
+    assert await sut.session("u", "cli") is None
+
+
+async def test_S12_a_reset_learns_and_then_clears(make: Make) -> None:
+    """The extractor is asked once, with the talk; the rows stay, the next request has no old turn."""
+    sut = await make(main=["one", "two"], extractor=[facts("F")])
+    await sut.chat("u", "cli", "/remember I like teal")
+    await sut.chat("u", "cli", "old words")
+    await sut.chat("u", "cli", "more of them")
+    session = await sut.session("u", "cli")
+    [reply] = await sut.chat("u", "cli", "/reset")
+
+    assert session is not None
+    assert len(session.events) == 4
+    assert "fresh start" in reply.lower()
+    assert [talk_in(prompt) for prompt in sut.EXT] == [
+        [("user", "old words"), ("assistant", "one"), ("user", "more of them"), ("assistant", "two")]
+    ]
+    assert await sut.session("u", "cli") is None
+    assert await sut.texts("u") == ["I like teal", "F"]
+
+    await sut.chat("u", "cli", "new words")
+
+    assert texts(sut.REQ[-1]) == ["new words"]
+
+
+async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Make) -> None:
+    """Nothing is cleared that was not learned; it is learned later."""
+    sut = await make(extractor=[RuntimeError("down")] * 5)
+    await sut.chat("u", "cli", "one")
+    await sut.chat("u", "cli", "two")
+    [reply] = await sut.chat("u", "cli", "/reset")
+    session = await sut.session("u", "cli")
+
+    assert "not saved" in reply.lower()
+    assert await sut.rows("u") == []
+    assert session is not None
+    assert len(session.events) == 4
+
+    sut.script.answers["extractor"].clear()
+    sut.script.answers["extractor"].append(facts("F"))
+    await sut.run_idle("u", "cli")
+
+    assert [text for role, text in talk_in(sut.EXT[-1]) if role == "user"] == ["one", "two"]
+    assert await sut.texts("u") == ["F"]
+    assert await sut.session("u", "cli") is None
 
 
 async def test_S11_a_model_that_fails_costs_one_short_apology(make: Make) -> None:

@@ -34,8 +34,8 @@ async def filled(sut: Sut, user: str = "itay") -> None:
 
 def plain(data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what of the facts has to survive a journey."""
-    kept = ("text", "metadata", "said_at", "session_id", "seq")
-    places = ("app", "session_id", "seq", "said_at", "event_ids")
+    kept = ("text", "metadata", "said_at", "session_id", "seq", "source", "created_at", "updated_at")
+    places = ("source", "app", "session_id", "seq", "said_at", "event_ids")
     return [
         {name: fact[name] for name in kept}
         | {"sources": {json.dumps([source[name] for name in places]) for source in fact["sources"]}}
@@ -113,7 +113,7 @@ async def test_an_import_is_whole_findable_and_changes_nothing_the_second_time(m
     assert counts == [2, 2, 2, 2]
     assert plain(first) == plain(data)
     assert await exported(other, "itay") | {"exported_at": ""} == first | {"exported_at": ""}
-    assert [row["source"] for row in await other.rows("itay")] == ["import", "import"]
+    assert [row["source"] for row in await other.rows("itay")] == ["add", "add"]
     assert await other.texts("noa") == ["Sister is Noa", "likes teal"]
     [hit, *_] = await memory.recall(other.scope("itay"), "who is my sister?")
     assert hit.fact.text == "Sister is Noa"
@@ -153,6 +153,56 @@ async def test_an_import_does_not_undo_that_everything_was_forgotten(make: Make)
 
     assert await memory.import_(scope, data, restore_forgotten=True) == 2
     assert sorted(await sut.texts("itay")) == ["Sister is Noa", "likes red", "likes teal"]
+
+
+@pytest.mark.parametrize("scope", ["app_user", "user"])
+async def test_an_import_does_not_undo_that_a_conversation_was_forgotten(
+    make: Make, scope: str, tmp_path: Path
+) -> None:
+    """What only it taught stays away, what others taught too comes without it, what it taught since comes in."""
+    sut = await make(
+        f"memory: {{scope: {scope}}}", extractor=[facts("only cli", "both"), facts("both"), facts("later")]
+    )
+    memory, itay = sut.gaia.memory, sut.scope("itay")
+    for channel in ("cli", "telegram"):
+        await sut.chat("itay", channel, "hello")
+        await sut.run_idle()
+    older = await exported(sut, "itay")
+    await memory.forget(itay, session_id="itay:cli")
+    await sut.chat("itay", "cli", "hello again")
+    await sut.run_idle()
+    newer = await exported(sut, "itay")
+
+    assert await memory.import_(itay, older) == 1
+    assert await memory.import_(itay, newer) == 2
+    assert plain(await exported(sut, "itay")) == plain(newer)
+    [both] = [fact for fact in newer["facts"] if fact["text"] == "both"]
+    assert "itay:cli" not in json.dumps(both)
+
+    await memory.forget(itay)
+    assert await memory.import_(itay, older, restore_forgotten=True) == 2
+    assert sorted(await sut.texts("itay")) == ["both", "only cli"]
+
+    other = await make(f"memory: {{scope: {scope}}}", home=tmp_path / "other")
+    for source in (source for fact in older["facts"] for source in fact["sources"]):
+        source["event_ids"] = []
+    await other.gaia.memory.import_(other.scope("itay"), older)
+    assert (await other.gaia.memory.forget(other.scope("itay"), session_id="itay:cli")).count == 1
+    assert await other.gaia.memory.import_(other.scope("itay"), older) == 1
+
+
+async def test_ids_in_the_data_are_nobodys(make: Make) -> None:
+    """Whoever takes in another person's export gets facts of their own, and that person keeps theirs untouched."""
+    sut = await make()
+    await filled(sut)
+    theirs = await exported(sut, "itay")
+    data = {**theirs, "facts": [{**fact, "text": f"{fact['text']}, they say"} for fact in theirs["facts"]]}
+
+    assert await sut.gaia.memory.import_(sut.scope("noa"), data) == 2
+    assert await exported(sut, "itay") | {"exported_at": ""} == theirs | {"exported_at": ""}
+    mine = await exported(sut, "noa")
+    assert not {fact["id"] for fact in mine["facts"]} & {fact["id"] for fact in theirs["facts"]}
+    assert mine["scope"]["user"] == "noa"
 
 
 async def test_what_is_forgotten_is_not_even_embedded(make: Make) -> None:

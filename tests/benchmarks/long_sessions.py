@@ -244,8 +244,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--plot", type=Path, metavar="OUT", help="draw them as an SVG file")
     options = parser.parse_args(arguments)
     tell = _progress(3 * len(options.events) * (options.repetitions + 1) + 3 * options.turns)
-    # It warns of every answer that tells no token counts.
-    logging.getLogger("google_adk").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as times, tempfile.TemporaryDirectory() as prompts:
         timings = asyncio.run(measure_times(Path(times), options.events, options.repetitions, tell))
         prefixes = asyncio.run(measure_prefixes(Path(prompts), options.turns, tell))
@@ -300,4 +298,6 @@ def _progress(total: int) -> Tell:
 
 
 if __name__ == "__main__":
+    # It warns of every answer that tells no token counts.
+    logging.getLogger("google_adk").setLevel(logging.ERROR)
     raise SystemExit(main())

@@ -158,10 +158,11 @@ async def test_a_late_embedder_is_unavailable_within_the_deadline(script: Script
     """The deadline is ours, whatever the provider waits for."""
     made = scripted(tmp_path, "host")
     await made.pools.embedder.run(made.embedding_model)
-    script.delay = 0.5
+    script.embeds_now.clear()
     hasty = Mem0Embedder(made.embedding_model, made.embedder_provider, made.pools.embedder, deadline=0.05)
     with pytest.raises(ModelUnavailableError, match=r"within 0\.05 s"):
         await hasty.embed(["x"], purpose="add")
+    script.embeds_now.set()
     await made.close()
 
 

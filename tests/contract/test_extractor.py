@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta, timezone
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ import pytest
 
 from gaia_memory.backend import gemini as gemini_parts
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.extractor import as_said, said_on
+from gaia_memory.backend.extractor import CONTEXT_CHARACTERS, as_said, observed
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.models import Chunk, Mark, Turn
+from gaia_memory.models import Chunk, Mark, Turn, zone_named
 from support.backend import Script, chunk, config, enter_providers, said, script_of, scripted
 from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, cut, facts, split, thinking
 
@@ -122,6 +123,7 @@ BAD = {
     "another key": '{"facts": [{"text": "User likes tea"}]}',
     "no text": '{"memory": [{"content": "User likes tea"}]}',
     "a number": '{"memory": [{"text": 7}]}',
+    "a number that Python does not read": f'{{"memory": {"9" * 6000}}}',
     "a nested text": '{"memory": [{"text": {"en": "tea"}}]}',
     "a blank text": '{"memory": [{"text": "  "}]}',
     "one bad among good": '{"memory": [{"text": "User likes tea"}, {"text": null}]}',
@@ -267,7 +269,7 @@ async def test_a_gemini_that_hangs_is_given_up(
     google: Case, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After one time-out: a minute was enough, and the talk is learned later."""
-    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", 0.1)
+    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", 2.0)
     gemini.default("extractor", Hang())
     with pytest.raises(ModelUnavailableError, match="in time"):
         await google.extract(chunk(STATEMENT))
@@ -279,11 +281,12 @@ async def test_a_model_that_hangs_without_a_timeout_of_its_own_is_given_up_by_us
     """The deadline holds for every provider."""
     backend = host.backend
     await backend.pools.model.run(backend.llm)
-    script_of("host").delay = 0.5
+    script_of("host").answers_now.clear()
     host.script(facts())
     hasty = Mem0LanguageModel(backend.llm, backend.llm_provider, backend.pools.model, deadline=0.05)
     with pytest.raises(ModelUnavailableError, match=r"within 0\.05 s"):
         await hasty.complete("hi", system="hi")
+    script_of("host").answers_now.set()
 
 
 async def test_a_connection_that_gemini_drops_is_unavailable(google: Case) -> None:
@@ -336,10 +339,51 @@ def test_a_person_with_a_name_of_their_own_is_named() -> None:
     assert as_said([said("user", "hi", speaker="Noa")]) == [{"role": "user", "content": "hi", "name": "Noa"}]
 
 
-def test_the_date_is_that_of_the_place_where_it_was_said() -> None:
-    """A zone that was given is kept; UTC is how hosts keep time and becomes this machine's date."""
-    late = datetime(2026, 1, 1, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
-    in_utc = datetime(2026, 1, 1, 23, 30, tzinfo=UTC)
+@pytest.mark.acceptance("I15")
+@pytest.mark.parametrize(
+    ("said_at", "zone", "words"),
+    [
+        ("2026-11-20T23:30+00:00", "Asia/Tokyo", "2026-11-21 (Saturday), time zone Asia/Tokyo (UTC+09:00)"),
+        ("2026-11-20T23:30+00:00", "America/Lima", "2026-11-20 (Friday), time zone America/Lima (UTC-05:00)"),
+        ("2026-03-29T00:30+00:00", "Europe/Berlin", "2026-03-29 (Sunday), time zone Europe/Berlin (UTC+01:00)"),
+        ("2026-03-29T01:30+00:00", "Europe/Berlin", "2026-03-29 (Sunday), time zone Europe/Berlin (UTC+02:00)"),
+        ("2026-11-20T12:00+00:00", "UTC", "2026-11-20 (Friday), time zone UTC (UTC+00:00)"),
+        ("2026-11-20T23:30-05:00", "Asia/Tokyo", "2026-11-20 (Friday), time zone UTC-05:00"),
+    ],
+)
+def test_the_day_is_that_of_the_place_where_it_was_said(said_at: str, zone: str, words: str) -> None:
+    """UTC is how hosts keep time; a zone that the time has itself was given on purpose."""
+    what = chunk("Tomorrow I fly to Rome", said_at=datetime.fromisoformat(said_at))
 
-    assert said_on(late).isoformat() == "2026-01-01"
-    assert said_on(in_utc) == in_utc.astimezone().date()
+    assert observed(replace(what, zone=zone_named(zone)).said_at) == words
+
+
+def test_without_a_zone_the_day_is_that_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person and their own computer share a wall clock."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        said_at = chunk("hi", said_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC)).said_at
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+    assert observed(said_at) == "2026-11-21 (Saturday), time zone JST (UTC+09:00)"
+
+
+async def test_a_long_answer_before_the_chunk_is_shown_to_its_end(host: Case) -> None:
+    """mem0 cuts a message at 300 characters; the question that "the second" answers stands at the end."""
+    host.script(facts())
+    await host.extract(chunk("the second", before=["x" * 2 * CONTEXT_CHARACTERS + " this or that?"]))
+
+    assert "this or that?" in host.asked()[0].replace("\nuser: ", "")
+
+
+async def test_a_fact_that_both_sides_said_comes_once_a_side(host: Case) -> None:
+    """Whoever leaves out the assistant's keeps the person's, wherever in the answer it stands."""
+    both = [{"text": "User likes tea", "attributed_to": side} for side in ("assistant", "user", "assistant")]
+    host.script(json.dumps({"memory": both}))
+
+    found = await host.backend.extractor.extract(chunk(STATEMENT), instructions="")
+
+    assert [fact.attributed_to for fact in found] == ["assistant", "user"]

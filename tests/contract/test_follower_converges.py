@@ -33,9 +33,9 @@ async def test_plain_mem0_lists_exactly_the_current_facts_after_any_sequence_of_
                 case "forget":
                     await memory.forget(scope)
                 case _:
-                    await memory.follower.settled(stall_seconds=5)
+                    await memory.follower.settled(stall_seconds=60)
         await memory.add(ANN, "Ann plays the theremin")
-        await memory.follower.settled(stall_seconds=5)
+        await memory.follower.settled(stall_seconds=60)
 
         for scope in (ANN, BEN, CLEO):
             current = await memory.current(scope)

@@ -21,7 +21,7 @@ async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Pa
     async with rig(tmp_path / "home") as memory:
         own = {"mood": "sunny", "stars": 4}
         [fact] = await memory.add(ANN, "Ann likes saffron", said_at=SAID, session_id="ann:cli", seq=3, metadata=own)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         row: dict[str, Any] = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
 
         assert row["memory"] == "Ann likes saffron"
@@ -53,7 +53,7 @@ async def test_values_the_store_cannot_hold_do_not_cost_the_fact(tmp_path: Path)
             "low": -(2**63),
         }
         [fact] = await memory.add(ANN, "Ann counts")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         store = memory.follower._keeper.store
         async with memory.database.reading() as tx:
             stored = (await memory.outbox.read(tx, [fact.id]))[fact.id]
@@ -78,7 +78,7 @@ async def test_a_fact_that_changed_keeps_nothing_of_its_old_payload(tmp_path: Pa
     """Chroma merges payloads; what a fact no longer has is gone in the store too."""
     async with rig(tmp_path / "home") as memory:
         [fact] = await memory.add(ANN, "Ann counts", metadata={"old": "value"}, session_id="ann:cli")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         store = memory.follower._keeper.store
         async with memory.database.reading() as tx:
             stored: StoredFact = (await memory.outbox.read(tx, [fact.id]))[fact.id]
@@ -93,13 +93,13 @@ async def test_a_fact_the_store_refuses_costs_no_other_fact_and_is_reported(tmp_
     """A vector of the wrong length is left out; the rest of its batch is there and the outbox is empty."""
     async with rig(tmp_path / "home") as memory:
         await memory.add(ANN, "Ann likes saffron")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
         wrong = Draft(fact=NewFact("odd one"), source="add", vector=(1.0, 0.0), embedder=memory.embedder.identity)
         async with memory.database.transaction() as tx:
             await memory.facts.write(tx, ANN, [wrong], now=SAID)
         await memory.add(ANN, "Ann likes tea", "Ann likes figs")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert sorted((await memory.listed(ANN)).values()) == ["Ann likes figs", "Ann likes saffron", "Ann likes tea"]
         assert "refused 1 facts" in (memory.follower.trouble or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, this_process
-from gaia_memory.models import Anchor, Mark, SessionKey
+from gaia_memory.models import Anchor, Mark, SessionKey, Talker
 from support.truth import database
 
 __all__ = ["database"]
@@ -21,7 +21,7 @@ HOSTILE = ["*", "a b", " pad ", "a:b", "%", "i\x00", "\ud800", "\u05d0" * 2000]
 async def speak(database, key=KEY, *, at=0.0):
     """Let a turn begin and end."""
     async with database.transaction() as tx:
-        row = await ledger.begin_turn(tx, key, now=at, active_seconds=900)
+        row = await ledger.begin_turn(tx, key, Talker(), now=at, active_seconds=900)
         await ledger.end_turn(tx, key, now=at)
     return row
 
@@ -39,10 +39,13 @@ async def advance(database, owner=ME, *, read=None, to=None, turns=1):
         return await ledger.advance(tx, KEY, owner, read=read, to=to, turns=turns, now=101.0)
 
 
-async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",)):
+async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",), **rest):
     """Give the due conversations."""
+    async with database.transaction() as tx:
+        await ledger.expire(tx, now=now)
     async with database.reading() as tx:
-        return await ledger.due(tx, now=now, quiet_since=quiet_since, limit=limit, apps=apps)
+        found = await ledger.due(tx, now=now, quiet_since=quiet_since, limit=limit, apps=apps, **rest)
+    return [one.key for one in found]
 
 
 async def row(database, key=KEY):
@@ -55,11 +58,11 @@ async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run
     """The end says since when it is quiet."""
     async with database.transaction() as tx:
         assert await ledger.row(tx, KEY) is None
-        first = await ledger.begin_turn(tx, KEY, now=10.0, active_seconds=900)
+        first = await ledger.begin_turn(tx, KEY, Talker(), now=10.0, active_seconds=900)
         await ledger.renew_turn(tx, KEY, now=500.0, active_seconds=900)
         renewed = await ledger.row(tx, KEY)
         await ledger.end_turn(tx, KEY, now=600.0)
-        second = await ledger.begin_turn(tx, KEY, now=700.0, active_seconds=900)
+        second = await ledger.begin_turn(tx, KEY, Talker(), now=700.0, active_seconds=900)
         await ledger.end_turn(tx, KEY, now=710.0)
         quiet = await ledger.row(tx, KEY)
 
@@ -73,7 +76,7 @@ async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run
 async def test_holding_a_conversation_for_a_load_counts_nothing(database):
     """There is nothing to learn of it either."""
     async with database.transaction() as tx:
-        held = await ledger.hold(tx, KEY, now=10.0, active_seconds=900)
+        held = await ledger.hold(tx, KEY, Talker(), now=10.0, active_seconds=900)
         await ledger.end_turn(tx, KEY, now=20.0)
 
     assert (held.turn_no, held.active_until) == (0, 910.0)
@@ -83,11 +86,11 @@ async def test_holding_a_conversation_for_a_load_counts_nothing(database):
 async def test_a_hold_is_taken_back_unless_somebody_has_begun_to_talk(database):
     """The turn that began under it keeps the conversation from being learned and cleared."""
     async with database.transaction() as tx:
-        held = await ledger.hold(tx, KEY, now=10.0, active_seconds=900)
+        held = await ledger.hold(tx, KEY, Talker(), now=10.0, active_seconds=900)
         await ledger.let_go(tx, KEY, until=held.active_until)
         free = await ledger.row(tx, KEY)
-        held = await ledger.hold(tx, KEY, now=20.0, active_seconds=900)
-        await ledger.begin_turn(tx, KEY, now=30.0, active_seconds=900)
+        held = await ledger.hold(tx, KEY, Talker(), now=20.0, active_seconds=900)
+        await ledger.begin_turn(tx, KEY, Talker(), now=30.0, active_seconds=900)
         await ledger.let_go(tx, KEY, until=held.active_until)
         talking = await ledger.row(tx, KEY)
 
@@ -105,7 +108,7 @@ async def test_any_ids_make_a_conversation_of_their_own(database, odd):
         await ledger.skip(tx, keys[0], [odd])
 
         assert [(await ledger.row(tx, key)).key for key in keys] == keys
-        assert await ledger.skipped(tx, keys[0]) == {odd}
+        assert await ledger.skipped(tx, keys[0], among=[odd, "other"]) == {odd}
         assert [one.key for one in await ledger.pending(tx, user=odd, app=None)] == [keys[1]]
     assert set(await due(database, apps=[odd, "a"])) == set(keys)
 
@@ -132,10 +135,36 @@ async def test_a_conversation_is_due_once_it_is_quiet_for_long_enough(database):
     assert await due(database, apps=[]) == []
 
 
+async def test_the_due_ones_are_read_page_by_page_and_without_some_persons(database):
+    """Those that are quiet since the same moment, too: each comes once."""
+    persons = ["noa", "itay", "dan", "noa", "gil", "noa"]
+    keys = [SessionKey("gaia", person, f"s{number}") for number, person in enumerate(persons)]
+    for number, key in enumerate(keys):
+        await speak(database, key, at=10.0 + number // 3)
+
+    async def paged(limit, **rest):
+        found, after = [], None
+        while True:
+            async with database.reading() as tx:
+                page = await ledger.due(
+                    tx, now=100.0, quiet_since=70.0, limit=limit, apps=["gaia"], after=after, **rest
+                )
+            if not page:
+                return found
+            found += page
+            after = page[-1]
+
+    whole = await paged(10)
+    assert [one.touched for one in whole] == [10.0, 10.0, 10.0, 11.0, 11.0, 11.0]
+    assert {one.key for one in whole} == set(keys)
+    assert await paged(1) == await paged(2) == whole
+    assert {one.key.user for one in await paged(1, without_persons=["noa", "gil"])} == {"itay", "dan"}
+
+
 async def test_an_active_conversation_is_not_due_until_its_turn_is_given_up(database):
     """A cancelled turn fires no hook at its end."""
     async with database.transaction() as tx:
-        await ledger.begin_turn(tx, KEY, now=0.0, active_seconds=900)
+        await ledger.begin_turn(tx, KEY, Talker(), now=0.0, active_seconds=900)
 
     assert await due(database, now=899.0, quiet_since=None) == []
     assert await claim(database, now=899.0) is None
@@ -178,7 +207,7 @@ async def test_a_lease_that_is_given_back_is_free_at_once(database):
 
 async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(database):
     """With what it was clearing; that of another host runs to its end."""
-    dead = this_process().rpartition(":")[0] + ":1.00/a1b2"
+    dead = this_process().rpartition("-")[0] + "-1/a1b2"
     await speak(database)
     await claim(database, dead)
     async with database.transaction() as tx:
@@ -266,9 +295,9 @@ async def test_a_turn_waits_while_its_conversation_is_cleared(database):
     await claim(database)
     async with database.transaction() as tx:
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=100.0, seconds=5)
-        waiting = await ledger.begin_turn(tx, KEY, now=104.0, active_seconds=900)
-        held = await ledger.hold(tx, KEY, now=104.0, active_seconds=900)
-        late = await ledger.begin_turn(tx, KEY, now=105.0, active_seconds=900)
+        waiting = await ledger.begin_turn(tx, KEY, Talker(), now=104.0, active_seconds=900)
+        held = await ledger.hold(tx, KEY, Talker(), now=104.0, active_seconds=900)
+        late = await ledger.begin_turn(tx, KEY, Talker(), now=105.0, active_seconds=900)
 
     assert (waiting.clearing, waiting.turn_no, waiting.active_until) == (ME, 1, None)
     assert held.clearing == ME
@@ -283,7 +312,7 @@ async def test_a_clear_begins_only_where_nothing_has_moved(database, case):
         await claim(database, YOU if case == "not mine" else ME)
     if case == "active":
         async with database.transaction() as tx:
-            await ledger.hold(tx, KEY, now=100.0, active_seconds=900)
+            await ledger.hold(tx, KEY, Talker(), now=100.0, active_seconds=900)
     async with database.transaction() as tx:
         turn_no = 2 if case == "another turn" else 1
 
@@ -295,7 +324,7 @@ async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
     """Its profile and the place of its window go; its turns are counted on."""
     await speak(database)
     async with database.transaction() as tx:
-        await ledger.freeze_profile(tx, KEY, profile="- tea", profile_key="k")
+        await ledger.freeze_profile(tx, KEY, profile="- tea", profile_key="k", made_at=7.5, made_by="fallback")
         await ledger.anchor(tx, KEY, Anchor(turn_no=1, at=0.5))
     before = await claim(database)
     await advance(database)
@@ -307,6 +336,8 @@ async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
     after = await row(database)
     assert (before.profile, before.profile_key, before.anchor) == ("- tea", "k", Anchor(turn_no=1, at=0.5))
     assert (after.profile, after.profile_key, after.anchor) == (None, None, None)
+    assert (before.profile_made_at, before.profile_made_by) == (7.5, "fallback")
+    assert (after.profile_made_at, after.profile_made_by) == (None, None)
     assert (after.cleared_at, after.clearing, after.clearing_until, after.turn_no) == (102.0, None, None, 1)
     assert after.watermark == Mark(50.0, "e9")
     assert await due(database, quiet_since=None) == []
@@ -334,8 +365,8 @@ async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
     await claim(database)
     await advance(database)
     async with database.transaction() as tx:
-        await ledger.failed(tx, KEY, YOU, error="x", retry_at=0.0, parked=True)
-        await ledger.failed(tx, KEY, ME, error="no JSON \x00", retry_at=160.0, parked=False)
+        await ledger.failed(tx, KEY, YOU, error="x", now=100.0, retry_at=0.0, parked=True)
+        await ledger.failed(tx, KEY, ME, error="no JSON \x00", now=100.0, retry_at=160.0)
         (waiting,) = await ledger.pending(tx, user="itay", app=None)
 
     assert (waiting.attempts, waiting.reason, waiting.retry_at, waiting.parked) == (1, "no JSON \ufffd", 160.0, False)
@@ -348,12 +379,31 @@ async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
     assert (learned.attempts, learned.retry_at, learned.last_error) == (0, None, None)
 
 
+async def test_bad_answers_are_counted_apart_until_something_is_learned(database):
+    """Outages between them neither count nor forgive; the first failure of all is kept."""
+    await speak(database)
+    for now, is_bad_answer in [(100.0, False), (200.0, True), (300.0, False), (400.0, True)]:
+        await claim(database, now=now)
+        async with database.transaction() as tx:
+            await ledger.failed(tx, KEY, ME, error="x", now=now, retry_at=now, is_bad_answer=is_bad_answer)
+    failing = await row(database)
+    async with database.reading() as tx:
+        (waiting,) = await ledger.pending(tx, user=None, app=None)
+    await claim(database, now=500.0)
+    await advance(database)
+    learned = await row(database)
+
+    assert (failing.attempts, failing.bad_answers, failing.failing_since) == (4, 2, 100.0)
+    assert (waiting.attempts, waiting.failing_since) == (4, 100.0)
+    assert (learned.attempts, learned.bad_answers, learned.failing_since) == (0, 0, None)
+
+
 async def test_a_parked_conversation_is_left_alone_until_somebody_speaks_in_it(database):
     """Or until a sweep is told to ignore it."""
     await speak(database)
     await claim(database)
     async with database.transaction() as tx:
-        await ledger.failed(tx, KEY, ME, error="x", retry_at=0.0, parked=True)
+        await ledger.failed(tx, KEY, ME, error="x", now=100.0, retry_at=0.0, parked=True)
 
     assert await due(database) == []
     assert await due(database, quiet_since=None) == [KEY]
@@ -383,8 +433,9 @@ async def test_events_to_skip_are_kept_for_their_conversation(database):
         await ledger.skip(tx, KEY, ["e2"])
         await ledger.skip(tx, OTHER, [])
 
-        assert await ledger.skipped(tx, KEY) == {"e1", "e2"}
-        assert await ledger.skipped(tx, OTHER) == set()
+        assert await ledger.skipped(tx, KEY, among=["e1", "e2", "e3"]) == {"e1", "e2"}
+        assert await ledger.skipped(tx, KEY, among=[f"e{number}" for number in range(2, 2_000)]) == {"e2"}
+        assert await ledger.skipped(tx, OTHER, among=["e1", "e2"]) == set()
 
 
 @pytest.mark.acceptance("I16", "I17")
@@ -393,7 +444,7 @@ async def test_sessions_from_before_us_are_entered_once_an_app(database):
     await speak(database, OTHER, at=5.0)
     held = SessionKey("gaia", "held", "s")
     async with database.transaction() as tx:
-        await ledger.hold(tx, held, now=1.0, active_seconds=1)
+        await ledger.hold(tx, held, Talker(), now=1.0, active_seconds=1)
         assert not await ledger.bootstrapped(tx, "gaia")
         assert await ledger.bootstrap(tx, "gaia", {KEY: 7.0, OTHER: 99.0, held: 3.0}) == 2
         assert await ledger.bootstrapped(tx, "gaia")
@@ -426,15 +477,42 @@ async def test_many_sessions_are_entered_in_one_go(database):
         assert await ledger.bootstrap(tx, "gaia", sessions) == 1201
 
 
-async def test_finding_the_due_ones_reads_an_index_of_the_undone_alone(database):
-    """A thousand finished conversations cost a sweep nothing."""
-    async with database.reading() as tx:
-        if tx.dialect.name != "sqlite":
-            pytest.skip("a planner decides by the size of the tables; the index is the same")
-        question = (
-            "EXPLAIN QUERY PLAN SELECT app FROM gaia_conversations WHERE turn_no > done_turn_no"
-            " AND touched <= 5 ORDER BY touched, conversation"
-        )
-        plan = " ".join(str(step) for step in (await tx.exec_driver_sql(question)).all())
+async def test_a_conversation_is_private_until_it_is_said_otherwise(database):
+    """Also one that nobody has spoken in yet, and over turns and a clear."""
+    async with database.transaction() as tx:
+        await ledger.keep_private(tx, KEY, is_private=True)
+        begun = await ledger.begin_turn(tx, KEY, Talker(), now=10.0, active_seconds=900)
+        await ledger.end_turn(tx, KEY, now=20.0)
+        claimed = await ledger.claim(tx, KEY, ME, now=100.0, lease_seconds=30.0)
+        await ledger.end_clearing(tx, KEY, ME, cleared_at=101.0)
+        cleared = await ledger.row(tx, KEY)
+        await ledger.keep_private(tx, KEY, is_private=False)
+        ended = await ledger.row(tx, KEY)
 
-    assert "ix_gaia_conversations_undone" in plan
+    assert begun.is_private
+    assert claimed is not None
+    assert cleared.is_private
+    assert cleared.cleared_at == 101.0
+    assert not ended.is_private
+    assert await row(database, OTHER) is None
+
+
+async def test_talk_that_nobody_counted_is_entered_once(database):
+    """New or known, as long as nothing waits and nobody talks in it; what waits keeps its place."""
+    new, known, waits = (SessionKey("gaia", "itay", name) for name in ("new", "known", "waits"))
+    async with database.transaction() as tx:
+        for key in (known, waits):
+            await ledger.begin_turn(tx, key, Talker(), now=10.0, active_seconds=900)
+            await ledger.end_turn(tx, key, now=10.0)
+        assert await ledger.claim(tx, known, "me", now=11.0, lease_seconds=30)
+        await ledger.release(tx, known, "me", done=True)
+        for key in (new, known, waits):
+            await ledger.enter(tx, key, touched=20.0)
+        found = await ledger.rows_of(tx, [new, known, waits, SessionKey("gaia", "itay", "nowhere")])
+        due = await ledger.due(tx, now=30.0, quiet_since=20.0, limit=9, apps=["gaia"])
+        elsewhere = await ledger.known_elsewhere(tx, apps=["other"])
+
+    assert {key: row.touched for key, row in found.items()} == {new: 20.0, known: 20.0, waits: 10.0}
+    assert [row.turn_no for row in found.values() if row.key == known] == [1]
+    assert [one.key.session for one in due] == ["waits", "known", "new"]
+    assert [key.app for key in elsewhere] == ["gaia"]

@@ -12,7 +12,7 @@ from gaia_memory.database.engine import open_database
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.tables import scopes
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.models import Mark, SessionKey
+from gaia_memory.models import Mark, SessionKey, Talker
 from support.truth import ITAY, NOA, NOW, database, draft
 
 __all__ = ["database"]
@@ -70,7 +70,7 @@ async def test_each_conversation_is_claimed_by_one_owner(database, second):
     keys = [SessionKey("gaia", "itay", f"s{number}") for number in range(ROUNDS)]
     async with database.transaction() as tx:
         for key in keys:
-            await ledger.begin_turn(tx, key, now=0.0, active_seconds=1.0)
+            await ledger.begin_turn(tx, key, Talker(), now=0.0, active_seconds=1.0)
 
     async def learn(one, owner):
         won = []
@@ -93,7 +93,7 @@ async def test_a_clear_and_a_turn_at_once_never_both_pass(database, second):
     keys = [SessionKey("gaia", "itay", f"s{number}") for number in range(ROUNDS)]
     async with database.transaction() as tx:
         for key in keys:
-            await ledger.begin_turn(tx, key, now=0.0, active_seconds=1.0)
+            await ledger.begin_turn(tx, key, Talker(), now=0.0, active_seconds=1.0)
             await ledger.claim(tx, key, "a:1:1", now=5.0, lease_seconds=30)
 
     async def clear(key):
@@ -102,7 +102,7 @@ async def test_a_clear_and_a_turn_at_once_never_both_pass(database, second):
 
     async def speak(key):
         async with second.transaction() as tx:
-            return (await ledger.begin_turn(tx, key, now=6.0, active_seconds=900)).clearing is None
+            return (await ledger.begin_turn(tx, key, Talker(), now=6.0, active_seconds=900)).clearing is None
 
     for key in keys:
         cleared, spoke = await asyncio.gather(clear(key), speak(key))

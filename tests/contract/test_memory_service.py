@@ -33,6 +33,7 @@ from gaia_memory.errors import (
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor
 from support.memory_service import borrowed_from
+from support.turns import begin
 
 APP, USER, OTHER = "app", "itay", "dana"
 """Every test here is about these people of one app."""
@@ -56,7 +57,7 @@ def extractor(engine: Engine) -> ScriptedExtractor:
         return await ask(chunk, instructions=instructions)
 
     scripted.extract = extract  # type: ignore[method-assign]
-    engine.consolidator._extractor = scripted
+    engine.consolidator.learner._extractor = scripted
     return scripted
 
 
@@ -445,12 +446,12 @@ async def test_a_session_whose_model_fails_is_kept_for_later_and_events_say_so(
 ):
     """A session can be handed over again, so its failure passes; a delta may not come again, so it raises."""
     failing = ScriptedExtractor(default=ModelUnavailableError("down"))
-    engine.consolidator._extractor = failing
+    engine.consolidator.learner._extractor = failing
     talk = session(event("I have a dog"))
     await service.add_session_to_memory(talk)
     with pytest.raises(ModelUnavailableError):
         await service.add_events_to_memory(app_name=APP, user_id=USER, session_id="s1", events=talk.events)
-    engine.consolidator._extractor = extractor
+    engine.consolidator.learner._extractor = extractor
     await service.add_session_to_memory(talk)
 
     assert await listed(service) == ["I have a dog"]
@@ -458,7 +459,7 @@ async def test_a_session_whose_model_fails_is_kept_for_later_and_events_say_so(
 
 async def test_talk_that_is_being_learned_elsewhere_is_not_learned_twice(service: Mem0MemoryService, engine: Engine):
     """During a turn of another runner the session waits; a delta says that it has to be given again."""
-    await engine.marks.begin(SessionKey(APP, USER, "s1"))
+    await begin(engine, SessionKey(APP, USER, "s1"))
     talk = session(event("I have a dog"))
     await service.add_session_to_memory(talk)
     with pytest.raises(LeaseLostError):

@@ -129,6 +129,24 @@ async def test_a_new_store_has_everything_to_follow_and_nothing_dead(database, w
     assert [read[row.fact_id].version for row in dirty] == [row.version for row in dirty]
 
 
+async def test_what_was_followed_is_given_page_by_page_with_its_vectors(database):
+    """A fact that changed since, or was never followed, is left out."""
+    async with database.transaction() as tx:
+        drafts = [draft(f"fact {number}", vector=(float(number), 1.0)) for number in range(5)]
+        written = await facts.write(tx, ITAY, drafts, now=NOW)
+        rows = await outbox.dirty(tx, limit=10)
+        await outbox.done(tx, [row for row in rows if row.fact_id != written[2].id])
+        first = await outbox.followed(tx, after="", limit=3)
+        rest = await outbox.followed(tx, after=first[-1].fact.id, limit=3)
+        none = await outbox.followed(tx, after=rest[-1].fact.id, limit=3)
+
+    expected = sorted(fact.id for fact in written if fact.id != written[2].id)
+    vectors = {fact.id: (float(number), 1.0) for number, fact in enumerate(written)}
+    assert [stored.fact.id for stored in first + rest] == expected
+    assert [stored.vector for stored in first + rest] == [vectors[fact_id] for fact_id in expected]
+    assert none == []
+
+
 async def test_one_owner_holds_the_lease_until_it_ends_or_gives_back(database):
     """Whoever has the lock of the operating system needs no lease."""
     async with database.transaction() as tx:
@@ -137,6 +155,9 @@ async def test_one_owner_holds_the_lease_until_it_ends_or_gives_back(database):
         assert await outbox.own(tx, "a", now=20.0, lease=30.0)
         assert not await outbox.own(tx, "b", now=49.0, lease=30.0)
         assert await outbox.own(tx, "b", now=50.0, lease=30.0)
+        assert not await outbox.own(tx, "c", now=51.0, lease=30.0, instead_of="a")
+        assert await outbox.own(tx, "a", now=51.0, lease=30.0, instead_of="b")
+        assert await outbox.own(tx, "b", now=52.0, lease=30.0, instead_of="a")
         await outbox.disown(tx, "a")
         assert (await outbox.store(tx)).owner == "b"
         await outbox.disown(tx, "b")

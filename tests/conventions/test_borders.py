@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tomllib
@@ -9,7 +10,7 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-from support.checkout import PACKAGE, ROOT, imports, python_files, told, within
+from support.checkout import PACKAGE, ROOT, imports, name_of, python_files, told, tree_of, within
 
 BORDERS = {
     "mem0": ("backend/",),
@@ -17,12 +18,14 @@ BORDERS = {
     "google.adk": ("adk/", "cli/", "testing.py"),
     "google.genai": ("adk/", "backend/", "cli/", "testing.py"),
     "openai": ("adk/", "backend/"),
+    "opentelemetry": ("telemetry/",),
     "typer": ("cli/",),
     "rich": ("cli/",),
     "prompt_toolkit": ("cli/",),
     "gaia_memory.testing": ("testing.py",),
-    # Its calls block: the driver's own thread, and a process that probes a damaged store, may make them.
-    "sqlite3": ("database/", "backend/follow/probe.py"),
+    # Its calls block: the driver's own thread, a process that probes a damaged store, and the thread that looks
+    # whether a store nobody has open may be replaced, may make them.
+    "sqlite3": ("database/", "backend/follow/probe.py", "backend/follow/folder.py"),
 }
 
 
@@ -48,6 +51,51 @@ def test_every_border_is_one_that_is_used():
 
     # The fakes are for tests alone.
     assert unused == ["gaia_memory.testing"]
+
+
+def test_spans_are_made_with_the_interface_alone():
+    """What collects them, and sends them somewhere, is the host's choice and not installed with us."""
+    found = [found for file in python_files(PACKAGE) for found in imports(file)]
+    strays = [
+        str(each) for each in found for part in ("sdk", "exporter") if within(each.module, f"opentelemetry.{part}")
+    ]
+
+    assert not strays, told(strays, "opentelemetry-api only:")
+
+
+def calls(name: str, *, but: tuple[str, ...]) -> list[str]:
+    """Where the package calls something by its dotted name, in other modules than those."""
+    return [
+        f"{name_of(file)}:{node.lineno}"
+        for file in python_files(PACKAGE)
+        if file.relative_to(PACKAGE).as_posix() not in but
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Call) and ast.unparse(node).startswith(f"{name}(")
+    ]
+
+
+def test_every_logger_makes_legible_what_it_is_given():
+    """An id with a line break or an escape sequence would write a log line of its own."""
+    # These silence what other packages log.
+    others = ("backend/environment.py", "cli/terminal.py", "sessions/beat.py")
+    strays = calls("logging.getLogger", but=("log.py", *others))
+    loud = [place for level in ("info", "warning", "error") for place in calls(f"logging.{level}", but=())]
+
+    assert not strays + loud, told(strays + loud, "log through gaia_memory.log.logger_for:")
+
+
+def test_a_command_shows_text_through_one_door():
+    """`say` and its like keep ids and facts from steering a terminal."""
+    strays = calls("typer.echo", but=("cli/terminal.py", "cli/rendering.py"))
+    strays = [place for place in strays if not is_blank_line(place)] + calls("print", but=())
+
+    assert not strays, told(strays, "show it with say, say_lines, note or complain:")
+
+
+def is_blank_line(place: str) -> bool:
+    """Say whether what is shown there is an empty line on standard error."""
+    file, _, line = place.rpartition(":")
+    return (ROOT / file).read_text(encoding="utf-8").splitlines()[int(line) - 1].strip() == "typer.echo(err=True)"
 
 
 def canonical(name: str) -> str:

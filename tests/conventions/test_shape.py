@@ -23,7 +23,7 @@ CATCH_ALL = {
     "src/gaia_memory/backend/embedder.py": "somebody's provider may raise anything, and some exit",
     "src/gaia_memory/backend/follow/erasing.py": "a locked file must not keep the other facts from being followed",
     "src/gaia_memory/backend/follow/follower.py": "the loop that follows tries again, whatever failed",
-    "src/gaia_memory/backend/follow/keeper.py": "a broken store may fail to close in any way",
+    "src/gaia_memory/backend/follow/keeper.py": "a broken store may fail to be read or closed in any way",
     "src/gaia_memory/backend/language_model.py": "somebody's provider may raise anything, and some exit",
     "src/gaia_memory/backend/follow/places.py": "a damaged folder may fail to open in any way; a new one replaces it",
     "src/gaia_memory/backend/pools.py": "an error of a worker thread is handed to the one who waits",
@@ -36,6 +36,9 @@ CATCH_ALL = {
     "src/gaia_memory/sessions/beat.py": "a database that is away for a moment must not end the beat",
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
     "src/gaia_memory/recall/pipeline.py": "a retriever costs its share, not the answer",
+    "src/gaia_memory/telemetry/spans.py": "somebody's tracer or processor may raise anything",
+    "src/gaia_memory/sessions/consolidate.py": "whatever breaks one conversation is counted, told and tried again",
+    "src/gaia_memory/sessions/discovery.py": "a host's session service may fail in any way",
     "src/gaia_memory/sessions/sweep.py": "one conversation that breaks must not keep the others waiting",
 }
 

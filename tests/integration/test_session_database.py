@@ -10,6 +10,7 @@ from sqlalchemy import text
 from gaia_memory.adk.session_database import prepare
 from gaia_memory.database.engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
+from support.truth import both_kinds, memory_url
 
 
 async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) -> None:
@@ -32,6 +33,28 @@ async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) 
         await engine.dispose()
 
     assert session.user_id == "u"
+
+
+@both_kinds
+async def test_what_a_process_that_was_killed_has_half_done_is_finished(tmp_path: Path, kind: str) -> None:
+    """ADK by itself refuses the database from then on; without that refusal nothing would be left to mend."""
+    async with memory_url(kind, tmp_path) as url:
+        engine = open_engine(url)
+        try:
+            before = DatabaseSessionService(db_engine=engine)
+            await before.create_session(app_name="app", user_id="u", session_id="s")
+            async with engine.begin() as connection:
+                await connection.execute(text("DELETE FROM adk_internal_metadata"))
+            with pytest.raises(ValueError, match="Schema version not found"):
+                await DatabaseSessionService(db_engine=engine).prepare_tables()
+            after = DatabaseSessionService(db_engine=engine)
+            await prepare(after)
+            session = await after.get_session(app_name="app", user_id="u", session_id="s")
+            await DatabaseSessionService(db_engine=engine).prepare_tables()
+        finally:
+            await engine.dispose()
+
+    assert session is not None
 
 
 async def test_a_database_that_is_none_is_told_at_once(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ services:
 """
 OFFLINE = 'build_model("auto")'
 """A model that answers by rules where there is no key."""
-READY_SECONDS, WAIT_SECONDS, STOP_SECONDS = 60.0, 20.0, 20.0
+READY_SECONDS, WAIT_SECONDS, STOP_SECONDS = 90.0, 60.0, 60.0
 
 _OURS = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "ADK_")
 _ADDRESS = re.compile(r"Uvicorn running on (http://[\d.:]+)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -31,7 +31,9 @@ class Script:
         self.purposes: list[str] = []
         # Not of length one, as with some real models.
         self.vector: Callable[[str], Any] = lambda text: [3.0 * value for value in bag_of_words(text, DIMENSIONS)]
-        self.delay = 0.0
+        self.answers_now, self.embeds_now = threading.Event(), threading.Event()
+        for gate in (self.answers_now, self.embeds_now):
+            gate.set()
 
     @property
     def last(self) -> str:
@@ -52,7 +54,7 @@ class ScriptedMem0Llm:
     def generate_response(self, messages: list[dict[str, str]], response_format: Any = None) -> Any:
         self.script.prompts.append(messages)
         self.script.formats.append(response_format)
-        time.sleep(self.script.delay)
+        self.script.answers_now.wait(60)
         answer = self.script.answers.popleft()
         if isinstance(answer, BaseException):
             raise answer
@@ -69,7 +71,7 @@ class ScriptedMem0Embedder:
     def embed(self, text: str, memory_action: str | None = None) -> Any:
         self.script.texts.append(text)
         self.script.purposes.append(str(memory_action))
-        time.sleep(self.script.delay)
+        self.script.embeds_now.wait(60)
         vector = self.script.vector(text)
         if isinstance(vector, BaseException):
             raise vector

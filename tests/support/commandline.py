@@ -40,14 +40,16 @@ def gaia(*arguments: str, typed: str | bytes | None = None) -> Done:
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
-def gaia_process(*arguments: str, typed: str | bytes = "", environment: dict[str, str] | None = None) -> Done:
+def gaia_process(
+    *arguments: str, typed: str | bytes = "", environment: dict[str, str] | None = None, seconds: float = TIMEOUT
+) -> Done:
     """Run a command as a process of its own."""
     done = subprocess.run(
         [*COMMAND, *arguments],
         input=typed.encode() if isinstance(typed, str) else typed,
         env={**os.environ, **(environment or {})},
         capture_output=True,
-        timeout=TIMEOUT,
+        timeout=seconds,
         check=False,
     )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -5,21 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from gaia_memory.commands.command import Call, Reply, Reset
+from gaia_memory.commands.command import Call, Reply, Reset, Settings
 from gaia_memory.commands.registry import parse, run
-from gaia_memory.models import Fact, Receipt, Scope, Status
+from gaia_memory.config.live import LiveConfig
+from gaia_memory.config.load import load
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import Fact, Hit, Receipt, Scope, SessionKey, Status
+from gaia_memory.sessions.shown import Shown
 from support.mind import KEY, SCOPE, fact
 
 
 @dataclass
 class ListMemory:
-    """Keeps texts; raises `error` from every method while it is set."""
+    """Keeps texts, each under an id of its own; raises `error` from every method while it is set."""
 
     texts: list[str] = field(default_factory=list)
     forgets: int = 0
     pending: bool = False
     error: Exception | None = None
     state: Status = field(default_factory=lambda: Status(state="ok"))
+    private: bool = False
+    breaks_after: int | None = None
+    notes: tuple[str, ...] = ()
+    shown: Shown = field(default_factory=Shown)
 
     async def status(self, scope: Scope) -> Status:
         self._check()
@@ -32,26 +40,54 @@ class ListMemory:
 
     async def facts(self, scope: Scope) -> list[Fact]:
         self._check()
-        return [fact(str(number), text, scope=scope) for number, text in enumerate(self.texts)]
+        return [fact(f"id of {text}", text, scope=scope) for text in self.texts]
+
+    async def recall(self, scope: Scope, query: str, *, limit: int) -> list[Hit]:
+        """Return every fact, the last one best; a word of the query is a keyword where a fact begins with it."""
+        self._check()
+        words = query.casefold().split()
+        whys = {text: "keywords" if text.casefold().startswith(tuple(words)) else "vectors" for text in self.texts}
+        return [Hit(fact=known, score=1.0, why={whys[known.text]: 1.0}) for known in reversed(await self.facts(scope))][
+            :limit
+        ]
 
     async def count(self, scope: Scope) -> int:
         self._check()
         return len(self.texts)
 
-    async def forget(self, scope: Scope) -> Receipt:
+    async def forget(self, scope: Scope, *, fact_id: str | None = None) -> Receipt:
+        """Forget everything or one; after `breaks_after` of them memory is away."""
         self._check()
-        count = len(self.texts)
-        self.texts.clear()
+        if self.forgets == self.breaks_after:
+            raise MemoryUnavailable("the disk is full")
+        before = len(self.texts)
+        self.texts[:] = [text for text in self.texts if fact_id is not None and fact_id != f"id of {text}"]
         self.forgets += 1
-        return Receipt(count=count, pending=self.pending)
+        return Receipt(count=before - len(self.texts), pending=self.pending, notes=self.notes)
+
+    async def is_private(self, key: SessionKey) -> bool:
+        self._check()
+        return self.private
+
+    async def keep_private(self, key: SessionKey, is_private: bool) -> None:
+        self._check()
+        self.private = is_private
 
     def _check(self) -> None:
         if self.error is not None:
             raise self.error
 
 
-async def typed(text: str, memory: ListMemory, *, enabled: bool = True, reset: Reset = "cleared") -> Reply:
-    """Return the reply to a command as it is typed; a reset ends as `reset`."""
+async def typed(
+    text: str,
+    memory: ListMemory,
+    *,
+    enabled: bool = True,
+    reset: Reset = "cleared",
+    settings: Settings | None = None,
+    is_admin: bool = False,
+) -> Reply:
+    """Return the reply to a command as it is typed; a reset ends as `reset`, `settings` are those of no file."""
     parsed = parse(text)
     assert parsed is not None
     name, argument = parsed
@@ -59,5 +95,16 @@ async def typed(text: str, memory: ListMemory, *, enabled: bool = True, reset: R
     async def resetting() -> Reset:
         return reset
 
-    call = Call(scope=SCOPE, key=KEY, argument=argument, memory=cast(Any, memory), enabled=enabled, reset=resetting)
+    call = Call(
+        scope=SCOPE,
+        key=KEY,
+        argument=argument,
+        memory=cast(Any, memory),
+        privacy=memory,
+        shown=memory.shown,
+        enabled=enabled,
+        settings=settings or LiveConfig(load({}, environ={})),
+        is_admin=is_admin,
+        reset=resetting,
+    )
     return await run(name, call)

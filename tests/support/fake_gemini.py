@@ -148,12 +148,12 @@ class _Server(ThreadingHTTPServer):
 class FakeGemini:
     """The server: `with FakeGemini() as gemini`, then point the client at it with `gemini.environment`."""
 
-    def __init__(self) -> None:
-        """Listen on a free port of the loopback interface."""
+    def __init__(self, port: int = 0) -> None:
+        """Listen on a port of the loopback interface, a free one unless it is named."""
         self._scripts = _Scripts()
         self._gone = threading.Event()
         self.requests: list[Request] = []
-        self._server = _Server(("127.0.0.1", 0), self._handler())
+        self._server = _Server(("127.0.0.1", port), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
     def __enter__(self) -> Self:
@@ -166,7 +166,7 @@ class FakeGemini:
         self.let_go()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(5)
+        self._thread.join(60)
 
     @property
     def url(self) -> str:
@@ -208,6 +208,7 @@ class FakeGemini:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def do_GET(self) -> None:
                 self._do({})

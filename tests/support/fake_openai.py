@@ -146,7 +146,7 @@ class FakeOpenAI:
         self._end.set()
         self._server.shutdown()
         self._server.server_close()
-        self._thread.join(5)
+        self._thread.join(60)
 
     @property
     def address(self) -> str:

@@ -17,6 +17,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.database.engine import SqlDatabase, open_database
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlOutbox
+from gaia_memory.ledger import owner_is_gone
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Vector
 
 
@@ -141,7 +142,14 @@ async def rig(
         return scrubs[-1]
 
     follower = StoreFollower(
-        database, outbox, backend, RealClock(), home=home, owner=f"test-host:{os.getpid()}:0", scrub=scrub
+        database,
+        outbox,
+        backend,
+        RealClock(),
+        home=home,
+        owner=f"test-host:{os.getpid()}:0",
+        is_gone=owner_is_gone,
+        scrub=scrub,
     )
     opened = Rig(home, database, backend, embedder, follower, SqlFacts(), outbox, scrubs)
     try:

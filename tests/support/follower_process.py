@@ -17,7 +17,7 @@ from support.follower import rig
 async def main(home: Path, facts: int) -> None:
     """Follow, write, and wait for the end of the input."""
     async with rig(home) as memory:
-        await memory.follower.settled(stall_seconds=20)
+        await memory.follower.settled(stall_seconds=60)
         sys.stdout.write("open\n")
         sys.stdout.flush()
         for start in range(0, facts, 100):

@@ -31,7 +31,7 @@ from support.fake_gemini import (
 
 THOUGHT = "Let me think."
 SECRET = "no-real-key"
-HASTE = 0.3
+HASTE = 2.0
 """Seconds after which a client that shall give up does."""
 
 ALWAYS = 9

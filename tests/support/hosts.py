@@ -136,7 +136,7 @@ async def facts(host: Host) -> list[str]:
         return [fact.text for fact in await memory.facts_store.facts(tx, host.scope)]
 
 
-async def until(holds: Any, *, seconds: float = 10.0) -> None:
+async def until(holds: Any, *, seconds: float = 60.0) -> None:
     """Wait until a condition holds."""
     async with asyncio.timeout(seconds):
         while not holds():

@@ -5,10 +5,13 @@ Its Python blocks are run by `tests/docs`, as those of every page.
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,19 +76,31 @@ def done_literally(
     home = folder / "home"
     home.mkdir()
     path = f"{_stubs(folder)}:{Path(sys.executable).parent}:/usr/bin:/bin"
-    ran = subprocess.run(
-        ["/bin/bash", "-eu", str(script)],
-        cwd=folder,
-        env={"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "COLUMNS": "200", **environment},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    if ran.returncode:
-        raise AssertionError(f"{page} stopped with {ran.returncode}:\n{ran.stdout}\n{ran.stderr}")
+    environ = {"HOME": str(home), "PATH": path, "LANG": "C.UTF-8", "COLUMNS": "200", **environment}
+    code, printed, complaints = _run(script, environ)
+    if code:
+        raise AssertionError(f"{page} stopped with {code}:\n{printed}\n{complaints}")
     calls = folder / "calls"
-    return list(_shown(page_blocks, ran.stdout)), calls.read_text(encoding="utf-8") if calls.exists() else ""
+    return list(_shown(page_blocks, printed)), calls.read_text(encoding="utf-8") if calls.exists() else ""
+
+
+def _run(script: Path, environ: Mapping[str, str]) -> tuple[int, str, str]:
+    """Run a page beside which a server may be started; nothing of it outlives the page."""
+    with subprocess.Popen(
+        ["/bin/bash", "-eu", str(script)],
+        cwd=script.parent,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as shell:
+        try:
+            printed, complaints = shell.communicate(timeout=TIMEOUT)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
+    return shell.returncode, printed, complaints
 
 
 def _steps(page_blocks: list[Block], instead: Mapping[str, str]) -> Iterator[str]:

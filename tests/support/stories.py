@@ -239,6 +239,10 @@ class Story:
         if here:
             begin = number % len(starts)
             end = [*starts, len(here)][min(len(starts), begin + 1 + number % 3)]
+            before, span = ({event.id for event in some} for some in (here[: starts[begin]], here[starts[begin] : end]))
+            # From a call on that waits ADK sums up nothing, so that no answer is summed up without its call.
+            if any(before.intersection(group) and span.intersection(group) for group in self.together):
+                return
             summary = EventCompaction(
                 start_timestamp=here[starts[begin]].timestamp,
                 end_timestamp=here[end - 1].timestamp,

@@ -35,7 +35,7 @@ class Screen:
         self._terminal = terminal
         self._unseen = b""
 
-    def until(self, wanted: bytes, *, seconds: float = 30.0) -> bytes:
+    def until(self, wanted: bytes, *, seconds: float = 60.0) -> bytes:
         """Return what is shown up to and with something, beginning where the last look ended."""
         ends = time.monotonic() + seconds
         while wanted not in self._unseen:

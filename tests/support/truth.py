@@ -23,6 +23,7 @@ SERVER = make_url(os.environ.get("GAIA_TEST_POSTGRES_URL", "postgresql+asyncpg:/
 REQUIRED = os.environ.get("GAIA_REQUIRE_POSTGRES") == "1"
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ADK_TABLES = frozenset({"sessions", "events", "app_states", "user_states"})
 _SHARED: dict[str, URL] = {}
 ITAY = Scope("gaia", "itay")
 NOA = Scope("gaia", "noa")
@@ -44,7 +45,8 @@ async def memory_url(kind: str, folder: Path) -> AsyncIterator[URL]:
 
 
 async def _on_server(statement: str) -> None:
-    server = open_engine(SERVER)
+    # However impatient the test is.
+    server = open_engine(SERVER, connect_args={"timeout": 60.0, "command_timeout": None})
     try:
         async with server.connect() as plain:
             connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
@@ -75,15 +77,15 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         async with memory_database("sqlite", tmp_path) as opened:
             yield opened
         return
-    opened = await open_database(await _shared(request.config), home=tmp_path)
+    opened = await open_database(await shared_url(request.config), home=tmp_path)
     try:
-        await _empty(opened)
+        await emptied(opened)
         yield opened
     finally:
         await opened.close()
 
 
-async def _shared(config: pytest.Config) -> URL:
+async def shared_url(config: pytest.Config) -> URL:
     """Give the one PostgreSQL database of this process: making one takes a quarter of a second."""
     if "address" not in _SHARED:
         name = f"gaia_test_{uuid.uuid4().hex}"
@@ -93,7 +95,23 @@ async def _shared(config: pytest.Config) -> URL:
     return _SHARED["address"]
 
 
-async def _empty(opened: SqlDatabase) -> None:
+async def server_url(config: pytest.Config, home: Path) -> URL:
+    """Give the one PostgreSQL database of this process with nothing in it, neither facts nor ADK's sessions."""
+    url = await shared_url(config)
+    opened = await open_database(url, home=home)
+    try:
+        await emptied(opened)
+        async with opened.engine.begin() as server:
+            found = await server.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
+            for table in sorted(set(found.scalars()) & ADK_TABLES):
+                await server.execute(text(f"TRUNCATE TABLE {table} CASCADE"))
+    finally:
+        await opened.close()
+    return url
+
+
+async def emptied(opened: SqlDatabase) -> None:
+    """Take everything out of a memory database."""
     async with opened.transaction() as tx:
         for table in reversed(metadata.sorted_tables):
             if table.name == "gaia_store":

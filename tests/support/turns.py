@@ -28,6 +28,7 @@ from gaia_memory.ports import Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import KeywordRetriever
+from gaia_memory.sessions.holds import Hold
 
 APP, USER, SESSION = "host", "itay", "s1"
 KEY = SessionKey(APP, USER, SESSION)
@@ -145,17 +146,31 @@ def text_of(events: list[Event]) -> str:
 
 def profile_with(engine: Engine, model: LanguageModel) -> None:
     """Let this model write the profiles."""
-    distiller = Distiller(engine.database, engine.facts, model, None, settings=_profile_settings(engine))
+    distiller = Distiller(
+        engine.database, engine.facts, model, None, settings=_profile_settings(engine), clock=engine.clock
+    )
     engine.memory = replace(engine.memory, distiller=distiller)
 
 
 def _profile_settings(engine: Engine) -> Callable[[], ProfileSettings]:
-    return lambda: ProfileSettings(limit=engine.config.memory.preload_limit)
+    return lambda: ProfileSettings(limit=engine.config.memory.preload_limit, tokens=engine.config.memory.profile_tokens)
 
 
 def learn_with(engine: Engine, extractor: Extractor) -> None:
     """Let this extractor learn."""
-    engine.consolidator._extractor = extractor
+    engine.consolidator.learner._extractor = extractor
+
+
+async def begin(engine: Engine, key: SessionKey) -> Hold:
+    """Count a turn as a host does when it begins, which keeps no other one waiting."""
+    hold = engine.marks.hold(key, is_shared=True)
+    await engine.marks.count(hold)
+    return hold
+
+
+async def speak(engine: Engine, key: SessionKey) -> None:
+    """Count a turn that begins and ends."""
+    await engine.marks.leave(await begin(engine, key))
 
 
 class BrokenDatabase:
@@ -173,6 +188,6 @@ def break_memory(engine: Engine) -> None:
     database: Any = BrokenDatabase()
     memory = engine.memory
     model = engine.backend.language_model
-    distiller = Distiller(database, engine.facts, model, None, settings=_profile_settings(engine))
+    distiller = Distiller(database, engine.facts, model, None, settings=_profile_settings(engine), clock=engine.clock)
     recaller = Recall(database, engine.facts, [KeywordRetriever(database, engine.facts)], engine.clock)
     engine.memory = replace(memory, database=database, distiller=distiller, recaller=recaller)

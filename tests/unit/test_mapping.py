@@ -207,13 +207,6 @@ def test_a_turn_knows_its_number_its_speakers_its_time_and_its_last_event():
     assert (first.ended, second.ended) == (Mark(START + 3, "e3"), Mark(START + 4, "e4"))
 
 
-def test_skipped_events_are_left_out():
-    """Events named by id are never talk."""
-    events = [event(1, "user", "hi"), event(2, "root", "hello")]
-
-    assert [turn.event_ids for turn in turns_of(events, turns_before=0, skipped={"e1"})] == [("e2",)]
-
-
 def rewind(at: int, to: str) -> Event:
     return event(at, "user", actions=EventActions(rewind_before_invocation_id=to))
 

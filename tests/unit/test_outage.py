@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -10,14 +10,17 @@ import httpx
 import pydantic
 import pytest
 from aiohttp.client_reqrep import ConnectionKey
+from google import genai
 from google.genai.errors import APIError, UnknownApiResponseError
 from google.genai.types import GenerateContentResponse
+from openai import OpenAI
 from tenacity import Retrying
 
 from gaia_memory.outage import outage_of, patience
 
 ADDRESS = ConnectionKey("models.local", 8443, True, None, None, None, None)
 WORDS = "a person's words"
+KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "GOOGLE_GENAI_USE_VERTEXAI")
 
 
 def refused(code: int, message: str = WORDS, *, delay: str | None = None, header: str | None = None) -> APIError:
@@ -34,6 +37,18 @@ def no_response() -> pydantic.ValidationError:
     with pytest.raises(pydantic.ValidationError) as raised:
         GenerateContentResponse.model_validate({"candidates": WORDS})
     return raised.value
+
+
+def without_key(client: Callable[[], Any]) -> Exception:
+    """Return what a client raises that finds no key."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in KEYS:
+            patch.delenv(name, raising=False)
+        try:
+            client()
+        except Exception as error:
+            return error
+    raise AssertionError(f"{client} needs no key")
 
 
 def around(error: Exception) -> Exception:
@@ -59,7 +74,18 @@ def around(error: Exception) -> Exception:
         (refused(503), "it failed (503): it is overloaded or out of order", True),
         (refused(504), "it did not answer in time (504)", True),
         (refused(501), "it failed (501): it is overloaded or out of order", False),
-        (ValueError("No API key was provided."), "it has no key: set GEMINI_API_KEY", False),
+        (without_key(genai.Client), "it has no key: set GEMINI_API_KEY", False),
+        (without_key(OpenAI), "it has no key: set OPENAI_API_KEY", False),
+        (
+            ValueError("The API key was not given"),
+            "it has no key: set the variable that its provider reads it from",
+            False,
+        ),
+        (
+            ValueError("Your default credentials were not found."),
+            "it has no key: run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS",
+            False,
+        ),
         (httpx.ConnectError("x"), "it could not be reached", True),
         (
             httpx.ConnectError("x", request=httpx.Request("POST", "http://127.0.0.1:9/v1beta")),
@@ -97,8 +123,9 @@ def test_what_went_wrong_is_worded_without_the_words_of_the_error(error: Excepti
 
 
 def test_what_has_nothing_to_do_with_a_model_is_not_worded() -> None:
-    """A tool's or a callback's own error."""
+    """A tool's or a callback's own error, also one of another service that wants a key."""
     assert outage_of(around(ZeroDivisionError(WORDS))) is None
+    assert outage_of(around(RuntimeError("no api key for the weather"))) is None
 
 
 @pytest.mark.parametrize(

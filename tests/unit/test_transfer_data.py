@@ -33,7 +33,7 @@ FACT = {
         },
     ],
     "created_at": "2026-01-03T00:00:00+00:00",
-    "updated_at": "2026-01-03T00:00:00+00:00",
+    "updated_at": "2026-01-04T00:00:00+00:00",
 }
 
 
@@ -54,17 +54,27 @@ def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
     """The first draft of a new fact says where it stands."""
     [imported] = read(data(FACT))
     metadata = {"speaker": "Itay"}
+    noted = datetime(2026, 1, 3, tzinfo=UTC)
+    changed_at = datetime(2026, 1, 4, tzinfo=UTC)
 
     assert imported.text == "Sister is Noa"
-    assert imported.created_at == datetime(2026, 1, 3, tzinfo=UTC)
+    assert imported.created_at == noted
     assert imported.drafts == (
         Draft(
             fact=NewFact("Sister is Noa", said_at=SAID, session_id="itay:cli", seq=4, metadata=metadata),
-            source="import",
+            source="conversation",
             app="gaia",
             event_ids=("e1",),
+            created_at=noted,
+            updated_at=changed_at,
         ),
-        Draft(fact=NewFact("Sister is Noa", metadata=metadata), source="import", app="gaia"),
+        Draft(
+            fact=NewFact("Sister is Noa", metadata=metadata),
+            source="remember",
+            app="gaia",
+            created_at=noted,
+            updated_at=changed_at,
+        ),
     )
 
 
@@ -74,6 +84,16 @@ def test_a_text_is_enough_of_a_fact():
 
     assert imported.drafts == (Draft(fact=NewFact("likes teal"), source="import"),)
     assert imported.created_at is None
+
+
+def test_a_fact_that_does_not_say_its_kind_has_that_of_the_source_at_its_place():
+    """Only where there is none it is one of its own, an import."""
+    without = {key: value for key, value in FACT.items() if key != "source"}
+    [imported] = read(data(without))
+    [elsewhere] = read(data({**without, "seq": 5}))
+
+    assert [draft.source for draft in imported.drafts] == ["conversation", "remember"]
+    assert [draft.source for draft in elsewhere.drafts] == ["import", "remember", "conversation"]
 
 
 FAULTS: list[tuple[object, str]] = [
@@ -90,6 +110,13 @@ FAULTS: list[tuple[object, str]] = [
     (changed("facts", 1, "said_at", to="2026-01-02"), "data['facts'][1]['said_at'] is '2026-01-02': pass a time"),
     (changed("facts", 1, "said_at", to=0), "data['facts'][1]['said_at'] is 0"),
     (changed("facts", 1, "created_at", to="yesterday"), "data['facts'][1]['created_at'] is 'yesterday'"),
+    (changed("facts", 1, "updated_at", to=7), "data['facts'][1]['updated_at'] is 7: pass a time"),
+    (
+        changed("facts", 1, "created_at", to="0001-01-01T00:00:00+14:00"),
+        "data['facts'][1]['created_at'] is '0001-01-01T00:00:00+14:00': pass a time that lies in the years 1 to 9999",
+    ),
+    (changed("facts", 1, "source", to="guess"), "data['facts'][1]['source'] is 'guess': leave it out or use one of"),
+    (changed("facts", 1, "sources", 1, "source", to=[]), "data['facts'][1]['sources'][1]['source'] is []"),
     (changed("facts", 1, "session_id", to=3), "data['facts'][1]['session_id'] is 3: pass an id as text"),
     (changed("facts", 1, "seq", to="4"), "data['facts'][1]['seq'] is '4': pass a whole number"),
     (changed("facts", 1, "seq", to=2**63), "data['facts'][1]['seq'] is 9223372036854775808"),

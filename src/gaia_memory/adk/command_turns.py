@@ -1,22 +1,21 @@
-"""Slash commands inside somebody's Runner: recognised, stamped, and kept from every later request."""
+"""Slash commands inside somebody's Runner: recognised, answered, and kept from every later request."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from google.adk.agents.run_config import RunConfig
+from google.genai import types
 
 from gaia_memory.adk.guard import Contained
 from gaia_memory.adk.mapping import COMMAND_STAMP, stamped_places
 from gaia_memory.commands.command import Call, Reset
+from gaia_memory.commands.places import without_places
 from gaia_memory.commands.registry import COMMANDS, parse, run
 
 if TYPE_CHECKING:
-    from google.adk.agents.invocation_context import InvocationContext
     from google.adk.events.event import Event
-    from google.genai import types
 
     from gaia_memory.engine import Engine
     from gaia_memory.errors import GaiaMemoryError
@@ -46,11 +45,29 @@ def command_in(message: types.Content | None) -> tuple[str, str] | None:
     return parsed if parsed and parsed[0] in COMMANDS else None
 
 
-def stamp(invocation: InvocationContext, name: str, value: str | bool) -> None:
-    """Have ADK stamp every event of this invocation from now on; the caller's RunConfig is left alone."""
-    run_config = invocation.run_config or RunConfig()
-    metadata = {**(run_config.custom_metadata or {}), name: value}
-    invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata})
+def worded(message: types.Content, text: str) -> types.Content:
+    """Return a message with this text in place of its own, and with what is attached to it."""
+    attached = [part for part in message.parts or [] if not part.text]
+    return message.model_copy(update={"parts": [types.Part(text=text), *attached]})
+
+
+def call_of(
+    engine: Engine, key: SessionKey, argument: str, reset: Callable[[], Awaitable[Reset]], *, is_admin: bool = False
+) -> Call:
+    """Return the use of a command in a conversation; whom `people:` names an admin now is one in any case."""
+    person = engine.config.people.users.get(key.user)
+    return Call(
+        scope=engine.scope(key.app, key.user),
+        key=key,
+        argument=argument,
+        memory=engine.memory,
+        privacy=engine.marks,
+        shown=engine.shown,
+        enabled=engine.config.memory.enabled,
+        settings=engine.live,
+        is_admin=is_admin or (person is not None and person.admin),
+        reset=reset,
+    )
 
 
 def without_commands(events: Sequence[Event]) -> list[Event]:
@@ -73,33 +90,32 @@ def without_commands(events: Sequence[Event]) -> list[Event]:
 
 
 async def answer_command(
-    engine: Engine | None, key: SessionKey, name: str, argument: str, *, trouble: GaiaMemoryError | None = None
+    engine: Engine | None,
+    key: SessionKey,
+    name: str,
+    argument: str,
+    *,
+    trouble: GaiaMemoryError | None = None,
+    talker: str = "",
 ) -> Answer:
     """Return the answer to a command, whatever happens: it must not become talk because memory is away.
 
-    `trouble` is what kept the engine from being opened. A reset learns now, so that its answer is true. It clears
-    after the run: ADK still appends the command's own events to the session it has loaded.
+    `trouble` is what kept the engine from being opened, said without the places that the log names; `talker` holds
+    the conversation meanwhile. A reset learns now, so that its answer is true. It clears after the run: ADK still
+    appends the command's own events to the session it has loaded.
     """
     if engine is None:
-        return Answer(UNAVAILABLE if trouble is None else f"{UNAVAILABLE_BECAUSE} {trouble}")
+        return Answer(UNAVAILABLE if trouble is None else f"{UNAVAILABLE_BECAUSE} {without_places(str(trouble))}")
     clears = False
 
     async def reset() -> Reset:
         nonlocal clears
-        outcome = await engine.consolidate(key, clear=False) if engine.learns else "learned"
+        outcome = await engine.consolidate(key, clear=False, talker=talker) if engine.learns else "learned"
         if outcome != "learned":
             return "failed" if outcome == "failed" else "busy"
         clears = engine.config.sessions.clear != "keep"
         return "cleared" if clears else "kept"
 
     with Contained(f"/{name}"):
-        call = Call(
-            scope=engine.scope(key.app, key.user),
-            key=key,
-            argument=argument,
-            memory=engine.memory,
-            enabled=engine.config.memory.enabled,
-            reset=reset,
-        )
-        return Answer((await run(name, call)).text, clears)
+        return Answer((await run(name, call_of(engine, key, argument, reset))).text, clears)
     return Answer(UNAVAILABLE)

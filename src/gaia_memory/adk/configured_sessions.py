@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from typing import TYPE_CHECKING
 
 from google.adk.sessions.base_session_service import GetSessionConfig
@@ -11,8 +10,11 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from sqlalchemy import inspect
 from sqlalchemy.exc import SQLAlchemyError
 
+from gaia_memory.adk.session_database import VERSION_TABLE
 from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.database.connections import connected
 from gaia_memory.database.look import file_of
+from gaia_memory.log import logger_for
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,10 +22,7 @@ if TYPE_CHECKING:
     from gaia_memory.engine import Engine
     from gaia_memory.models import SessionKey
 
-logger = logging.getLogger(__name__)
-
-_VERSION_TABLE = "adk_internal_metadata"
-"""ADK's `DatabaseSessionService` makes it first; a database without it is of another kind, or not made yet."""
+logger = logger_for(__name__)
 
 
 class ConfiguredSessions:
@@ -60,7 +59,7 @@ class ConfiguredSessions:
             if file is not None and not await asyncio.to_thread(file.is_file):
                 return None
             engine = self._engine.sessions_engine()
-            async with engine.connect() as connection:
+            async with connected(engine) as connection:
                 if not await connection.run_sync(_is_adks):
                     return None
             self._service = DatabaseSessionService(db_engine=engine)
@@ -68,4 +67,4 @@ class ConfiguredSessions:
 
 
 def _is_adks(connection: Connection) -> bool:
-    return inspect(connection).has_table(_VERSION_TABLE)
+    return inspect(connection).has_table(VERSION_TABLE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -10,13 +9,17 @@ from typing import TYPE_CHECKING
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]  # its public home
 from google.genai import types
 
+from gaia_memory.adk.command_turns import call_of
 from gaia_memory.adk.guard import Contained
+from gaia_memory.adk.held import is_tool_here
 from gaia_memory.adk.mapping import PRIVATE_STAMP
 from gaia_memory.adk.reply import Heard, Pieces
-from gaia_memory.commands.command import Call, Reply, Reset
+from gaia_memory.commands.command import Reply, Reset
+from gaia_memory.commands.private import said_privately
 from gaia_memory.commands.registry import parse, run
 from gaia_memory.database.text import storable
-from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.errors import GaiaMemoryError, InsideTurnError
+from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
 from gaia_memory.models.given import refuse
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
     from gaia_memory.engine import Engine
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 __all__ = ["APOLOGY", "COMMAND_FAILED", "Conversation", "Reply"]
 
@@ -43,7 +46,7 @@ class Conversation:
     """
 
     def __init__(self, runner: Runner, engine: Engine, key: SessionKey, *, admin: bool = False) -> None:
-        """Talk through `runner` in the session `key`."""
+        """Talk through `runner` in the session `key`; an `admin` may switch memory off and on for everybody."""
         self._runner = runner
         self._engine = engine
         self._key = key
@@ -65,15 +68,17 @@ class Conversation:
 
         Messages that follow each other within `sessions.coalesce_seconds` make one turn: the last caller gets
         the reply, the others one with `merged` set. Slash commands are answered without the model and leave no
-        trace in the session. Nothing of a `private` turn is learned. A model that fails, or says nothing at all,
-        costs the answer, not the conversation: the reply is one short apology.
+        trace in the session, but for `/private MESSAGE`, which sends a message as `private` does: nothing of its
+        turn is learned. A model that fails, or says nothing at all, costs the answer, not the conversation: the reply
+        is one short apology.
 
         Raises:
             InvalidInputError: `text` is no text.
+            InsideTurnError: a tool of a turn in this conversation sent it.
             MemoryUnavailable: memory is closed.
         """
         await self._begin(text)
-        command = parse(text)
+        command, text, private = _read(text, private=private)
         if command is not None:
             return await self._command(*command)
         if not text.strip():
@@ -86,7 +91,7 @@ class Conversation:
     async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
         """Yield the reply to one message in pieces, as the model makes them; nothing for a merged message."""
         await self._begin(text)
-        command = parse(text)
+        command, text, private = _read(text, private=private)
         if command is not None:
             yield (await self._command(*command)).text
             return
@@ -100,13 +105,15 @@ class Conversation:
                     yield piece
 
     async def _begin(self, text: object) -> None:
-        """Return only for a text, while memory is open, with the newest configuration in force.
+        """Return only for a text from outside its turns, while memory is open, with the newest configuration in force.
 
         On closed memory ADK's Runner would go on and open it anew.
         """
         self._engine.database.require_open()
         if not isinstance(text, str):
             refuse("text", text, "pass what the person said")
+        if is_tool_here(self._key):
+            raise InsideTurnError(self._key.session)
         await self._engine.live.look()
 
     @asynccontextmanager
@@ -171,25 +178,22 @@ class Conversation:
         line = bursts.line(self._key)
         async with line:
             with Contained(f"/{name}"):
-                return await run(name, self._call(argument))
+                call = call_of(self._engine, self._key, argument, self._reset, is_admin=self.admin)
+                return await run(name, call)
         return Reply(COMMAND_FAILED, command=name)
-
-    def _call(self, argument: str) -> Call:
-        engine, key = self._engine, self._key
-        return Call(
-            scope=engine.scope(key.app, key.user),
-            key=key,
-            argument=argument,
-            memory=engine.memory,
-            enabled=engine.config.memory.enabled,
-            reset=self._reset,
-        )
 
     async def _reset(self) -> Reset:
         outcome = await self._engine.consolidate(self._key)
         if outcome == "learned":
             return "kept" if self._engine.config.sessions.clear == "keep" else "cleared"
         return "failed" if outcome == "failed" else "busy"
+
+
+def _read(text: str, *, private: bool) -> tuple[tuple[str, str] | None, str, bool]:
+    """Return the command that a message is, else what it says and whether that is private."""
+    command = parse(text)
+    words = said_privately(*command) if command is not None else None
+    return (command, text, private) if words is None else (None, words, True)
 
 
 def _memory_error_in(error: BaseException | None) -> GaiaMemoryError | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
 from google.adk.apps.app import App
@@ -20,6 +19,7 @@ from gaia_memory.adk.transcript import SessionTranscript
 from gaia_memory.adk.window_plugin import SessionWindowPlugin
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine
+from gaia_memory.log import logger_for
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey, SweepReport
 from gaia_memory.models.given import identifier, refuse
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.tools.base_tool import BaseTool
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 _THE_PERSON = "pass the id of the person"
 _THE_CHANNEL = "pass the name of the channel"
@@ -118,6 +118,8 @@ class Gaia:
 
     def conversation(self, root_agent: BaseAgent, *, user_id: str, channel: str, admin: bool = False) -> Conversation:
         """Return the conversation of a person on a channel; its session id is `user:channel`.
+
+        An `admin` may switch memory off and on for everybody, as may whom `people.users` names one.
 
         Raises:
             InvalidInputError: an id is empty, none of text, whole number and UUID, or holds NUL or a surrogate.

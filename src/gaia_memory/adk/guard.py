@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
+from gaia_memory.log import Lines, logger_for
 from gaia_memory.outage import outage_of
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 _REMEDY = "the cause is chained; `memory.on_unavailable: degrade` lets turns go on without memory"
 
@@ -95,13 +96,13 @@ def log_failure(what: str, error: Exception) -> None:
     )
 
 
-def _place(error: Exception) -> str:
-    return "".join(traceback.format_tb(error.__traceback__))
+def _place(error: Exception) -> Lines:
+    return Lines("".join(traceback.format_tb(error.__traceback__)))
 
 
-def _kind(error: Exception) -> str:
+def _kind(error: Exception) -> Lines:
     name = type(error).__name__
     if isinstance(error, MemoryUnavailable | ConfigError):
-        return f"{name}: {error}"
+        return Lines(f"{name}: {error}")
     code = getattr(error, "code", None)
-    return f"{name} ({code})" if isinstance(code, int) else name
+    return Lines(f"{name} ({code})" if isinstance(code, int) else name)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from google.adk.agents.base_agent import BaseAgent
 from google.adk.agents.llm_agent import LlmAgent
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from gaia_memory.adk.cleared import reload_if_cleared
-from gaia_memory.adk.command_turns import answer_command, command_in, stamp, without_commands
+from gaia_memory.adk.capture import content_wanted
+from gaia_memory.adk.command_turns import answer_command, command_in, without_commands, worded
 from gaia_memory.adk.configured_sessions import ConfiguredSessions
 from gaia_memory.adk.guard import Contained, never_breaks_the_turn
-from gaia_memory.adk.mapping import COMMAND_STAMP, OFF_STAMP
-from gaia_memory.adk.offer import is_offered, offer
+from gaia_memory.adk.host_clock import Begun
+from gaia_memory.adk.mapping import COMMAND_STAMP, PRIVATE_STAMP, UNMARKED_STAMP
+from gaia_memory.adk.offer import AgentNames, is_offered, is_told_inside, offer
 from gaia_memory.adk.parts import ConfigSource, EngineSource
+from gaia_memory.adk.runs import Run
 from gaia_memory.adk.service import Mem0MemoryService
 from gaia_memory.adk.session_profile import session_block, still_frozen
+from gaia_memory.adk.stamps import answers_in_private, is_private, stamp
 from gaia_memory.adk.tools import memory_tools
 from gaia_memory.adk.transcript import SessionTranscript
 from gaia_memory.adk.trial import is_left_alone
-from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable
+from gaia_memory.commands.private import said_privately
+from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
+from gaia_memory.telemetry import capture_content, want_content
 
 if TYPE_CHECKING:
     from google.adk.agents.callback_context import CallbackContext
@@ -42,12 +46,9 @@ if TYPE_CHECKING:
     from google.adk.tools.tool_context import ToolContext
 
     from gaia_memory.engine import Engine
-    from gaia_memory.models import LedgerRow
+    from gaia_memory.models import Invocation
 
-logger = logging.getLogger(__name__)
-
-RENEW_SECONDS = 60.0
-"""How often a long turn says in the ledger that it is still at it."""
+logger = logger_for(__name__)
 
 _TURNS = 4096
 """Turns remembered at once: a cancelled turn fires no hook at its end, so the oldest leave by themselves."""
@@ -55,24 +56,8 @@ _TURNS = 4096
 _outer_sessions: ContextVar[BaseSessionService | None] = ContextVar("outer_sessions", default=None)
 """The session service of the run that is calling a tool: a run inside that tool has another."""
 
-
-@dataclass(slots=True)
-class _Turn:
-    """One invocation; `trouble` is what kept memory from being opened, `row` is None where there is no mark to end.
-
-    `held_until` is the hold on a session that a command runs in.
-    """
-
-    key: SessionKey
-    command: tuple[str, str] | None
-    root: str | None
-    has_memory: bool = False
-    trouble: GaiaMemoryError | None = None
-    row: LedgerRow | None = None
-    block: str = ""
-    renewed_at: float = 0.0
-    clears: bool = False
-    held_until: float | None = None
+_outer_turn: ContextVar[Run | None] = ContextVar("outer_turn", default=None)
+"""The run that is calling a tool: an agent inside that tool talks to the same person."""
 
 
 class MemoryPlugin(BasePlugin):
@@ -80,8 +65,8 @@ class MemoryPlugin(BasePlugin):
 
     It marks turns in the ledger, so that quiet conversations are learned; offers `remember` and `load_memory`;
     puts the profile into the prompt; and answers slash commands without the model. Runs inside an AgentTool
-    are left alone, a second MemoryPlugin in one Runner does nothing, and no failure of memory ends a turn
-    (unless `memory.on_unavailable` is `fail`).
+    are left alone, but for the profile where their agent is to have it; a second MemoryPlugin in one Runner does
+    nothing, and no failure of memory ends a turn (unless `memory.on_unavailable` is `fail`).
     """
 
     def __init__(self, name: str = "gaia_memory", *, config: ConfigSource | None = None) -> None:
@@ -89,9 +74,11 @@ class MemoryPlugin(BasePlugin):
         super().__init__(name=name)
         self._source = EngineSource(config)
         self._tools = memory_tools(self._source)
-        self._turns: OrderedDict[str, _Turn] = OrderedDict()
+        self._turns: OrderedDict[str, Run] = OrderedDict()
+        self._uncounted: OrderedDict[SessionKey, Invocation] = OrderedDict()
         self._raises_errors = False
         self._said_inert = False
+        self._names = AgentNames()
 
     @property
     def raises_errors(self) -> bool:
@@ -102,11 +89,12 @@ class MemoryPlugin(BasePlugin):
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> types.Content | None:
-        """Recognise a slash command, or mark the beginning of a turn."""
+        """Recognise a slash command, or mark the beginning of a turn; what `/private` says is said without it."""
         if not self._is_ours(invocation_context):
             return None
-        await self._mark(invocation_context, self._begin(invocation_context, user_message))
-        return None
+        turn = self._begin(invocation_context, user_message)
+        await self._mark_turn(invocation_context, turn)
+        return None if turn.words is None else worded(user_message, turn.words)
 
     @never_breaks_the_turn
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> types.Content | None:
@@ -114,19 +102,27 @@ class MemoryPlugin(BasePlugin):
         if not self._is_ours(invocation_context):
             return None
         turn = self._turns.get(invocation_context.invocation_id)
-        if turn is None:
+        if turn is None or turn.context() is not invocation_context:
             # Another plugin kept the message from us, or the run resumes without one.
-            turn = self._begin(invocation_context, _message_of(invocation_context))
+            event = _new_event(invocation_context)
+            turn = self._begin(invocation_context, event.content if event is not None else None)
             with Contained("marking a turn"):
-                await self._mark(invocation_context, turn)
+                await self._mark_turn(invocation_context, turn)
+                await self._keep_out(invocation_context, turn)
+        turn.arrived()
         if turn.command is not None:
-            async with self._at_work(turn) as engine:
-                answer = await answer_command(engine, turn.key, *turn.command, trouble=turn.trouble)
+            with capture_content(content_wanted(invocation_context.run_config)):
+                async with self._at_work(turn) as engine:
+                    answer = await answer_command(
+                        engine, turn.key, *turn.command, trouble=turn.trouble, talker=turn.talker
+                    )
             turn.clears = answer.clears
             return types.Content(role="model", parts=[types.Part(text=answer.text)])
         session = invocation_context.session
         session.events[:] = without_commands(session.events)
         async with self._at_work(turn) as engine:
+            if engine is not None:
+                self._names.check(engine.config, invocation_context.agent)
             if engine is not None and turn.row is not None:
                 turn.block = await session_block(engine, turn.key, turn.row)
         return None
@@ -138,8 +134,11 @@ class MemoryPlugin(BasePlugin):
         """Offer the tools and put the profile at the end of the system instruction."""
         invocation = callback_context.get_invocation_context()
         if not self._is_ours(invocation):
+            await self._tell_inside(invocation, llm_request)
             return None
         turn = self._turns.get(invocation.invocation_id)
+        if turn is not None:
+            turn.sign(of_agent=True)
         block = await self._block(invocation, turn) if turn is not None else None
         offer(llm_request, self._tools, block=block)
         return None
@@ -148,27 +147,27 @@ class MemoryPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Note whose run calls a tool, so that a run inside that tool is told from it."""
+        """Note whose run calls a tool, so that a run inside that tool is told from it; each call is its own task."""
         invocation = tool_context.get_invocation_context()
         if self._is_ours(invocation):
             _outer_sessions.set(invocation.session_service)
+            turn = self._turns.get(invocation.invocation_id)
+            _outer_turn.set(turn)
+            if turn is not None:
+                turn.call_tool()
+            want_content(content_wanted(invocation.run_config))
         return None
 
     @never_breaks_the_turn
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
-        """Keep the mark of a long turn alive; let the answer of a command be said by the agent it was said to."""
+        """Note that the turn goes on; let the answer of a command be said by the agent it was said to."""
         turn = self._turns.get(invocation_context.invocation_id)
         if turn is None or not self._is_ours(invocation_context):
             return None
         if turn.command is not None and isinstance(invocation_context.agent, BaseAgent):
             # ADK's own name for it is no agent's: it would warn of that at each later turn.
             event.author = invocation_context.agent.name
-        now = asyncio.get_running_loop().time()
-        if turn.row is not None and now - turn.renewed_at >= RENEW_SECONDS:
-            turn.renewed_at = now
-            async with self._at_work(turn) as engine:
-                if engine is not None:
-                    await engine.marks.renew(turn.key)
+        turn.sign()
         return None
 
     @never_breaks_the_turn
@@ -199,27 +198,33 @@ class MemoryPlugin(BasePlugin):
             logger.warning("the plugin %r does nothing: %r is in this Runner already", self.name, first.name)
         return first is self
 
-    def _begin(self, invocation: InvocationContext, message: types.Content | None) -> _Turn:
-        """Note an invocation; a command is stamped before anything can fail."""
+    def _begin(self, invocation: InvocationContext, message: types.Content | None) -> Run:
+        """Note an invocation; commands and what is private are stamped before anything can fail."""
         session = invocation.session
-        turn = _Turn(
+        command = command_in(message)
+        words = said_privately(*command) if command is not None else None
+        turn = Run(
             key=SessionKey(session.app_name, session.user_id, session.id),
-            command=command_in(message),
+            begun=Begun.now(invocation.invocation_id, _new_event(invocation)),
+            command=command if words is None else None,
+            words=words,
             root=_root(invocation),
-            renewed_at=asyncio.get_running_loop().time(),
+            context=ref(invocation),
         )
         if turn.command is not None:
             stamp(invocation, COMMAND_STAMP, turn.command[0])
+        elif words is not None or answers_in_private(session.events, message):
+            stamp(invocation, PRIVATE_STAMP, True)
         self._turns[invocation.invocation_id] = turn
         if len(self._turns) > _TURNS:
             self._turns.popitem(last=False)
         return turn
 
-    async def _mark(self, invocation: InvocationContext, turn: _Turn) -> None:
-        """Mark the beginning of a turn in the ledger; a command is not counted, and a turn while memory is off stamped.
-
-        An answer to a call and a resumed run count too: what the agent says then is talk to be learned.
-        """
+    @never_breaks_the_turn
+    async def _mark_turn(self, invocation: InvocationContext, turn: Run) -> None:
+        """Open memory and mark the beginning of a turn, or of a command; a turn that is not marked is stamped."""
+        if turn.command is None:
+            stamp(invocation, UNMARKED_STAMP, True)
         try:
             await self._open(invocation)
         except GaiaMemoryError as error:
@@ -227,21 +232,17 @@ class MemoryPlugin(BasePlugin):
             raise
         turn.has_memory = True
         async with self._at_work(turn) as engine:
-            if engine is None:
-                return
-            if not engine.config.memory.enabled:
-                if turn.command is None:
-                    stamp(invocation, OFF_STAMP, True)
-                return
-            row: LedgerRow | None
-            if turn.command is None:
-                row = turn.row = await engine.marks.begin(turn.key)
-            elif turn.command[0] == "reset":
-                # It claims the session itself.
-                row = await engine.marks.row(turn.key)
-            else:
-                row, turn.held_until = await engine.marks.hold_for_command(turn.key)
-            await reload_if_cleared(invocation, row)
+            if engine is not None:
+                await turn.begin(engine, invocation)
+
+    async def _keep_out(self, invocation: InvocationContext, turn: Run) -> None:
+        """Keep a private message from being learned that ADK appended before it was stamped."""
+        event = _new_event(invocation)
+        if event is None or not is_private(invocation):
+            return
+        async with self._at_work(turn) as engine:
+            if engine is not None:
+                await engine.marks.keep_out(turn.key, [event.id])
 
     async def _open(self, invocation: InvocationContext) -> None:
         if isinstance(invocation.memory_service, Mem0MemoryService):
@@ -252,11 +253,13 @@ class MemoryPlugin(BasePlugin):
         self._raises_errors = engine.config.memory.on_unavailable == "fail"
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clears_by="rewind"))
+        while self._uncounted:
+            engine.marks.owe(*self._uncounted.popitem(last=False))
         if not engine.transcripts.looks_further:
             engine.transcripts.look_further(ConfiguredSessions(engine).find)
 
     @asynccontextmanager
-    async def _at_work(self, turn: _Turn) -> AsyncIterator[Engine | None]:
+    async def _at_work(self, turn: Run) -> AsyncIterator[Engine | None]:
         """Give the engine for a hook, None where it was not opened; the plugin may be closed while a turn runs."""
         if not turn.has_memory:
             yield None
@@ -264,7 +267,7 @@ class MemoryPlugin(BasePlugin):
         async with self._source.using(look=False) as engine:
             yield engine
 
-    async def _block(self, invocation: InvocationContext, turn: _Turn) -> str | None:
+    async def _block(self, invocation: InvocationContext, turn: Run) -> str | None:
         """Return the profile block for the agent that asks its model next; None where it gets nothing of memory."""
         async with self._at_work(turn) as engine:
             if engine is None or not is_offered(engine.config, invocation.agent, turn.root):
@@ -273,31 +276,40 @@ class MemoryPlugin(BasePlugin):
                 turn.block = await still_frozen(engine, turn.key, turn.block)
         return turn.block
 
+    async def _tell_inside(self, invocation: InvocationContext, request: LlmRequest) -> None:
+        """Put the profile into the prompt of an agent inside an AgentTool, where the configuration wants it there.
+
+        It gets no tools: what it is told comes from the agent that calls it, and not from the person.
+        """
+        turn = _outer_turn.get()
+        if turn is None or self._turns.get(turn.begun.invocation.id) is not turn:
+            return
+        async with self._at_work(turn) as engine:
+            if engine is None or not is_told_inside(engine.config, invocation.agent):
+                return
+            turn.block = await still_frozen(engine, turn.key, turn.block)
+        if turn.block:
+            request.append_instructions([turn.block])
+
     async def _end(self, invocation: InvocationContext) -> None:
         turn = self._turns.pop(invocation.invocation_id, None)
         if turn is None:
             return
         async with self._at_work(turn) as engine:
-            if engine is None:
-                return
-            if turn.held_until is not None:
-                await engine.marks.let_go(turn.key, until=turn.held_until)
-            if turn.clears:
-                await engine.consolidate(turn.key)
-            elif turn.row is not None:
-                await engine.marks.end(turn.key)
-            elif turn.command is None and engine.config.memory.enabled:
-                # The ledger was away when the turn began, which is logged; what is not counted is never looked for.
-                with suppress(MemoryUnavailable, OSError):
-                    await engine.marks.begin(turn.key)
-                    await engine.marks.end(turn.key)
+            if engine is not None:
+                await turn.end(engine)
+            elif turn.command is None:
+                # Memory could not be opened, which is logged; what is not counted is never looked for.
+                self._uncounted[turn.key] = turn.begun.invocation
+                if len(self._uncounted) > _TURNS:
+                    self._uncounted.popitem(last=False)
 
 
-def _message_of(invocation: InvocationContext) -> types.Content | None:
-    """Return what the person just said; None where an earlier turn is resumed."""
+def _new_event(invocation: InvocationContext) -> Event | None:
+    """Return the event of what the person just said; None where an earlier turn is resumed."""
     last = invocation.session.events[-1] if invocation.session.events else None
     is_new = last is not None and last.author == "user" and last.invocation_id == invocation.invocation_id
-    return last.content if last is not None and is_new else None
+    return last if is_new else None
 
 
 def _root(invocation: InvocationContext) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -14,9 +13,10 @@ from gaia_memory.config.load import LoadedConfig, load, locate
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine, newest
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
+from gaia_memory.log import logger_for
 from gaia_memory.registry import acquire_for_part, is_news, is_open, release, use
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 ConfigSource = LoadedConfig | GaiaConfig | Mapping[str, Any] | str | Path
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any, cast
 
 from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
-from gaia_memory.adk.mapping import turns_of
+from gaia_memory.adk.mapping import turns_of, zone_of
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.errors import (
     ConfigError,
@@ -21,7 +20,10 @@ from gaia_memory.errors import (
     MemoryUnavailable,
     ModelError,
 )
+from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
+from gaia_memory.profile.fence import fence
+from gaia_memory.telemetry import about
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from gaia_memory.engine import Engine
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 EVENTS_WITHOUT_SESSION = "gaia:events"
 """The session that events are noted under when the caller of `add_events_to_memory` names none."""
@@ -70,11 +72,13 @@ class Mem0MemoryService(BaseMemoryService):
                 await engine.consolidate(key, clear=False)
                 return
             try:
-                await _learn(engine, key, session.events)
+                await _learn(engine, key, session.events, zone=await zone_of(session))
             except (LeaseLostError, ModelError) as error:
                 if engine.config.memory.on_unavailable == "fail":
                     raise
-                logger.warning("session %s is not learned: %s; add it again later", session.id, type(error).__name__)
+                kind = type(error).__name__
+                fields = about("conversation.left", key, error=kind)
+                logger.warning("session %s is not learned: %s; add it again later", session.id, kind, extra=fields)
 
     async def add_events_to_memory(
         self,
@@ -116,7 +120,10 @@ class Mem0MemoryService(BaseMemoryService):
             await engine.memory.add(engine.scope(app_name, user_id), facts)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return the facts that answer a question best; empty for a blank one and while memory cannot answer."""
+        """Return the facts that answer a question best; empty for a blank one and while memory cannot answer.
+
+        ADK's own tools put them into a prompt as they are, so their text and author are made harmless for that.
+        """
         must_answer = False
         try:
             must_answer = (await self.source.loaded()).config.memory.on_unavailable == "fail"
@@ -131,7 +138,7 @@ class Mem0MemoryService(BaseMemoryService):
             if not error.is_logged:
                 logger.warning("memory cannot answer, a search finds nothing: %s", error)
             return SearchMemoryResponse()
-        return SearchMemoryResponse(memories=[_entry(hit.fact) for hit in hits])
+        return SearchMemoryResponse(memories=[_for_a_prompt(_entry(hit.fact)) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Forget one fact for good; an unknown id, another person's, or none at all changes nothing."""
@@ -159,9 +166,9 @@ class Mem0MemoryService(BaseMemoryService):
             return await engine.memory.forget(engine.scope(app_name, user_id), **what)
 
 
-async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event]) -> None:
+async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event], *, zone: tzinfo = UTC) -> None:
     row = await engine.enter(key)
-    turns = turns_of(events, turns_before=row.learned_turns)
+    turns = turns_of(events, turns_before=row.learned_turns, zone=zone)
     if turns:
         await engine.learn(key, turns)
 
@@ -207,3 +214,9 @@ def _entry(fact: Fact) -> MemoryEntry:
         timestamp=(fact.said_at or fact.created_at).isoformat(),
         custom_metadata=dict(fact.metadata),
     )
+
+
+def _for_a_prompt(entry: MemoryEntry) -> MemoryEntry:
+    parts = [types.Part(text=fence(part.text or "")) for part in entry.content.parts or []]
+    author = None if entry.author is None else fence(entry.author)
+    return entry.model_copy(update={"content": types.Content(role="user", parts=parts), "author": author})

@@ -48,5 +48,8 @@ async def _freeze(engine: Engine, key: SessionKey, profile: Profile, block: str,
         state = await engine.facts.state(tx, scope)
         if state.revision != profile.revision:
             return False
-        await engine.ledger.freeze_profile(tx, key, profile=block, profile_key=profile_key)
+        made_at = None if profile.made_at is None else profile.made_at.timestamp()
+        await engine.ledger.freeze_profile(
+            tx, key, profile=block, profile_key=profile_key, made_at=made_at, made_by=profile.made_by
+        )
     return True

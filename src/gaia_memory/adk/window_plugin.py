@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from gaia_memory.adk.mapping import COMMAND_STAMP, REQUESTS_TO_THE_USER, stamped
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.adk.service import Mem0MemoryService
 from gaia_memory.adk.trial import is_left_alone
+from gaia_memory.log import logger_for
 from gaia_memory.models import Anchor, SessionKey
 from gaia_memory.sessions.window import Cut, EventView, Start, cut, require_window
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.genai import types
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 BEGINNING = Anchor(turn_no=0, at=0.0)
 """The anchor of a load that leaves nothing out."""

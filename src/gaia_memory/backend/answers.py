@@ -14,6 +14,8 @@ from gaia_memory.models import Extracted
 _ONE_BLOCK = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
 _BLOCK = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n\s*```", re.DOTALL | re.MULTILINE)
 
+_KINDS = {"value_error": "not usable text", "model_type": "no JSON object"}
+
 
 class _Item(BaseModel):
     model_config = ConfigDict(extra="ignore")
@@ -37,7 +39,7 @@ class _Answer(BaseModel):
 
 
 def extracted(answer: str) -> list[Extracted]:
-    """Return the facts of an answer, each once; an empty list only for a well-formed empty one.
+    """Return the facts of an answer, each once a side that said it; an empty list only for a well-formed empty one.
 
     The answer is a JSON object whose `memory` is a list of objects with a `text`, alone or in one code block. Small
     models write sentences around that block; then the list must not be empty, because one that excuses itself
@@ -51,7 +53,7 @@ def extracted(answer: str) -> list[Extracted]:
     try:
         # Models put line breaks into strings; that is no reason to lose an answer.
         found = json.loads(text, strict=False)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadAnswerError(f"the answer is no JSON: {error}") from error
     try:
         items = _Answer.model_validate(found).memory
@@ -59,10 +61,10 @@ def extracted(answer: str) -> list[Extracted]:
         raise BadAnswerError(f"the answer is of another form: {_where(error)}") from error
     if not items and not is_alone:
         raise BadAnswerError("the answer says more than an empty list")
-    seen: dict[str, Extracted] = {}
+    seen: dict[tuple[str, str | None], Extracted] = {}
     for item in items:
         by = item.attributed_to if isinstance(item.attributed_to, str) else None
-        seen.setdefault(" ".join(item.text.split()).casefold(), Extracted(text=item.text, attributed_to=by))
+        seen.setdefault((" ".join(item.text.split()).casefold(), by), Extracted(text=item.text, attributed_to=by))
     return list(seen.values())
 
 
@@ -80,5 +82,4 @@ def _where(error: ValidationError) -> str:
     """Name what is wrong and where, without quoting the answer."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the whole"
-    kind = first["msg"] if first["type"] != "value_error" else "not usable text"
-    return f"{place}: {kind}"
+    return f"{place}: {_KINDS.get(first['type'], first['msg'])}"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
+from gaia_memory.backend import providers
 from gaia_memory.backend.builder import Backend
+from gaia_memory.config.keys import missing_key
+from gaia_memory.errors import ConfigError
 
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
@@ -17,7 +21,8 @@ USUAL_PROVIDERS = frozenset({"auto", "offline"})
 async def check_providers(config: GaiaConfig, *, before: GaiaConfig | None = None) -> None:
     """Check the providers with mem0, where other than the usual ones are named: importing mem0 takes a second.
 
-    A model that is another one than `before` is checked whichever it is: mem0 is loaded by then.
+    A model that is another one than `before` is checked whichever it is: mem0 is loaded by then. Another embedder
+    must have its key: it is chosen for good.
 
     Raises:
         ConfigError: a provider or one of its keys is unknown, or lacks a package; all are listed.
@@ -26,6 +31,15 @@ async def check_providers(config: GaiaConfig, *, before: GaiaConfig | None = Non
     if not memory.enabled:
         return
     named = {memory.llm.provider, memory.embedder.provider}
+    if before is not None and memory.embedder != before.memory.embedder:
+        _require_key(config)
     is_usual = named <= USUAL_PROVIDERS and memory.vector_store.provider == "chroma"
     if not is_usual or (before is not None and memory.llm != before.memory.llm):
         await asyncio.to_thread(Backend(config).load)
+
+
+def _require_key(config: GaiaConfig) -> None:
+    embedder = providers.embedder(config, os.environ)
+    if missing := missing_key(embedder.name, embedder.config, os.environ):
+        problem = f"memory.embedder.provider: {embedder.name!r} needs a key; set {missing} where memory is started"
+        raise ConfigError([problem])

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from gaia_memory.backend.failures import model_error
+from gaia_memory.backend.failures import model_error, without_words_of
 from gaia_memory.backend.gemini import DEFAULT_DIMENSIONS, unit
 from gaia_memory.backend.pools import Pool
 from gaia_memory.backend.providers import GEMINI, OFFLINE, Provider
@@ -64,8 +64,9 @@ class Mem0Embedder:
         for start in range(0, len(texts), BATCH):
             batch = list(texts[start : start + BATCH])
             try:
-                async with asyncio.timeout(self._deadline):
-                    vectors += await self._pool.run(self._ask, batch, purpose)
+                with without_words_of(batch):
+                    async with asyncio.timeout(self._deadline):
+                        vectors += await self._pool.run(self._ask, batch, purpose)
             except TimeoutError as late:
                 what = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"
                 raise ModelUnavailableError(what) from late

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime
+from datetime import datetime
 from typing import Any, Protocol
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gaia_memory.backend.answers import extracted
+from gaia_memory.backend.failures import without_words_of
 from gaia_memory.backend.pools import Pool
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import Chunk, Extracted, Message
 
 ATTEMPTS = 3
 """A bad answer is asked for again twice: models slip, and seldom three times in a row."""
+
+CONTEXT_CHARACTERS = 300
+"""mem0 shows no more of one earlier message: a longer one is shown as several."""
+
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 _AGAIN = "\n\nAn earlier answer to this could not be used ({reason}). Answer with the JSON object alone."
 
@@ -44,7 +50,10 @@ class Mem0Extractor:
             ModelUnavailableError: the model could not be reached.
             BadAnswerError: its answer is blank, blocked, cut or of another form, several times in a row.
         """
-        system, prompt = await self._pool.run(self._prompt, chunk, instructions)
+        with without_words_of(message.text for message in (*chunk.before, *chunk.messages)):
+            return await self._extract(*await self._pool.run(self._prompt, chunk, instructions))
+
+    async def _extract(self, system: str, prompt: str) -> list[Extracted]:
         reason = ""
         asking = AsyncRetrying(
             stop=stop_after_attempt(self._attempts), retry=retry_if_exception_type(BadAnswerError), reraise=True
@@ -68,21 +77,23 @@ class Mem0Extractor:
 
         prompt = generate_additive_extraction_prompt(
             new_messages=as_said(chunk.messages),
-            last_k_messages=as_said(chunk.before),
-            timestamp=said_on(chunk.said_at).isoformat(),
+            last_k_messages=as_shown_before(chunk.before),
+            timestamp=observed(chunk.said_at),
+            # Of the day on which it is learned nothing is told: no "tomorrow" may be counted from it.
+            current_date=chunk.said_at.date().isoformat(),
             custom_instructions=instructions,
             use_input_language=True,
         )
         return ADDITIVE_EXTRACTION_PROMPT, prompt
 
 
-def said_on(said_at: datetime) -> date:
-    """Return the date on which it was said, where it was said.
-
-    A time in UTC is how hosts keep time, not where the person was: it becomes this machine's date. Any other
-    zone was given on purpose and is kept.
-    """
-    return (said_at.astimezone() if said_at.utcoffset() == UTC.utcoffset(None) else said_at).date()
+def observed(said_at: datetime) -> str:
+    """Return the day and the time zone of a moment: `2026-11-20 (Friday), time zone Asia/Tokyo (UTC+09:00)`."""
+    offset = said_at.strftime("%z")
+    utc = f"UTC{offset[:3]}:{offset[3:5]}"
+    name = getattr(said_at.tzinfo, "key", None) or said_at.tzname()
+    zone = utc if name == utc else f"{name} ({utc})"
+    return f"{said_at.date().isoformat()} ({_WEEKDAYS[said_at.weekday()]}), time zone {zone}"
 
 
 def as_said(messages: Iterable[Message]) -> list[dict[str, str]]:
@@ -94,3 +105,12 @@ def as_said(messages: Iterable[Message]) -> list[dict[str, str]]:
             entry["name"] = message.speaker
         said.append(entry)
     return said
+
+
+def as_shown_before(messages: Iterable[Message]) -> list[dict[str, str]]:
+    """Return earlier messages in pieces of which mem0's prompt cuts nothing off."""
+    return [
+        {**entry, "content": entry["content"][start : start + CONTEXT_CHARACTERS]}
+        for entry in as_said(messages)
+        for start in range(0, len(entry["content"]), CONTEXT_CHARACTERS)
+    ]

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelUnavailableError
+from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelError, ModelUnavailableError
 from gaia_memory.outage import Outage, chain, outage_of
 
 _REFUSED_THE_REQUEST = frozenset({400, 413, 422})
 _SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
 _MESSAGE_LIMIT = 300
+_WORD = re.compile(r"\w{2,}")
+_USUAL = """
+about after again all an and any are as ask asked at be because been before but by call called can cannot check code
+could did do does error fail failed for found from given got had has have how if in input into invalid is it its key
+limit long make may message model more must my need new no not of on only or our out please provider quota rate
+request response see server set should so some such support text than that the their them there they this time to
+token tokens too try unable unknown up use used user valid value was we were what when which while who will with
+would you your
+"""
+"""Words of errors that people use too: what has no others in common with the talk does not repeat it."""
 
 
 def model_error(error: BaseException, *, what: str) -> GaiaMemoryError:
@@ -27,15 +39,46 @@ def model_error(error: BaseException, *, what: str) -> GaiaMemoryError:
     outage = Outage("unreadable") if isinstance(error, json.JSONDecodeError) else outage_of(error)
     if outage is not None:
         told = outage.told(what)
-        if outage.kind == "status":
-            told += f"{_quoted(outage.said)}{_address(error)}"
+        quote = f"{_quoted(outage.said)}{_address(error)}" if outage.kind == "status" else ""
         if outage.status in _REFUSED_THE_REQUEST and not outage.is_about_the_key:
-            return BadAnswerError(told)
-        return ModelUnavailableError(told, retry_after=outage.wait)
-    said = f"{type(error).__name__}{_quoted(str(error) or 'no message')}{_address(error)}"
+            return BadAnswerError(told, quote=quote)
+        return ModelUnavailableError(told, quote=quote, retry_after=outage.wait)
+    kind, quote = type(error).__name__, f"{_quoted(str(error) or 'no message')}{_address(error)}"
     if isinstance(error, ImportError):
-        return ModelUnavailableError(f"{what} needs a package that is not installed: {said}")
-    return ModelUnavailableError(f"{what} could not be asked: {said}")
+        return ModelUnavailableError(f"{what} needs a package that is not installed: {kind}", quote=quote)
+    return ModelUnavailableError(f"{what} could not be asked: {kind}", quote=quote)
+
+
+@contextmanager
+def without_words_of(texts: Iterable[str]) -> Iterator[None]:
+    """Take out of a `ModelError` what the provider says where that repeats something of `texts`.
+
+    What a model was asked about is a person's: the reason is kept on disk, outlives a `forget`, and is shown to others.
+    """
+    try:
+        yield
+    except ModelError as error:
+        if error.quote and repeats(error.quote, texts):
+            error.drop_quote()
+        raise
+
+
+def repeats(quote: str, texts: Iterable[str]) -> bool:
+    """Say whether a quote has a word of `texts` that is no usual one, or cannot be read."""
+    if "\\u" in quote or "\\x" in quote:
+        return True
+    said = "\n".join(texts).casefold()
+    words = set(_WORD.findall(said)).difference(_USUAL.split())
+    found = _WORD.findall(quote.casefold())
+    # The last word may be cut off. Where words are not parted by spaces, a part of them is one.
+    return any(
+        word in words or (not word.isascii() and word in said) or (at == len(found) and _begins_one(word, words))
+        for at, word in enumerate(found, start=1)
+    )
+
+
+def _begins_one(word: str, words: Iterable[str]) -> bool:
+    return len(word) > 1 and any(each.startswith(word) for each in words)
 
 
 def _quoted(words: str) -> str:

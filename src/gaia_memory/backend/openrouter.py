@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping
 from typing import Any
 
-logger = logging.getLogger(__name__)
+from gaia_memory.log import logger_for
+
+logger = logger_for(__name__)
 
 VARIABLE = "OPENROUTER_API_KEY"
 _ASKS_FOR_IT = ("openrouter_base_url", "models", "site_url", "app_name")

@@ -17,10 +17,12 @@ from gaia_memory.cli.doctor.command import doctor
 from gaia_memory.cli.init import EXAMPLES as INIT_EXAMPLES
 from gaia_memory.cli.init import init
 from gaia_memory.cli.memory import app as memory
+from gaia_memory.cli.people import app as people
 from gaia_memory.cli.sweep import EXAMPLES as SWEEP_EXAMPLES
 from gaia_memory.cli.sweep import sweep
-from gaia_memory.cli.terminal import complain, reporting
+from gaia_memory.cli.terminal import complain, reporting, say
 from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.models.text import in_lines
 
 
 class Group(TyperGroup):
@@ -30,6 +32,9 @@ class Group(TyperGroup):
         """Run the command."""
         try:
             return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = in_lines(error.message)
+            raise
         except GaiaMemoryError as error:
             if ctx.params.get("debug"):
                 raise
@@ -51,7 +56,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"gaia-memory {version('gaia-memory')}")
+        say(f"gaia-memory {version('gaia-memory')}")
         raise typer.Exit
 
 
@@ -75,4 +80,5 @@ app.command("doctor", epilog=DOCTOR_EXAMPLES)(doctor)
 app.command("chat", epilog=CHAT_EXAMPLES)(chat)
 app.command("sweep", epilog=SWEEP_EXAMPLES)(sweep)
 app.add_typer(memory, name="memory")
+app.add_typer(people, name="people")
 app.add_typer(configuration, name="config")

@@ -16,7 +16,7 @@ import typer
 
 from gaia_memory.cli.opening import ChannelOption, ConfigOption, SpeakerOption, load_config, run
 from gaia_memory.cli.reading import at_terminal, said_lines, standard_input
-from gaia_memory.cli.terminal import note, printable
+from gaia_memory.cli.terminal import bar, note, say, say_lines
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -37,6 +37,7 @@ In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D 
 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
 GOODBYE = "Bye. This conversation is kept"
+_UNFINISHED = "What was forgotten is still in files: whatever opens this memory next rewrites them."
 VERTEX = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 """Where one of these is set, Google Cloud's own credentials stand in for a key."""
 LEARNED_LATER = ", and learned from once it has been quiet for a while"
@@ -64,7 +65,7 @@ def chat(
     try:
         unanswered = run(_chat(loaded, user or _login(), channel))
     except (KeyboardInterrupt, EOFError):
-        typer.echo()
+        say()
     learns = loaded.config.memory.enabled and loaded.config.memory.auto_ingest
     note(f"{GOODBYE}{LEARNED_LATER if learns else ''}.")
     if unanswered and not at_terminal():
@@ -88,13 +89,35 @@ async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
     async with open_memory(config) as gaia:
         _require_key(gaia)
         agent = LlmAgent(name="gaia", model=gaia.model, instruction=INSTRUCTION)
-        typer.echo(printable(f"{gaia.describe()} · user {user}, channel {channel}"))
+        say(f"{gaia.describe()} · user {user}, channel {channel}")
         talk = gaia.conversation(agent, user_id=user, channel=channel)
         if at_terminal():
             from gaia_memory.cli.prompt import converse
 
-            return await converse(lambda line: _answer(talk, line))
-        return sum([not await _answer(talk, line) async for line in _piped()])
+            unanswered = await converse(lambda line: _answer(talk, line))
+        else:
+            unanswered = sum([not await _answer(talk, line) async for line in _piped()])
+        await _erase(gaia, user)
+        return unanswered
+
+
+async def _erase(gaia: Gaia, user: str) -> None:
+    """Let no forget leave its text in a file when the conversation ends; Ctrl-C leaves that to the next start."""
+    from gaia_memory.cli.erasing import erased
+    from gaia_memory.errors import MemoryUnavailable
+
+    scope = gaia.scope(user)
+    try:
+        if not (await gaia.memory.status(scope)).erasures:
+            return
+        with bar("Rewriting files") as advance:
+            if elsewhere := await erased(gaia._engine, scope, advance):
+                note(f"What was forgotten is still in files: {elsewhere}.")
+    except asyncio.CancelledError:
+        note(_UNFINISHED)
+        raise
+    except MemoryUnavailable as error:
+        note(f"{_UNFINISHED} ({error.reason})")
 
 
 def _require_key(gaia: Gaia) -> None:
@@ -121,9 +144,9 @@ async def _answer(talk: Conversation, line: str) -> bool:
         return True
     async with aclosing(talk.stream(line)) as pieces:
         async for piece in pieces:
-            typer.echo(printable(piece), nl=False)
+            say_lines(piece, end="")
             sys.stdout.flush()
-    typer.echo()
+    say()
     return not talk.has_failed
 
 

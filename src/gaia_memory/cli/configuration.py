@@ -11,7 +11,7 @@ import typer
 
 from gaia_memory.cli.opening import ConfigOption, JsonOption, load_config, run
 from gaia_memory.cli.rendering import print_json, print_rows
-from gaia_memory.cli.terminal import complain, note, printable, unlogged
+from gaia_memory.cli.terminal import complain, note, say, say_lines, unlogged
 
 if TYPE_CHECKING:
     from gaia_memory.cli.origins import Setting
@@ -69,7 +69,7 @@ def check(
     if as_json:
         print_json({"ok": not problems, "source": source, "problems": problems})
     elif not problems:
-        typer.echo(printable(f"OK: {where}"))
+        say(f"OK: {where}")
     for problem in problems:
         complain(f"{source}: {problem}")
     if problems:
@@ -152,4 +152,4 @@ def schema() -> None:
     """Print the JSON schema of gaia.yaml, for editors."""
     from gaia_memory.config.render import render_json_schema
 
-    typer.echo(render_json_schema(), nl=False)
+    say_lines(render_json_schema(), end="")

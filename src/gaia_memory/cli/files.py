@@ -16,6 +16,7 @@ Did = Literal["made", "kept", "added", "replaced", "wrong"]
 one beside it; or is not right, and left alone."""
 
 
+_DATABASE = b"SQLite format 3\0"
 _DESCRIPTORS = ("/dev/", "/proc/")
 _REMEDIES = {
     errno.EACCES: "name a place in which you may read and write",
@@ -42,8 +43,9 @@ class Step:
 def write(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file in one step, so that nobody ever finds half of it; a link keeps pointing where it does.
 
-    It gets the rights `mode`; without, those of the file it replaces, or what the process gives its files. What is no
-    file, such as a pipe or a device, is written into as it is.
+    It gets the rights `mode`; without, those of the file it replaces, or what the process gives its files: never the
+    right to write for everybody, because code and the names of admins are among them. What is no file, such as a pipe
+    or a device, is written into as it is.
 
     Raises:
         InvalidInputError: it cannot be written; the message says why.
@@ -54,7 +56,7 @@ def write(path: Path, text: str, *, mode: int | None = None) -> None:
     draft = ""
     try:
         if mode is None:
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_mask()
+            mode = target.stat().st_mode & 0o777 if target.exists() else 0o664 & ~_mask()
         descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
@@ -66,6 +68,25 @@ def write(path: Path, text: str, *, mode: int | None = None) -> None:
         if draft:
             Path(draft).unlink(missing_ok=True)
         raise unusable(path, error) from error
+
+
+def require_no_database(path: Path) -> None:
+    """Refuse to write over a database, such as that of the memory itself.
+
+    Raises:
+        InvalidInputError: the file is one.
+    """
+    try:
+        # A pipe would wait for a writer.
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            is_database = file.read(len(_DATABASE)) == _DATABASE
+    except OSError:
+        # Whoever writes into it is told what is wrong with it.
+        return
+    if is_database:
+        raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
 
 
 def _takes_text(path: Path) -> bool:
@@ -123,7 +144,7 @@ def set_aside(path: Path) -> Path:
         return copy
 
 
-def make_folder(path: Path, *, mode: int = 0o777) -> None:
+def make_folder(path: Path, *, mode: int = 0o775) -> None:
     """Make a folder and those above it, if they are not there.
 
     Raises:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gaia_memory.cli.erasing import erased
 from gaia_memory.cli.opening import (
     AppOption,
     ConfigOption,
@@ -17,14 +19,15 @@ from gaia_memory.cli.opening import (
     quiet_engine,
     run,
 )
-from gaia_memory.cli.reading import at_terminal
+from gaia_memory.cli.reading import confirm
+from gaia_memory.cli.receipt import Told, keep, kept_in
 from gaia_memory.cli.rendering import print_json
-from gaia_memory.cli.terminal import Advance, bar, complain, counted, printable
+from gaia_memory.cli.terminal import bar, complain, counted, say
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, Receipt, Scope
+    from gaia_memory.models import Fact, Scope
 
 EXAMPLES = """
 Examples:
@@ -33,11 +36,17 @@ Examples:
 
 `gaia memory forget --user itay -y --json` asks nothing and prints the receipt.
 
+With `--receipt FILE` a file, readable by you alone, says what was removed where and what stays.
+
+With `--session itay:telegram` what only that conversation taught is forgotten.
+
 With `--id` and the first characters of an id (six or more; `gaia memory list` shows them) one fact is forgotten.
 """
 
-_LOOK_SECONDS = 0.05
 _SHORTEST_PREFIX = 6
+
+_REWRITTEN = "The files that hold facts are rewritten: nothing forgotten is left in them."
+_ON_SERVER = "Database and store hold it no more; the files and logs of a server are the server's to clean."
 
 
 def forget(
@@ -45,42 +54,48 @@ def forget(
     fact_id: Annotated[
         str | None, typer.Option("--id", help="Forget only the fact whose id is this, or begins with it.")
     ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", help="Forget only what this conversation alone taught, and what waits in it."),
+    ] = None,
+    receipt: Annotated[
+        Path | None, typer.Option("--receipt", help="A file for what was removed where, and what stays, as JSON.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a receipt that is there.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Forget everything about a person, or one fact. What was said so far is not learned again.
+    """Forget everything about a person, one fact, or a conversation. What was said so far is not learned again.
 
-    Leaves with 1 when nothing is known of the person here, or the fact is not there.
+    Leaves with 1 when nothing is known of the person or the conversation here, or the fact is not there.
     """
+    if fact_id is not None and session is not None:
+        complain("pass --id or --session, not both")
+        raise typer.Exit(2)
     loaded = load_config(config)
-    fact, question = run(_check(loaded, user, app_name, fact_id))
-    if not yes:
-        _confirm(question)
-    receipt, elsewhere = run(_forget(loaded, user, app_name, fact.id if fact else None))
+    with kept_in(receipt, replace=force) as file:
+        fact, question = run(_check(loaded, user, app_name, fact_id, session))
+        if not yes:
+            confirm(question, undone="nothing was forgotten")
+        told = run(_forget(loaded, user, app_name, fact.id if fact else None, session, file))
     if as_json:
-        print_json(
-            {
-                "user": user,
-                "count": receipt.count,
-                "removed": dict(receipt.removed),
-                "pending": elsewhere is not None,
-                "notes": [*receipt.notes, *([elsewhere] if elsewhere else [])],
-            }
-        )
+        print_json(told.data())
         return
-    typer.echo(printable(f"Forgot {counted(receipt.count, 'fact')} about {user}."))
-    if elsewhere:
-        typer.echo(f"The files are still to be rewritten: {elsewhere}.")
-    elif receipt.count:
-        typer.echo("The files that hold facts are rewritten: nothing forgotten is left in them.")
-    for remark in receipt.notes:
-        typer.echo(f"Note: {remark}.")
+    say(f"Forgot {counted(told.receipt.count, 'fact')} about {user}.")
+    if told.files == "pending":
+        say(f"The files are still to be rewritten: {told.finished_by}.")
+    elif told.receipt.count:
+        say(_ON_SERVER if told.servers else _REWRITTEN)
+    for remark in told.receipt.notes:
+        say(f"Note: {remark}.")
 
 
-async def _check(loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None) -> tuple[Fact | None, str]:
-    """Return the one fact that is meant, None for all, and what is to be asked; leave where nothing is there."""
+async def _check(
+    loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None, session: str | None
+) -> tuple[Fact | None, str]:
+    """Return the one fact that is meant, None for several, and what is to be asked; leave where nothing is there."""
     async with quiet_engine(loaded) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
         facts = await engine.memory.facts(scope)
@@ -89,10 +104,25 @@ async def _check(loaded: LoadedConfig, user: str, app_name: str | None, fact_id:
         if not facts and fact_id is None and not await _is_known(engine, scope):
             complain(f"nothing to forget about {user!r}")
             raise typer.Exit(1)
+        if session is not None:
+            return None, await _asked_about(engine, scope, session)
     if fact_id is None:
         return None, f"Forget {counted(len(facts), 'fact')} about {user}, for good?"
     fact = _meant(facts, fact_id, user)
     return fact, f"Forget {fact.text!r}, for good?"
+
+
+async def _asked_about(engine: Engine, scope: Scope, session: str) -> str:
+    """Return what is to be asked before a conversation is forgotten; leave where it taught nothing."""
+    memory = engine.memory
+    async with memory.database.reading() as tx:
+        alone = await memory.facts_store.taught_only_by(tx, scope, session)
+        waits = {each.key.session for each in await memory.ledger.pending(tx, user=scope.user, app=scope.app)}
+    taught = any(fact.session_id == session for fact in await memory.facts(scope))
+    if not alone and not taught and session not in waits:
+        complain(f"nothing is remembered of {scope.user} from the conversation {session!r}, and nothing waits in it")
+        raise typer.Exit(1)
+    return f"Forget {counted(len(alone), 'fact')} that only {session!r} taught about {scope.user}, for good?"
 
 
 async def _is_known(engine: Engine, scope: Scope) -> bool:
@@ -114,56 +144,34 @@ def _meant(facts: list[Fact], fact_id: str, user: str) -> Fact:
     raise typer.Exit(1)
 
 
-def _confirm(question: str) -> None:
-    try:
-        agreed = typer.confirm(printable(question), err=True)
-    except typer.Abort:
-        if at_terminal():
-            raise
-        typer.echo(err=True)
-        complain("nothing was forgotten: pass -y where nobody answers the question")
-        raise typer.Exit(1) from None
-    if not agreed:
-        raise typer.Abort
-
-
 async def _forget(
-    loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None
-) -> tuple[Receipt, str | None]:
-    """Return the receipt, and who finishes the erasure where that is another process."""
+    loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None, session: str | None, file: Path | None
+) -> Told:
+    """Forget, keep the receipt, wait for the files, and keep the receipt again; return what it tells."""
     async with quiet_engine(loaded) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
-        receipt = await engine.memory.forget(scope, fact_id=fact_id)
-        if not receipt.pending:
-            return receipt, None
+        async with engine.memory.database.reading() as tx:
+            waiting = [each.key.session for each in await engine.memory.ledger.pending(tx, user=user, app=scope.app)]
+        told = Told(
+            user=user,
+            app=scope.app,
+            fact_id=fact_id,
+            session=session,
+            at=engine.clock.now(),
+            receipt=await engine.memory.forget(scope, fact_id=fact_id, session_id=session),
+            waiting=0 if fact_id else len([each for each in waiting if session in (None, each)]),
+            servers=_servers(engine),
+        )
+        keep(told, file)
+        if not told.receipt.pending:
+            return told
         with bar("Rewriting files") as advance:
-            return receipt, await _erased(engine, scope, advance)
+            elsewhere = await erased(engine, scope, advance)
+        told = replace(told, is_done=elsewhere is None, finished_by=elsewhere)
+        keep(told, file)
+        return told
 
 
-async def _erased(engine: Engine, scope: Scope, advance: Advance) -> str | None:
-    """Wait for the erasure where this process can own the store; else return who does.
-
-    Raises:
-        StoreStalledError: it makes no progress.
-    """
-    from gaia_memory.errors import StoreNotOwnedError
-
-    follower = engine.follower
-    follower.start()
-    settling = asyncio.create_task(engine.memory.settled())
-    most = 1
-    try:
-        while not (await asyncio.wait({settling}, timeout=_LOOK_SECONDS))[0]:
-            if follower.ready and not follower.owned:
-                try:
-                    follower.mem0  # noqa: B018 - it raises with the owner's name
-                except StoreNotOwnedError as other:
-                    return f"{other.reason}, which finishes the erasure"
-            status = await engine.memory.status(scope)
-            left = status.lag + status.erasures
-            most = max(most, left)
-            advance(most - left, most)
-        await settling
-    finally:
-        settling.cancel()
-    return None
+def _servers(engine: Engine) -> tuple[str, ...]:
+    database = () if engine.memory.database.is_local else ("the memory database",)
+    return database if engine.follower.embedded else (*database, "the vector store")

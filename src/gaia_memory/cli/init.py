@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaia_memory.cli.opening import JsonOption
-from gaia_memory.cli.terminal import coloured, complain, note, printable
+from gaia_memory.cli.terminal import coloured, complain, note, say, say_lines
 
 if TYPE_CHECKING:
     from gaia_memory.cli.files import Step
@@ -91,7 +91,7 @@ def _folder(given: Path, agent: str | None) -> Path:
 def _print(report: Report) -> None:
     for step in report.steps:
         says = f": {step.says}" if step.says else ""
-        typer.echo(coloured(f"{step.did:9}", _COLOURS[step.did]) + printable(f"{step.path}{says}"))
+        say(f"{step.path}{says}", head=coloured(f"{step.did:9}", _COLOURS[step.did]))
     for line in report.notes:
         note(f"note: {line}")
     if report.hosts is not None and report.agents.found:
@@ -101,14 +101,15 @@ def _print(report: Report) -> None:
 def _print_commands(hosts: Hosts) -> None:
     from gaia_memory.cli.setup.hosts import program
 
-    typer.echo("\nIn a browser, for programs, at the terminal:\n")
+    say_lines("\nIn a browser, for programs, at the terminal:\n")
     for command in (hosts.web, hosts.api_server, *(hosts.run(agent) for agent in hosts.agents.found)):
-        typer.echo(printable(f"  {command}"))
+        say(command, head="  ")
     for agent in hosts.agents.without_plugins:
-        typer.echo(printable(f"\nAt the end of {agent.folder / 'agent.py'}, for `adk run`:\n"))
+        say(f"At the end of {agent.folder / 'agent.py'}, for `adk run`:", head="\n")
+        say()
         for line in program(agent).splitlines():
-            typer.echo(f"  {line}".rstrip())
-    typer.echo(printable(f"\nIs everything in order?\n\n  {hosts.doctor}"))
+            say_lines(f"  {line}".rstrip())
+    say(hosts.doctor, head="\nIs everything in order?\n\n  ")
 
 
 def _as_data(report: Report) -> dict[str, Any]:

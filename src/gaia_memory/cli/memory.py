@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,15 +22,17 @@ from gaia_memory.cli.opening import (
     quiet_engine,
     run,
 )
+from gaia_memory.cli.profile import EXAMPLES as PROFILE_EXAMPLES
+from gaia_memory.cli.profile import profile
 from gaia_memory.cli.reading import at_terminal, fact_lines
 from gaia_memory.cli.rendering import as_data, print_facts, print_hits, print_json
-from gaia_memory.cli.terminal import bar, counted, printable
+from gaia_memory.cli.terminal import bar, counted, say
 from gaia_memory.cli.transfer import EXPORT_EXAMPLES, IMPORT_EXAMPLES, export, import_
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, Hit, Scope
+    from gaia_memory.models import Fact, Hit, Origin, Scope
     from gaia_memory.ports import Clock
 
 app = typer.Typer(no_args_is_help=True, help="List, add, search, forget and move what is remembered about a person.")
@@ -69,20 +72,27 @@ def list_facts(
     user: UserOption, app_name: AppOption = None, as_json: JsonOption = False, config: ConfigOption = None
 ) -> None:
     """Show everything that is remembered about a person, oldest first."""
-    facts = run(_list(load_config(config), user, app_name))
+    facts, origins = run(_list(load_config(config), user, app_name))
     if as_json:
-        print_json({"user": user, "memories": [as_data(fact) for fact in facts]})
+        from gaia_memory.transfer.data import origin_as_data
+
+        sources = {fact_id: [origin_as_data(origin) for origin in told] for fact_id, told in origins.items()}
+        memories = [{**as_data(fact), "sources": sources.get(fact.id, [])} for fact in facts]
+        print_json({"user": user, "memories": memories})
     else:
         print_facts(facts, nothing=f"Nothing is remembered about {user}.")
 
 
-async def _list(loaded: LoadedConfig, user: str, app_name: str | None) -> list[Fact]:
+async def _list(
+    loaded: LoadedConfig, user: str, app_name: str | None
+) -> tuple[list[Fact], Mapping[str, Sequence[Origin]]]:
     async with quiet_engine(loaded) as engine:
         scope = _scope(engine, app_name, user)
         facts = await engine.memory.facts(scope)
         if not facts:
             await name_other_apps(engine, scope)
-        return facts
+        async with engine.database.reading() as tx:
+            return facts, await engine.facts.origins(tx, scope)
 
 
 @app.command("add", epilog=_ADD_EXAMPLES)
@@ -110,7 +120,7 @@ def add(
         return
     known = len(wanted) - added
     already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
-    typer.echo(printable(f"{counted(len(wanted), 'fact')} kept{already}; {counted(total, 'fact')} about {user} now."))
+    say(f"{counted(len(wanted), 'fact')} kept{already}; {counted(total, 'fact')} about {user} now.")
 
 
 def _lines(file: Path | None, *, given: bool) -> list[str]:
@@ -173,6 +183,7 @@ async def _search(loaded: LoadedConfig, user: str, app_name: str | None, query: 
         return hits
 
 
+app.command("profile", epilog=PROFILE_EXAMPLES)(profile)
 app.command("forget", epilog=FORGET_EXAMPLES)(forget)
 app.command("export", epilog=EXPORT_EXAMPLES)(export)
 app.command("import", epilog=IMPORT_EXAMPLES)(import_)

@@ -10,9 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from gaia_memory.cli.terminal import note
+from gaia_memory.cli.terminal import note, say
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -68,7 +66,7 @@ async def _interruptible(answering: Awaitable[bool]) -> bool:
     except asyncio.CancelledError:
         if not interrupted:
             raise
-        typer.echo()
+        say()
         note("The answer was interrupted.")
         return True
     finally:

@@ -10,7 +10,9 @@ from typing import TextIO
 
 import typer
 
+from gaia_memory.cli.terminal import complain
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.models.text import on_one_line
 
 
 def standard_input() -> TextIO:
@@ -27,6 +29,25 @@ def standard_input() -> TextIO:
 def at_terminal() -> bool:
     """Say whether somebody types."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+
+
+def confirm(question: str, *, undone: str) -> None:
+    """Return only where somebody agrees; `undone` is told where nobody can answer.
+
+    Raises:
+        typer.Abort: they do not agree.
+        typer.Exit: nobody answers.
+    """
+    try:
+        agreed = typer.confirm(on_one_line(question), err=True)
+    except typer.Abort:
+        if at_terminal():
+            raise
+        typer.echo(err=True)
+        complain(f"{undone}: pass -y where nobody answers the question")
+        raise typer.Exit(1) from None
+    if not agreed:
+        raise typer.Abort
 
 
 def said_lines() -> Iterator[str]:

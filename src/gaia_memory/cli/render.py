@@ -42,6 +42,38 @@ else's Runner it goes to the model.
 |---|---|---|
 """
 
+_COMMANDS_TAIL = """
+## Rows and their numbers
+
+`/memory` numbers what is remembered from 1, oldest first, over all its pages; `/memory nuts` shows what holds that
+word, best first, each row under the number that it has there. What is learned later comes after the last number, so a
+number stays until a row before it is forgotten. A number alone is a page.
+
+`/forget 3`, `/forget 3 5` and `/forget nuts` show the rows that they would forget, and `/forget 3 yes` then forgets
+exactly what was shown: rows by their numbers, or those that hold every one of the words, whatever their case. Where the
+list has changed since, or the process that showed it is gone, it shows again and asks again. `/forget yes` is always
+everything.
+
+What is wrong with memory is said without file paths and addresses, which `gaia doctor` tells.
+
+## What an admin may do
+
+`/memory off` switches memory off for everybody, `/memory on` brings it back with all that it held; anybody else is
+refused. An admin is whom `people.users` names one (`ada: {admin: true}`), and who talks in a `gaia.conversation` made
+with `admin=True`; in somebody else's Runner only the first counts, by the user id of the session, so name admins
+where the host makes sure of who is who: `adk web` lets everybody choose their id. gaia.yaml is replaced by one with
+`memory.enabled` set, every other byte as it was, and is in force at the next message in each process that reads it.
+Without a file the change holds until memory is opened anew, and only in the event loop that the command came through:
+another loop of the process, or another process, is not told, and the answer says so. Where the file cannot be edited
+or an environment variable decides, nothing is changed, and the answer says why.
+
+`/memory embedder openai/text-embedding-3-small` names another embedder: provider and model, or the provider alone. It
+says first what that means, and `yes` behind it then writes `memory.embedder` into gaia.yaml. It is in force when memory
+is started again. Every fact keeps its text; what was remembered before is then found by its words alone, until the
+embedder is changed back: see [switching](../how-to/switch-providers.md). A provider that is unknown, or lacks its
+package or key, is refused, and so is a memory without a file.
+"""
+
 _ERRORS_HEAD = """\
 # Errors
 
@@ -87,7 +119,7 @@ def render_commands() -> str:
         f"| `{command.usage}` | {command.summary} | {'says that it is off' if command.needs_memory else 'works'} |"
         for command in COMMANDS.values()
     ]
-    return _COMMANDS_HEAD + "\n".join(rows) + "\n"
+    return _COMMANDS_HEAD + "\n".join(rows) + "\n" + _COMMANDS_TAIL
 
 
 def render_errors() -> str:

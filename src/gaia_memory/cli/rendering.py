@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gaia_memory.cli.terminal import printable
+from gaia_memory.models.text import on_one_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 
 _PIPE_WIDTH = 10_000
-_BREAKS = re.compile(r"[\t\n\v\f\r\x85]+")
-_RAW_IN_JSON = re.compile("[\x7f-\x9f\ud800-\udfff]")
+_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
+_RAW_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def as_data(fact: Fact) -> dict[str, Any]:
@@ -55,12 +56,12 @@ def print_json(data: Any) -> None:
 
 def print_facts(facts: Sequence[Fact], *, nothing: str) -> None:
     """Print facts as a table, or a sentence when there are none."""
-    _print(_table(facts) if facts else printable(nothing))
+    _print(_table(facts) if facts else on_one_line(nothing))
 
 
 def print_hits(hits: Sequence[Hit], *, nothing: str) -> None:
     """Print recalled facts with their scores, or a sentence when there are none."""
-    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else printable(nothing))
+    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else on_one_line(nothing))
 
 
 def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -90,7 +91,7 @@ def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Tabl
         day = (fact.said_at or fact.created_at).astimezone().date().isoformat()
         first = [] if scores is None else [f"{scores[at]:.2f}"]
         # A fact is a person's words: they are shown as they are, not read as markup.
-        table.add_row(*first, day, Text(_in_one_line(fact.text)), fact.id)
+        table.add_row(*first, day, Text(_in_one_line(fact.text)), Text(fact.id))
     return table
 
 
@@ -102,4 +103,4 @@ def _print(what: Table | str) -> None:
     from rich.console import Console
 
     # What is piped is read by a program: nothing is wrapped there.
-    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(what, markup=False, highlight=False)
+    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(what, markup=False, emoji=False, highlight=False)

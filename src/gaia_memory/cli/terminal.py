@@ -11,16 +11,21 @@ from contextlib import contextmanager
 
 import typer
 
+from gaia_memory.models.text import in_lines, on_one_line
+
 LOGGER = "gaia_memory"
 
 Advance = Callable[[int, int], None]
 """Called with what is done and the total."""
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """Return text without control characters but line breaks and tabs: what a person said steers no terminal."""
+    """Return text without control characters, but line breaks and tabs, and without those that turn the order of signs.
+
+    What a person or a model said steers no terminal.
+    """
     return _CONTROLS.sub("", text)
 
 
@@ -29,14 +34,24 @@ def coloured(text: str, colour: str) -> str:
     return text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour)
 
 
+def say(message: str = "", *, head: str = "") -> None:
+    """Show one line on standard output, after a head of ours; ids and names in it can make no second one."""
+    typer.echo(f"{head}{on_one_line(message)}")
+
+
+def say_lines(text: str, *, end: str = "\n") -> None:
+    """Show text of a person or a model on standard output, of any number of lines."""
+    typer.echo(f"{printable(text)}{end}", nl=False)
+
+
 def complain(message: str) -> None:
-    """Show an error, in red, on standard error."""
-    typer.echo(coloured(printable(f"gaia: {message}"), typer.colors.RED), err=True)
+    """Show an error, in red, on standard error; what is not its first line is indented."""
+    typer.echo(coloured(in_lines(f"gaia: {message}"), typer.colors.RED), err=True)
 
 
 def note(message: str) -> None:
-    """Show something worth knowing on standard error, so that standard output stays data."""
-    typer.echo(coloured(printable(message), typer.colors.YELLOW), err=True)
+    """Show a line worth knowing on standard error, so that standard output stays data."""
+    typer.echo(coloured(on_one_line(message), typer.colors.YELLOW), err=True)
 
 
 class _OneLine(logging.Handler):
@@ -44,6 +59,13 @@ class _OneLine(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         note(f"{record.levelname.lower()}: {record.getMessage().partition(chr(10))[0]}")
+
+
+class _Printable(logging.Formatter):
+    """Shows other packages' log lines, too, without what a terminal obeys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 def reporting(*, debug: bool) -> Callable[[], None]:
@@ -57,7 +79,7 @@ def reporting(*, debug: bool) -> Callable[[], None]:
     quiet = logging.NullHandler()
     before = root.level, ours.level, ours.propagate
     if debug:
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.INFO)
         ours.setLevel(logging.DEBUG)

@@ -22,7 +22,8 @@ from gaia_memory.cli.opening import (
 )
 from gaia_memory.cli.reading import text_of
 from gaia_memory.cli.rendering import as_json_text, print_json
-from gaia_memory.cli.terminal import Advance, bar, counted, note, printable
+from gaia_memory.cli.terminal import Advance, bar, counted, note, say
+from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
@@ -57,12 +58,14 @@ def export(
 
     Works while memory is off.
     """
-    data = run(_export(load_config(config), user, app_name))
+    loaded = load_config(config)
     if output is None or str(output) == "-":
-        print_json(data)
+        print_json(run(_export(loaded, user, app_name)))
         return
-    from gaia_memory.cli.files import write
+    from gaia_memory.cli.files import require_no_database, write
 
+    require_no_database(output.expanduser())
+    data = run(_export(loaded, user, app_name))
     write(output.expanduser(), as_json_text(data) + "\n", mode=0o600)
     note(f"{counted(len(data['facts']), 'fact')} about {user} written to {output}")
 
@@ -88,12 +91,16 @@ def import_(
 ) -> None:
     """Take in what an export wrote about a person, this one or another: all of it or, when a part is wrong, nothing.
 
-    What is there already is confirmed and stays once. What was forgotten here stays forgotten. A fact keeps when and in
-    which session it was said, and carries the source `import`; profile and waiting conversations are not taken in.
+    What is there already stays as it is. What was forgotten here stays forgotten. A fact keeps its times and sources.
+    The profile is made anew; conversations that waited to be learned are not taken in.
     """
     loaded = load_config(config)
-    data = _read(file)
-    taken, added, total = run(_import(loaded, user, app_name, data, restore_forgotten=restore_forgotten))
+    name = "standard input" if str(file) == "-" else str(file)
+    data = _read(file, name)
+    try:
+        taken, added, total = run(_import(loaded, user, app_name, data, restore_forgotten=restore_forgotten))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{name}: {error}") from error
     given = len(data["facts"])
     if as_json:
         print_json({"user": user, "given": given, "taken": taken, "added": added, "total": total})
@@ -101,18 +108,15 @@ def import_(
     left = f", {counted(given - taken, 'fact')} left out as forgotten or given twice" if taken < given else ""
     known = taken - added
     already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
-    typer.echo(
-        printable(f"{counted(taken, 'fact')} taken in{already}{left}; {counted(total, 'fact')} about {user} now.")
-    )
+    say(f"{counted(taken, 'fact')} taken in{already}{left}; {counted(total, 'fact')} about {user} now.")
 
 
-def _read(file: Path) -> Mapping[str, Any]:
+def _read(file: Path, name: str) -> Mapping[str, Any]:
     """Return the data of a file as JSON has it.
 
     Raises:
         typer.BadParameter: it cannot be read, or is no JSON object.
     """
-    name = "standard input" if str(file) == "-" else str(file)
     text = text_of(file, hint="FILE")
     try:
         data = json.loads(text)
@@ -141,8 +145,9 @@ async def _import(
             taken = await memory.import_(scope, data, restore_forgotten=restore_forgotten)
         _name_other_person(data, user)
         now = await engine.memory.facts(scope)
-        # What somebody else learned meanwhile has another source.
-        added = sum(fact.id not in before and fact.source == "import" for fact in now)
+        # Somebody else may learn meanwhile.
+        given = {fact["text"] for fact in data["facts"]}
+        added = sum(fact.id not in before and fact.text in given for fact in now)
         return taken, min(added, taken), len(now)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey
+from gaia_memory.sessions.shown import Shown
 
 Reset = Literal["cleared", "kept", "failed", "busy"]
 """How a reset ended: learned and cleared, learned and kept as configured, not learned, somebody else at work."""
@@ -28,10 +29,46 @@ class Reply:
     merged: bool = False
 
 
+class Privacy(Protocol):
+    """Whether what is said in a conversation is learned."""
+
+    async def is_private(self, key: SessionKey) -> bool:
+        """Say whether nothing said in a conversation is learned."""
+
+    async def keep_private(self, key: SessionKey, is_private: bool) -> None:
+        """Let it be so, or not, from now on."""
+
+
+class Settings(Protocol):
+    """The configuration in force, as an admin may change it."""
+
+    async def change(self, path: tuple[str, str], value: object) -> bool:
+        """Set one setting of a section, in force at once; True where it stands in a file now.
+
+        Raises:
+            ConfigError: that cannot be done; it says why.
+        """
+
+    async def allow(self, path: tuple[str, str], value: object) -> None:
+        """Return if a setting that takes effect after a restart could be this; nothing is changed.
+
+        Raises:
+            ConfigError: it could not; it says why.
+        """
+
+    async def change_at_restart(self, path: tuple[str, str], value: object) -> bool:
+        """Write such a setting into the configuration's file; False where it is in force already.
+
+        Raises:
+            ConfigError: that cannot be done; it says why, and nothing is written.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One use of a command: by whom, in which conversation, with what.
 
+    `is_admin` says whether it may change `settings`, which are everybody's. `shown` is what was shown before a yes;
     `reset` learns the conversation and clears it.
     """
 
@@ -39,21 +76,33 @@ class Call:
     key: SessionKey
     argument: str
     memory: Memory
+    privacy: Privacy
+    shown: Shown
     enabled: bool
+    settings: Settings
+    is_admin: bool
     reset: Callable[[], Awaitable[Reset]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command as people see it: `/name arguments`, with one line about it."""
+    """A command as people see it: `/name arguments`, with one line about it.
+
+    It works while memory is off where it does not need it, or for the arguments in `works_off`.
+    """
 
     name: str
     summary: str
     run: Callable[[Call], Awaitable[str]]
     arguments: str = ""
     needs_memory: bool = True
+    works_off: Collection[str] = ()
 
     @property
     def usage(self) -> str:
         """The command as it is typed."""
         return f"/{self.name} {self.arguments}".rstrip()
+
+    def needs_memory_for(self, argument: str) -> bool:
+        """Say whether this use of it says nothing but that memory is off while it is."""
+        return self.needs_memory and argument.casefold() not in self.works_off

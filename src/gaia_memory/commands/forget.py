@@ -1,22 +1,38 @@
-"""/forget: remove everything that is remembered, after asking."""
+"""/forget: remove what is remembered, all of it or some, after showing what that is."""
 
 from __future__ import annotations
 
-from gaia_memory.commands.command import Call, Command
+import re
+from collections.abc import Sequence
 
-CONFIRMATION = "yes"
+from gaia_memory.commands.command import Call, Command
+from gaia_memory.commands.places import without_places
+from gaia_memory.commands.rows import PAGE, Row, counted, holding, numbered, numbers_in, words_in
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import Receipt
+
+_YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
+
+_USAGE = (
+    "Usage: /forget for everything, /forget 3 or /forget 3 5 for rows of /memory, /forget nuts for what holds that "
+    "word; each asks first"
+)
 
 
 async def _forget(call: Call) -> str:
-    if call.argument.casefold() == CONFIRMATION:
-        return await _forget_everything(call)
-    if call.argument:
-        return "Usage: /forget, and then /forget yes to confirm"
+    confirmed = _YES.fullmatch(call.argument)
+    what = (confirmed["what"] or "") if confirmed else call.argument
+    if what:
+        return await _forget_some(call, words_in(what), is_confirmed=confirmed is not None)
+    return await (_forget_everything(call) if confirmed else _ask(call))
+
+
+async def _ask(call: Call) -> str:
     count = await call.memory.count(call.scope)
     if not count:
         return "I don't remember anything about you. /forget yes also keeps me from learning from what was said so far."
     return (
-        f"This forgets {_facts(count)} about you, in every conversation, and cannot be undone. "
+        f"This forgets {counted(count)} about you, in every conversation, and cannot be undone. "
         "/forget yes does it; anything else leaves it as it is."
     )
 
@@ -25,14 +41,73 @@ async def _forget_everything(call: Call) -> str:
     receipt = await call.memory.forget(call.scope)
     if not receipt.count:
         return "There is nothing to forget. What was said so far will not be learned either."
-    lines = [f"I forgot {_facts(receipt.count)} about you. What was said so far will not be learned either."]
-    if receipt.pending:
+    first = f"I forgot {counted(receipt.count)} about you. What was said so far will not be learned either."
+    return _told(first, [receipt])
+
+
+async def _forget_some(call: Call, words: Sequence[str], *, is_confirmed: bool) -> str:
+    """Show the rows that are meant, and forget them when exactly they were shown for the same words before."""
+    if not words:
+        return _USAGE
+    rows = numbered(await call.memory.facts(call.scope))
+    found = _meant(rows, words)
+    if isinstance(found, str):
+        return found
+    asked, fact_ids = " ".join(words), [row.fact.id for row in found[:PAGE]]
+    if is_confirmed and call.shown.take(call.key, asked) == tuple(fact_ids):
+        return await _forget_rows(call, fact_ids)
+    call.shown.keep(call.key, asked, fact_ids)
+    shown = _shown(found, asked)
+    return f"Nothing is forgotten yet: please look first.\n{shown}" if is_confirmed else shown
+
+
+def _meant(rows: Sequence[Row], words: Sequence[str]) -> list[Row] | str:
+    """Return the rows that words pick, by their numbers or by what they hold; in words why there are none."""
+    if not rows:
+        return "I don't remember anything about you."
+    numbers = numbers_in(words)
+    if numbers is None:
+        return holding(rows, words) or "Nothing I remember about you holds that. /memory shows everything."
+    if not all(1 <= number <= len(rows) for number in numbers):
+        return f"There is no such row: /memory shows {counted(len(rows))}, numbered from 1."
+    return [rows[number - 1] for number in sorted(set(numbers))]
+
+
+def _shown(found: Sequence[Row], asked: str) -> str:
+    lines = [f"This forgets {counted(min(len(found), PAGE))} about you, and cannot be undone:"]
+    lines += [*(row.picked for row in found[:PAGE]), ""]
+    if len(found) > PAGE:
+        lines.append(f"{counted(len(found) - PAGE)} more would stay: ask again for them afterwards.")
+    return "\n".join([*lines, f"/forget {asked} yes does it; anything else leaves it as it is."])
+
+
+async def _forget_rows(call: Call, fact_ids: Sequence[str]) -> str:
+    receipts: list[Receipt] = []
+    for fact_id in fact_ids:
+        try:
+            receipts.append(await call.memory.forget(call.scope, fact_id=fact_id))
+        except MemoryUnavailable:
+            if not receipts:
+                raise
+            return _told(f"I forgot only {_sum(receipts)}: memory went away. Ask again for the rest.", receipts)
+    return _told(f"I forgot {_sum(receipts)} about you. /memory shows what is left, numbered anew.", receipts)
+
+
+def _sum(receipts: Sequence[Receipt]) -> str:
+    return counted(sum(receipt.count for receipt in receipts))
+
+
+def _told(first: str, receipts: Sequence[Receipt]) -> str:
+    lines = [first]
+    if any(receipt.pending for receipt in receipts):
         lines.append("The files that held them are being rewritten in the background.")
-    return "\n".join([*lines, *(f"Note: {note}." for note in receipt.notes)])
+    notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
+    return "\n".join([*lines, *(f"Note: {without_places(note)}." for note in notes)])
 
 
-def _facts(count: int) -> str:
-    return "1 fact" if count == 1 else f"{count} facts"
-
-
-COMMAND = Command(name="forget", arguments="[yes]", summary="forget everything about you, after asking", run=_forget)
+COMMAND = Command(
+    name="forget",
+    arguments="[NUMBERS/WORDS] [yes]",
+    summary="forget everything about you, some rows of /memory, or what holds some words, after asking",
+    run=_forget,
+)

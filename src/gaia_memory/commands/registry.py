@@ -10,9 +10,11 @@ from collections.abc import Mapping
 
 from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
+from gaia_memory.commands.places import without_places
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
+from gaia_memory.models.text import is_blank
 
-_FORM = re.compile(r"/(?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
+_FORM = re.compile(r"[/\uff0f](?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
 
 
 def _discover() -> dict[str, Command]:
@@ -29,9 +31,11 @@ def parse(text: str) -> tuple[str, str] | None:
     """Return the name and the argument of a message that is a slash command, known or not, else None.
 
     A slash inside a sentence, a path, or a slash alone is no command. A bot's name after the command
-    (`/memory@gaia_bot`), as group chats send it, is left out.
+    (`/memory@gaia_bot`), as group chats send it, is left out. The wide slash of East Asian keyboards counts, and so
+    does one behind characters that nobody sees: what is meant to be private must not become talk.
     """
-    match = _FORM.fullmatch(text.strip())
+    seen = next((place for place, char in enumerate(text) if not is_blank(char)), len(text))
+    match = _FORM.fullmatch(text[seen:].rstrip())
     if match is None:
         return None
     return match["name"].lower(), (match["argument"] or "").strip()
@@ -42,14 +46,14 @@ async def run(name: str, call: Call) -> Reply:
     command = COMMANDS.get(name)
     if command is None:
         return Reply(_hint(name))
-    if command.needs_memory and not call.enabled:
+    if not call.enabled and command.needs_memory_for(call.argument):
         return Reply(MEMORY_OFF, command=name)
     try:
         return Reply(await command.run(call), command=name)
     except MemoryDisabledError:
         return Reply(MEMORY_OFF, command=name)
     except MemoryUnavailable as error:
-        return Reply(f"Memory cannot do that right now: {error}", command=name)
+        return Reply(f"Memory cannot do that right now: {without_places(str(error))}", command=name)
     except InvalidInputError as error:
         return Reply(f"That was not done: {error}", command=name)
 

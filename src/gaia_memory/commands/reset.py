@@ -13,9 +13,15 @@ _REPLIES: Mapping[Reset, str] = {
     "busy": "Something else is at work on this conversation, so I left it as it is. Try /reset again in a while.",
 }
 
+_NOT_PRIVATE = "The new conversation is not private."
+
 
 async def _reset(call: Call) -> str:
-    return _REPLIES[await call.reset()]
+    end = await call.reset()
+    if end != "cleared" or not await call.privacy.is_private(call.key):
+        return _REPLIES[end]
+    await call.privacy.keep_private(call.key, False)
+    return f"{_REPLIES[end]} {_NOT_PRIVATE}"
 
 
 COMMAND = Command(name="reset", summary="learn from this conversation and begin a new one", run=_reset)

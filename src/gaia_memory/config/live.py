@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gaia_memory.config.edit import likened, rewrite
 from gaia_memory.config.file import Version
 from gaia_memory.config.load import LoadedConfig, Origin, fingerprint
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.wording import AFTER_A_RESTART, KeyPath, dotted, settings, takes_effect
 from gaia_memory.errors import ConfigError
+from gaia_memory.log import logger_for
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 Check = Callable[[GaiaConfig], Awaitable[None]]
 """Raises `ConfigError` for a configuration that cannot be used, whatever the schema says."""
@@ -37,7 +38,7 @@ class LiveConfig:
     """The configuration of one engine: it looks for a new version of its file and puts a good one in force.
 
     A version that cannot be used changes nothing and is told once in the log, as is a key that a running engine
-    cannot change: its old value stays, and the rest is taken. Without a file nothing ever changes.
+    cannot change: its old value stays, and the rest is taken. Without a file nothing changes but by `change`.
     """
 
     def __init__(self, loaded: LoadedConfig, *, check: Check | None = None, apply: Apply | None = None) -> None:
@@ -49,6 +50,7 @@ class LiveConfig:
         self._check = check
         self._apply = apply
         self._looking = asyncio.Lock()
+        self._changing = asyncio.Lock()
         self._begun = self._ended = 0
 
     @property
@@ -92,6 +94,54 @@ class LiveConfig:
             self._ended = number
             return changed
 
+    async def change(self, path: KeyPath, value: object) -> bool:
+        """Set one setting of a section, put it in force, and return whether it stands in the file now.
+
+        Without a file it holds until memory is opened anew.
+
+        Raises:
+            ConfigError: the file cannot be changed, or what it holds then cannot be used; it says which.
+        """
+        async with self._changing:
+            origin = self._current.origin
+            if origin is None:
+                config = _with_value(self.config, path, value)
+                if self._check is not None:
+                    await self._check(config)
+                self._put_in_force(replace(self._current, config=config))
+                return False
+            await asyncio.to_thread(rewrite, origin, path, value)
+        await self.look()
+        if _value(self.config, path) != value and self._trouble is not None:
+            raise ConfigError([f"is written, and not in force: {self._trouble.reason}"], source=str(origin.file.path))
+        return True
+
+    async def allow(self, path: KeyPath, value: object) -> None:
+        """Return if a setting that takes effect after a restart could be this; nothing is changed.
+
+        Raises:
+            ConfigError: there is no file to keep it in, or it cannot work; it says why.
+        """
+        if self._current.origin is None:
+            problem = f"{dotted(path)} takes effect after a restart, and there is no gaia.yaml to keep it in until then"
+            raise ConfigError([f"{problem}: change it where memory is opened"], source=self._current.source)
+        if self._check is not None:
+            await self._check(_with_value(self.config, path, likened(_value(self.config, path), value)))
+
+    async def change_at_restart(self, path: KeyPath, value: object) -> bool:
+        """Write a setting that takes effect after a restart into the file; False where it is in force already.
+
+        Raises:
+            ConfigError: it could not be used, or the file cannot be changed; nothing is written.
+        """
+        await self.allow(path, value)
+        async with self._changing:
+            origin = self._current.origin
+            assert origin is not None
+            await asyncio.to_thread(rewrite, origin, path, value)
+        await self.look()
+        return bool(_value(self.config, path) != likened(_value(self.config, path), value))
+
     async def _consider(self, version: Version, found: LoadedConfig | ConfigError) -> LoadedConfig | None:
         """Take a version up or tell why not; nothing is awaited between its being chosen and its being in force."""
         try:
@@ -121,16 +171,21 @@ class LiveConfig:
         if waiting and origin is not None:
             # Only a part of this version is in force: whoever opens memory anew has to load it whole.
             origin = replace(origin, version=None)
-        self._current = replace(loaded, config=config, identity=before.identity, origin=origin)
         self._trouble = _waiting(version, loaded.source, waiting) if waiting else None
-        changed = _changed(before.config, config)
+        changed = self._put_in_force(replace(loaded, config=config, identity=before.identity, origin=origin))
+        return self._current if changed else None
+
+    def _put_in_force(self, fresh: LoadedConfig) -> bool:
+        """Take a configuration and tell whoever has to know; False where it says nothing new."""
+        before, self._current = self._current, fresh
+        changed = _changed(before.config, fresh.config)
         if not changed:
-            return None
-        self._fingerprint = fingerprint(config)
+            return False
+        self._fingerprint = fingerprint(fresh.config)
         if self._apply is not None:
-            self._apply(config)
-        logger.info("%s: now in force: %s", loaded.source, ", ".join(changed))
-        return self._current
+            self._apply(fresh.config)
+        logger.info("%s: now in force: %s", fresh.source, ", ".join(changed))
+        return True
 
 
 async def newest(loaded: LoadedConfig, *, check: Check) -> LoadedConfig:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -20,13 +19,14 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import without_secrets
 from gaia_memory.config.wording import KeyPath, dotted
 from gaia_memory.errors import ConfigError, SecretInConfigError
+from gaia_memory.log import logger_for
 from gaia_memory.models.given import shown
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | GaiaConfig | None
 
 FILE_NAME = "gaia.yaml"
 
-_log = logging.getLogger(__name__)
+_log = logger_for(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,7 @@ class Person(Section):
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, tuple[str, ...]]
 
-    admin: bool = Field(
-        default=False, description="Whether this person is an admin; their conversation carries it as `admin`."
-    )
+    admin: bool = Field(default=False, description="Whether this person is an admin, who may switch memory off and on.")
 
     @property
     def senders(self) -> Mapping[str, tuple[str, ...]]:

@@ -18,6 +18,7 @@ def _number(value: object) -> object:
 
 Count = Annotated[int, BeforeValidator(_number)]
 Amount = Annotated[float, BeforeValidator(_number)]
+Days = Annotated[int, Field(ge=1, le=36_500), BeforeValidator(_number)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), BeforeValidator(_number)]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import tzinfo
 from pathlib import Path
 from typing import Literal
 
@@ -14,9 +15,10 @@ from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gaia_memory.config.people import PeopleConfig
-from gaia_memory.config.providers import Amount, Count, ProviderConfig, Section, Share, VectorStoreConfig
+from gaia_memory.config.providers import Amount, Count, Days, ProviderConfig, Section, Share, VectorStoreConfig
 from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
 from gaia_memory.config.wording import AFTER_A_RESTART
+from gaia_memory.models import zone_named
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -68,10 +70,32 @@ class MemoryConfig(Section):
         description="How many lines the profile has at most.",
         json_schema_extra={"unit": "lines"},
     )
+    profile_tokens: Count = Field(
+        default=1000,
+        ge=50,
+        le=32_000,
+        description="How many tokens the profile has at most, by a cautious estimate; whole lines are left out.",
+        json_schema_extra={"unit": "tokens"},
+    )
     extraction_instructions: str = Field(
         default="",
         description="What to learn from a conversation, in your words, in place of our own text.",
         json_schema_extra={"allowed": "text; empty for our own"},
+    )
+    learn_from: Literal["user", "both"] = Field(
+        default="user",
+        description=(
+            "Whose word becomes a fact: the user's, who stated it or agreed to it; or also what the assistant alone "
+            "said."
+        ),
+    )
+    time_zone: str | None = Field(
+        default=None,
+        description=(
+            'Where people are: what day "tomorrow" is. A session\'s state knows better with `user:time_zone`. '
+            "Default: this machine's."
+        ),
+        json_schema_extra={"allowed": "an IANA name, `Europe/Berlin`; null for the default"},
     )
     score_threshold: Share | None = Field(
         default=None,
@@ -122,10 +146,22 @@ class MemoryConfig(Section):
         description="What a turn does while memory cannot answer: go on without it, or fail.",
     )
 
+    @field_validator("time_zone")
+    @classmethod
+    def _time_zone(cls, value: str | None) -> str | None:
+        if value is not None:
+            zone_named(value)
+        return value
+
     @field_validator("database_url")
     @classmethod
     def _database(cls, value: str | None) -> str | None:
         return None if value is None else normal_url(value)
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """The time zone where people are; None for this machine's."""
+        return None if self.time_zone is None else zone_named(self.time_zone)
 
 
 class SessionsConfig(Section):
@@ -156,8 +192,17 @@ class SessionsConfig(Section):
         default="auto",
         description=(
             "What happens to a conversation that was learned. `auto`: delete it where every turn passes through us, "
-            "rewind it elsewhere."
+            "rewind it elsewhere. `delete`: delete it in any case; a Runner of your own then needs "
+            "`auto_create_session=True`, or ADK refuses the next message. `rewind`: hide it. `keep`: leave it."
         ),
+    )
+    retain_days: Days | None = Field(
+        default=90,
+        description=(
+            "How long talk that was learned and cleared by a rewind stays in the session database, hidden. Then the "
+            "session is deleted, unless somebody has spoken in it since. Null: for ever."
+        ),
+        json_schema_extra={"unit": "days"},
     )
     coalesce_seconds: Amount = Field(
         default=1.0,

@@ -1,17 +1,18 @@
-"""The connections of one SQLite engine, each with a thread of its own: opened, and ended with it."""
+"""Connections given and taken back; those of a SQLite engine have a thread each, which ends with it."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import aiosqlite
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 END_SECONDS = 2.0
 """How long a close waits for statements that are under way."""
@@ -95,6 +96,20 @@ def _quiet(connection: aiosqlite.Connection) -> Callable[[], None]:
     return run
 
 
+@asynccontextmanager
+async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """Give a connection of an engine for a block.
+
+    `async with engine.connect()` gives it back in a task of its own. Where the event loop ends just then, that one is
+    cancelled before it begins, and nobody gives the connection back; here nothing is waited for that could be.
+    """
+    connection = await engine.connect()
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
 def connections_of(engine: AsyncEngine) -> Connections | None:
     """Return the connections an engine carries; None where it is no SQLite engine of ours."""
     carried = engine.sync_engine.get_execution_options().get(_OPTION)
@@ -103,10 +118,13 @@ def connections_of(engine: AsyncEngine) -> Connections | None:
 
 async def dispose(engine: AsyncEngine) -> None:
     """Close an engine's connections, and leave none of their threads behind."""
-    await engine.dispose()
     connections = connections_of(engine)
-    if connections is not None:
-        await connections.end()
+    if connections is None:
+        await engine.dispose()
+        return
+    # They are closed with their threads: the pool would log an error where the event loop ends while it closes one.
+    await engine.dispose(close=False)
+    await connections.end()
 
 
 def abandon(engine: AsyncEngine) -> None:

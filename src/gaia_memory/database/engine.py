@@ -14,8 +14,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from gaia_memory.database import migrate, sqlite
-from gaia_memory.database.connections import Connections, abandon, dispose
+from gaia_memory.database import migrate, server, sqlite
+from gaia_memory.database.connections import Connections, abandon, connected, dispose
+from gaia_memory.database.rights import warn_if_open
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
 _CHECKPOINT_MILLISECONDS = 250
+_REINDEX_WAIT = "5s"
+_WORD_INDEX = "ix_gaia_words_words"
 _DAMAGED = ("malformed", "not a database")
 _CLOSED = ("unable to open", "readonly")
 _SCRUBBED = ("gaia_facts", "gaia_fact_sources", "gaia_words", "gaia_profiles", "gaia_outbox", "gaia_conversations")
@@ -43,6 +46,7 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
     # Values of a statement stay out of error messages: they are what people said.
     options = {"hide_parameters": True, **options}
     if address.get_backend_name() != "sqlite":
+        options["connect_args"] = server.connect_args(address, options.get("connect_args", {}))
         try:
             return create_async_engine(address, pool_pre_ping=True, **options)
         except ModuleNotFoundError as error:
@@ -85,9 +89,13 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
     if address.get_backend_name() == "sqlite" and sqlite.file_of(address) is None:
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
     database = SqlDatabase(open_engine(address))
+    file = sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
     try:
         await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
-        await migrate.bring_up_to_date(database.engine, lambda: open_engine(address, poolclass=NullPool))
+        holds_something = file is None or await asyncio.to_thread(file.exists)
+        await migrate.bring_up_to_date(database.engine, lambda: _patient_engine(address))
+        if holds_something:
+            await asyncio.to_thread(warn_if_open, home, file)
     except (DBAPIError, OSError) as error:
         await database.close()
         raise _unavailable(error, address) from error
@@ -95,6 +103,13 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
         await database.close()
         raise
     return database
+
+
+def _patient_engine(address: URL) -> AsyncEngine:
+    """Return an engine for what rewrites tables, or waits for another process that does."""
+    if address.get_backend_name() == "sqlite":
+        return open_engine(address, poolclass=NullPool)
+    return open_engine(address, poolclass=NullPool, connect_args={"command_timeout": server.LONG_SECONDS})
 
 
 class SqlDatabase:
@@ -146,13 +161,23 @@ class SqlDatabase:
         """
         self.require_open()
         if not self._is_sqlite:
-            async with _connected(self.engine, isolation_level="AUTOCOMMIT") as connection:
-                await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED)}")
+            await self._vacuum()
             return True
         async with self.transaction() as connection:
             await connection.exec_driver_sql("INSERT INTO gaia_words (gaia_words) VALUES ('optimize')")
         async with self._turn_to_write:
             return await truncate_wal(self.engine)
+
+    async def _vacuum(self) -> None:
+        patient = _patient_engine(self.engine.url)
+        try:
+            async with _connected(patient, isolation_level="AUTOCOMMIT") as connection:
+                await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED)}")
+                # A GIN index keeps each word it ever held. Who writes waits for the new one, so do not queue for long.
+                await connection.exec_driver_sql(f"SET lock_timeout = '{_REINDEX_WAIT}'")
+                await connection.exec_driver_sql(f"REINDEX INDEX {_WORD_INDEX}")
+        finally:
+            await patient.dispose()
 
     async def close(self) -> None:
         """Close all connections; none is opened any more."""
@@ -196,7 +221,7 @@ async def _truncate(connection: AsyncConnection) -> bool:
 async def _connected(engine: AsyncEngine, **options: Any) -> AsyncIterator[AsyncConnection]:
     connecting = True
     try:
-        async with engine.connect() as plain:
+        async with connected(engine) as plain:
             connecting = False
             yield await plain.execution_options(**options)
     except (DBAPIError, PoolTimeoutError) as error:
@@ -204,7 +229,8 @@ async def _connected(engine: AsyncEngine, **options: Any) -> AsyncIterator[Async
             raise
         raise _unavailable(error, engine.url) from error
     except OSError as error:
-        if not connecting:
+        # A server that falls silent in the middle is a time-out of the driver's, which SQLAlchemy passes on.
+        if not connecting and not isinstance(error, TimeoutError):
             raise
         raise _unavailable(error, engine.url) from error
 
@@ -232,6 +258,6 @@ def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
             remedy="make it a folder you may write in, or name another: `home`, GAIA_HOME or memory.database_url",
         )
     return MemoryUnavailable(
-        f"the memory database does not answer ({cause})",
+        f"the memory database does not answer ({str(cause) or 'in time'})",
         remedy="check memory.database_url, the disk and whether another process holds the database",
     )

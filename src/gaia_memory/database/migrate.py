@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from gaia_memory.database import sqlite
+from gaia_memory.database.connections import connected
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.errors import MemoryUnavailable
 
@@ -39,7 +40,7 @@ async def version_of(engine: AsyncEngine) -> str | None:
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
     """
-    async with engine.connect() as plain:
+    async with connected(engine) as plain:
         connection = await plain.execution_options(**{sqlite.READ_ONLY: True})
         return await _known_version(connection)
 

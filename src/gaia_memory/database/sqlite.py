@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine
@@ -27,6 +28,30 @@ _PRAGMAS = (
 _TRIES = 100
 
 
+class OwnConnection(sqlite3.Connection):
+    """A connection that ends what was begun in it when it is closed.
+
+    SQLite keeps a closed connection, with its locks, as long as a query of it was not read to its end. One that was
+    cancelled lives on in a traceback that somebody keeps, and nobody else could write until that is gone.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._cursors: WeakSet[sqlite3.Cursor] = WeakSet()
+
+    def cursor(self, *arguments: Any, **options: Any) -> Any:
+        """Return a new cursor."""
+        made = super().cursor(*arguments, **options)
+        self._cursors.add(made)
+        return made
+
+    def close(self) -> None:
+        """Close it and all of its cursors."""
+        for cursor in list(self._cursors):
+            cursor.close()
+        super().close()
+
+
 def file_of(url: URL) -> Path | None:
     """Return the file a SQLite URL names, None for a database in memory."""
     name = url.database
@@ -38,7 +63,7 @@ def file_of(url: URL) -> Path | None:
 def connector(url: URL) -> Callable[[], sqlite3.Connection]:
     """Return what opens the database. It blocks: call it in the thread that will use the connection."""
     arguments, options = url.get_dialect()().create_connect_args(url)
-    connect_with: dict[str, Any] = {**options, "isolation_level": None}
+    connect_with: dict[str, Any] = {**options, "isolation_level": None, "factory": OwnConnection}
     path = file_of(url)
 
     def connect() -> sqlite3.Connection:

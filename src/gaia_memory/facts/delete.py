@@ -9,7 +9,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import func, literal, select
 
 from gaia_memory.facts import keywords, scopes
-from gaia_memory.facts.normal import tombstone_hash
+from gaia_memory.facts.normal import hashes_to_look_for, tombstone_hashes
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.tables import facts, outbox, profiles, sources, tombstones
 from gaia_memory.models import Scope
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Select
 
     from gaia_memory.ports import Transaction
+
+_SALT = "salt-"
+"""What stands before the salt of a merged scope, which is kept among the hashes that it made."""
 
 
 async def delete(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
@@ -73,7 +76,8 @@ async def bury(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None
         return
     for chunk in in_chunks(sorted(set(fact_ids))):
         statement = select(facts.c.text).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
-        hashes = {tombstone_hash(text, state.salt) for text in (await tx.execute(statement)).scalars()}
+        texts = (await tx.execute(statement)).scalars()
+        hashes = {value for text in texts for value in tombstone_hashes(text, state.salt)}
         rows = [{"partition": scope.partition, "hash": value} for value in sorted(hashes)]
         if rows:
             await tx.execute(scopes.insert(tx, tombstones).on_conflict_do_nothing(), rows)
@@ -84,14 +88,37 @@ async def buried(tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bo
     state = await scopes.read(tx, scope)
     if state is None:
         return [False] * len(texts)
-    hashes = [tombstone_hash(text, state.salt) for text in texts]
+    salts = await _salts(tx, scope, state.salt)
+    hashes = [_hashes(text, salts) for text in texts]
     found: set[str] = set()
-    for chunk in in_chunks(sorted(set(hashes))):
+    for chunk in in_chunks(sorted(set().union(*hashes))):
         statement = select(tombstones.c.hash).where(
             tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk)
         )
         found.update((await tx.execute(statement)).scalars())
-    return [value in found for value in hashes]
+    return [not found.isdisjoint(values) for values in hashes]
+
+
+async def join_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str) -> None:
+    """Make the tombstones of a scope, and the salts they were made with, another's."""
+    statement = delete_from(tombstones).where(tombstones.c.partition == scope.partition).returning(tombstones.c.hash)
+    moved = sorted((await tx.execute(statement)).scalars())
+    # A hash cannot be made anew with another salt: nobody knows its text.
+    hashes = [*moved, _SALT + salt] if moved else []
+    for chunk in in_chunks(hashes):
+        rows = [{"partition": into.partition, "hash": value} for value in chunk]
+        await tx.execute(scopes.insert(tx, tombstones).on_conflict_do_nothing(), rows)
+
+
+async def _salts(tx: Transaction, scope: Scope, own: str) -> list[str]:
+    """Return the salt of a scope, and those of scopes that were merged into it."""
+    mine = tombstones.c.partition == scope.partition
+    further = select(tombstones.c.hash).where(mine, tombstones.c.hash.startswith(_SALT))
+    return [own, *(value.removeprefix(_SALT) for value in (await tx.execute(further)).scalars())]
+
+
+def _hashes(text: str, salts: Sequence[str]) -> set[str]:
+    return {value for salt in salts for value in hashes_to_look_for(text, salt)}
 
 
 async def unbury(tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
@@ -99,7 +126,8 @@ async def unbury(tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
     state = await scopes.read(tx, scope)
     if state is None:
         return
-    for chunk in in_chunks(sorted({tombstone_hash(text, state.salt) for text in texts})):
+    salts = await _salts(tx, scope, state.salt)
+    for chunk in in_chunks(sorted({value for text in texts for value in _hashes(text, salts)})):
         await tx.execute(
             delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))
         )

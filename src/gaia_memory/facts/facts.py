@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Row, func, select
 
-from gaia_memory.facts import delete, keywords, lineage, scopes, tables, write
+from gaia_memory.facts import delete, keywords, lineage, merge, scopes, tables, write
 from gaia_memory.facts.rows import fact_of, in_chunks, matrix, scope_of
 from gaia_memory.facts.tables import facts, profiles
-from gaia_memory.models import Candidate, Draft, Fact, Origin, Profile, Scope, ScopeState, SessionKey
+from gaia_memory.models import Candidate, Draft, Fact, Merged, Origin, Profile, Scope, ScopeState, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -53,6 +53,27 @@ class SqlFacts:
             found |= {row.id: fact_of(row, scope) for row in await tx.execute(statement)}
         return found
 
+    async def around(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], reach: int) -> list[Fact]:
+        """Return these facts and what stands up to `reach` turns beside them in the same conversation, in order."""
+        rows: dict[int, Row[Any]] = {}
+        for chunk in in_chunks(fact_ids):
+            ours = facts.c.partition == scope.partition
+            named = select(facts).where(ours, facts.c.id.in_(chunk)).cte("named")
+            near = (facts.c.session_id == named.c.session_id) & facts.c.seq.between(
+                named.c.seq - reach, named.c.seq + reach
+            )
+            beside = select(facts.c.row).where(ours).join(named, near)
+            statement = select(facts).where(facts.c.row.in_(select(named.c.row).union(beside)))
+            rows |= {row.row: row for row in await tx.execute(statement)}
+        return [fact_of(rows[row], scope) for row in sorted(rows)]
+
+    async def rarity(self, tx: Transaction, scope: Scope, words: Sequence[Collection[str]]) -> list[float]:
+        """Return how rare each set of words is in this scope, as its idf; 0 for one that no fact holds."""
+        number = await self._number(tx, scope)
+        if number is None or not words:
+            return [0.0] * len(words)
+        return await keywords.rarity(tx, scope.partition, number, words)
+
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
         return await lineage.conversations(tx, scope, fact_ids)
@@ -63,11 +84,15 @@ class SqlFacts:
 
     async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Find facts by words, best first; a query without a usable word finds nothing."""
-        statement = select(tables.scopes.c.number).where(tables.scopes.c.partition == scope.partition)
-        number = (await tx.execute(statement)).scalar_one_or_none()
+        number = await self._number(tx, scope)
         if number is None:
             return []
         return await keywords.match(tx, scope.partition, number, query, limit=limit)
+
+    async def _number(self, tx: Transaction, scope: Scope) -> int | None:
+        """Return the number under which the keyword index knows this scope."""
+        statement = select(tables.scopes.c.number).where(tables.scopes.c.partition == scope.partition)
+        return (await tx.execute(statement)).scalar_one_or_none()
 
     async def embedder(self, tx: Transaction) -> str | None:
         """Return the identity that most vectors carry, of any scope; None without vectors."""
@@ -89,6 +114,10 @@ class SqlFacts:
         )
         rows = (await tx.execute(statement)).all()
         return [row.id for row in rows], matrix([row.vector for row in rows])
+
+    async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> Merged:
+        """Move every fact and tombstone of `scope` to `into`; ids stay, and what both know stands once."""
+        return await merge.merge(tx, scope, into)
 
     async def taught_only_by(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
         """Return ids of the facts whose every source is this conversation."""
@@ -123,14 +152,22 @@ class SqlFacts:
         row = (await tx.execute(select(profiles).where(profiles.c.partition == scope.partition))).one_or_none()
         if row is None:
             return None
-        return Profile(bullets=tuple(row.bullets), fingerprint=row.fingerprint, revision=row.revision)
+        return Profile(
+            bullets=tuple(row.bullets),
+            fingerprint=row.fingerprint,
+            revision=row.revision,
+            made_by=row.made_by,
+            made_at=None if row.made_at is None else datetime.fromtimestamp(row.made_at, UTC),
+        )
 
     async def cache_profile(self, tx: Transaction, scope: Scope, profile: Profile) -> bool:
         """Keep a profile; False, and nothing written, when the scope's revision is no longer the profile's."""
         state = await scopes.ensure(tx, scope)
         if state.revision != profile.revision:
             return False
+        made_at = None if profile.made_at is None else profile.made_at.timestamp()
         values = {"bullets": list(profile.bullets), "fingerprint": profile.fingerprint, "revision": profile.revision}
+        values |= {"made_by": profile.made_by, "made_at": made_at}
         statement = scopes.insert(tx, profiles).values(partition=scope.partition, **values)
         await tx.execute(statement.on_conflict_do_update(index_elements=[profiles.c.partition], set_=values))
         return True

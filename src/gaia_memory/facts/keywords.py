@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, text
 
-from gaia_memory.facts.words import indexed_words, prefix_of, query_words
 from gaia_memory.models import Candidate
+from gaia_memory.models.words import indexed_words, query_words
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -20,12 +20,28 @@ _INSERT = {
 }
 _KEY = {"sqlite": "rowid", "postgresql": "fact_row"}
 _MATCHES = {"sqlite": "gaia_words MATCH {0}", "postgresql": "words @@ to_tsquery('gaia_text', {0})"}
+_EITHER = {"sqlite": " OR ", "postgresql": " | "}
+_LETTERS = "bcdfghjklmnpqrstvwxz"
 _LENGTH_WEIGHT = 0.75
 
 
 def count_words(fact_text: str) -> int:
     """Count what the index holds of a text."""
     return len(indexed_words(fact_text))
+
+
+def prefix_of(number: int) -> str:
+    """Return what is written before each word of scope `number`, so that its words are nobody else's.
+
+    A search then reads the words of one person, not everybody's. Only consonants: a stemmer counts vowels.
+    The closing digit keeps the prefix of one scope from being the beginning of another's.
+    """
+    letters = ""
+    while True:
+        number, digit = divmod(number, len(_LETTERS))
+        letters = _LETTERS[digit] + letters
+        if not number:
+            return letters + "0"
 
 
 async def index(tx: Transaction, number: int, rows: Iterable[tuple[int, str]]) -> None:
@@ -57,7 +73,7 @@ async def match(tx: Transaction, partition: str, number: int, query: str, *, lim
     if not terms or limit < 1:
         return []
     total, average = await _size(tx, partition)
-    weights = await _weights(tx, terms, total)
+    weights = [pair for pair in zip(terms, await _rarity(tx, terms, total), strict=True) if pair[1]]
     if not weights:
         return []
     matches, key = _MATCHES[tx.dialect.name], _KEY[tx.dialect.name]
@@ -86,19 +102,23 @@ async def _size(tx: Transaction, partition: str) -> tuple[int, float]:
     return total, max(1.0, float(average or 0))
 
 
-async def _weights(tx: Transaction, terms: Sequence[str], total: int) -> list[tuple[str, float]]:
-    """Return the terms that occur, each with how rare it is."""
+async def rarity(tx: Transaction, partition: str, number: int, words: Sequence[Collection[str]]) -> list[float]:
+    """Return the idf of each set of words that say the same; 0 for one that no fact of the scope holds."""
+    prefix, joint = prefix_of(number), _EITHER[tx.dialect.name]
+    terms = [joint.join(_quoted(prefix + word, tx.dialect.name) for word in sorted(same)) for same in words]
+    total, _ = await _size(tx, partition)
+    return await _rarity(tx, terms, total)
+
+
+async def _rarity(tx: Transaction, terms: Sequence[str], total: int) -> list[float]:
+    """Return ln(1 + (N - n + 0.5) / (n + 0.5)) of each term that n of N facts hold; 0 where n is 0."""
     matches = _MATCHES[tx.dialect.name]
     counts = ", ".join(
         f"(SELECT count(*) FROM gaia_words WHERE {matches.format(f':t{place}')})" for place in range(len(terms))
     )
     values = {f"t{place}": term for place, term in enumerate(terms)}
     row = (await tx.execute(text(f"SELECT {counts}"), values)).one()
-    return [
-        (term, math.log(1 + (total - count + 0.5) / (count + 0.5)))
-        for term, count in zip(terms, row, strict=True)
-        if count
-    ]
+    return [math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in row]
 
 
 def _quoted(word: str, dialect: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 
 from gaia_memory.models.text import is_invisible
@@ -20,6 +21,22 @@ _LOOK_ALIKES = str.maketrans(
         "\u03c7": "x",
     }
 )  # fmt: skip
+_DRAWN_ALIKE = str.maketrans(
+    # Letters that another Latin one is drawn like in just this case, and some that a decomposition would change.
+    {
+        "\u03b7": "n", "\u03bd": "v", "\u03c5": "u", "\u03c9": "w", "\u03f2": "c", "\u03f3": "j", "\u03f9": "C",
+        "\u037f": "J", "\u0475": "v", "\u0474": "V", "\u04c0": "I", "\u050d": "g", "\u050c": "G", "\u0251": "a",
+        "\u0261": "g", "\u0131": "i",
+    }
+)  # fmt: skip
+_APOSTROPHES = str.maketrans(dict.fromkeys("\u00b4\u0060\u02b9\u02bb\u02bc\u02bd\u2018\u2019\u201b\u2032", "'"))
+_TELLING = frozenset("#%&@")
+_DECORATION = frozenset("|~^`\u2800\u02b9\u02bb\u02bc\u02bd")
+_BETWEEN_DIGITS = re.compile(r"(?<=\d)\s*(?:[.,:/-]\s*|\s)(?=\d)")
+_SIGN = re.compile(r"(?<!\w)-(?=\d)")
+_KEPT = {".": "\ue000", ",": "\ue001", ":": "\ue002", "/": "\ue003", "-": "\ue004", "": "\ue005"}
+"""What stands for a character that tells numbers apart while all others of its kind are dropped."""
+_STANDING = frozenset(_KEPT.values())
 
 
 def normal_form(text: str) -> str:
@@ -36,21 +53,60 @@ def normal_hash(text: str) -> str:
     return hashlib.sha256(normal_form(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def tombstone_form(text: str) -> str:
-    """Return the normal form of a text as a person sees it.
+def tombstone_forms(text: str) -> set[str]:
+    """Return what a text is compared by with one that was forgotten: they are the same where they share a form.
 
-    Characters that show nothing are dropped and letters that look alike are one, so that a forgotten text does
-    not come back in a disguise.
+    Case, spacing, punctuation and characters that show nothing do not count, and letters that look alike are one, so
+    that a forgotten text does not come back in a disguise. What tells numbers apart stays: "1.5" is not "15".
     """
+    # An accent that stands alone would join the letter before it once it is decomposed.
+    even = "".join(char for char in text.translate(_APOSTROPHES) if not _is_lone_accent(char))
+    # What a Greek letter is drawn like depends on its case, and genuine Greek is the same in either: a form each.
+    return {_bare(_fold_alike(even)), _bare(_fold_alike(even.translate(_DRAWN_ALIKE)))}
+
+
+def tombstone_hashes(text: str, salt: str) -> set[str]:
+    """Return what is kept of a forgotten text: nobody can read it, and only the same text gives one of them again."""
+    return {_salted(form, salt) for form in tombstone_forms(text)}
+
+
+def hashes_to_look_for(text: str, salt: str) -> set[str]:
+    """Return what may be kept of a text where it was forgotten, also in databases that knew another form of it."""
+    return tombstone_hashes(text, salt) | {_salted(normal_form(_fold_alike(text)), salt)}
+
+
+def _salted(form: str, salt: str) -> str:
+    return hashlib.sha256(f"{salt}:{form}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _fold_alike(text: str) -> str:
     visible = "".join(char for char in unicodedata.normalize("NFKD", text) if not is_invisible(char))
     # A letter and its look-alike may each carry an accent: they are folded apart and put together again.
     alike = unicodedata.normalize("NFKD", _fold_case(visible)).translate(_LOOK_ALIKES)
-    return normal_form(alike)
+    return unicodedata.normalize("NFC", alike)
 
 
-def tombstone_hash(text: str, salt: str) -> str:
-    """Return what is kept of a forgotten text: nobody can read it, and only the same text gives it again."""
-    return hashlib.sha256(f"{salt}:{tombstone_form(text)}".encode("utf-8", "surrogatepass")).hexdigest()
+def _bare(text: str) -> str:
+    """Return a folded text without white space and punctuation, but for what separates or signs numbers."""
+    dashed = "".join("-" if _is_dash(char) else char for char in text)
+    marked = _BETWEEN_DIGITS.sub(lambda found: _KEPT[found[0].strip()], dashed)
+    marked = _SIGN.sub(_KEPT["-"], marked)
+    bare = "".join(char for char in marked if char in _STANDING or not _is_dropped(char))
+    # Nothing but punctuation: then that is what it says.
+    return unicodedata.normalize("NFC", bare) or normal_form(text)
+
+
+def _is_lone_accent(char: str) -> bool:
+    return len(apart := unicodedata.normalize("NFKD", char)) > 1 and apart[0] == " "
+
+
+def _is_dash(char: str) -> bool:
+    return char == "\u2212" or unicodedata.category(char) == "Pd"
+
+
+def _is_dropped(char: str) -> bool:
+    kind = unicodedata.category(char)
+    return char not in _TELLING and (char.isspace() or kind[0] == "P" or kind == "Cc" or char in _DECORATION)
 
 
 def _fold_case(text: str) -> str:

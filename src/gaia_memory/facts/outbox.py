@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import bindparam, delete, func, insert, or_, select, text, tuple_, update
 
 from gaia_memory.facts import tables
 from gaia_memory.facts.rows import fact_of, in_chunks, pack, scope_of, unpack
@@ -55,6 +55,18 @@ class SqlOutbox:
                 )
         return found
 
+    async def followed(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
+        """Return facts that wait for nothing, of any scope, by id: those behind the id `after`."""
+        statement = (
+            select(facts.c.id)
+            .where(facts.c.id > after, facts.c.id.not_in(select(outbox.c.fact_id)))
+            .order_by(facts.c.id)
+            .limit(limit)
+        )
+        ids = list((await tx.execute(statement)).scalars())
+        found = await self.read(tx, ids)
+        return [found[fact_id] for fact_id in ids]
+
     async def done(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is still the one given; return how many were removed."""
         removed = 0
@@ -92,17 +104,26 @@ class SqlOutbox:
 
     async def renew(self, tx: Transaction, store_id: str) -> None:
         """Make `store_id`, an empty store, the current one: every fact becomes dirty, dead ids leave."""
+        if tx.dialect.name == "postgresql":
+            # Writers lock its rows in their own order, and this one takes all of them.
+            await tx.execute(text(f"LOCK TABLE {outbox.name} IN SHARE ROW EXCLUSIVE MODE"))
         await tx.execute(update(store).values(store_id=store_id))
         await tx.execute(delete(outbox))
         everything = select(facts.c.id, facts.c.version).where(facts.c.row > 0).order_by(facts.c.row)
         statement = insert_or(tx, outbox).from_select(["fact_id", "version"], everything)
         await tx.execute(statement.on_conflict_do_nothing())
 
-    async def own(self, tx: Transaction, owner: str, *, now: float, lease: float | None) -> bool:
-        """Note `owner` as the one who writes the store; with `lease` only while nobody else's lease is running."""
+    async def own(
+        self, tx: Transaction, owner: str, *, now: float, lease: float | None, instead_of: str | None = None
+    ) -> bool:
+        """Note `owner` as the one who writes the store; with `lease` only while nobody else's lease is running.
+
+        That of `instead_of`, who has ended, does not count.
+        """
         statement = update(store).values(owner=owner, owned_until=None if lease is None else now + lease)
         if lease is not None:
-            free = or_(store.c.owner.is_(None), store.c.owner == owner, store.c.owned_until.is_(None))
+            mine = store.c.owner.in_([owner] if instead_of is None else [owner, instead_of])
+            free = or_(store.c.owner.is_(None), mine, store.c.owned_until.is_(None))
             statement = statement.where(or_(free, store.c.owned_until <= now))
         return (await tx.execute(statement)).rowcount == 1
 

@@ -73,8 +73,8 @@ def new_row(partition: str, draft: Draft, *, normal: str, words: int, version: i
         "source": draft.source,
         "metadata": dict(fact.metadata),
         "version": version,
-        "created_at": now,
-        "updated_at": now,
+        "created_at": now if draft.created_at is None else seconds(draft.created_at),
+        "updated_at": now if draft.updated_at is None else seconds(draft.updated_at),
         "vector": None if draft.vector is None else pack(draft.vector),
         "embedder": None if draft.vector is None else draft.embedder,
     }

@@ -45,6 +45,7 @@ facts = Table(
     sqlite_autoincrement=True,
 )
 Index(None, facts.c.partition, facts.c.row, facts.c.words)
+Index(None, facts.c.partition, facts.c.session_id, facts.c.seq)
 
 sources = Table(
     "gaia_fact_sources",
@@ -75,6 +76,8 @@ profiles = Table(
     Column("bullets", Json, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("revision", Number, nullable=False),
+    Column("made_at", Moment),
+    Column("made_by", String(16), comment="`model` or `fallback`"),
 )
 
 outbox = Table(

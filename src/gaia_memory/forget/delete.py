@@ -5,7 +5,8 @@ Nothing forgotten is shown once one of these functions has returned, and earlier
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,7 +36,7 @@ class Forgetter:
 
     async def fact(self, scope: Scope, fact_id: str, *, now: datetime) -> Receipt:
         """Forget one fact, and never ask the talk it came from for it again."""
-        async with self.database.transaction() as tx:
+        async with self._alone(scope) as tx:
             found = await self.facts.get(tx, scope, [fact_id])
             if not found:
                 return Receipt(count=0)
@@ -48,16 +49,30 @@ class Forgetter:
     async def conversation(self, scope: Scope, session_id: str, *, now: datetime, said_until: float) -> Receipt:
         """Forget what only this conversation taught; facts with other sources stay and lose this one.
 
-        What was said in it up to `said_until` (the host's wall clock) and is not learned yet never will be.
+        What was said in it up to `said_until` (the host's wall clock) and is not learned yet never will be, nor does an
+        import bring back what it taught.
         """
-        async with self.database.transaction() as tx:
+        async with self._alone(scope) as tx:
             taught = await self.facts.taught_only_by(tx, scope, session_id)
+            apps = {key.app for key in await self.facts.sources(tx, scope, taught)}
             removed = await self._remove(tx, scope, taught) if taught else {}
             removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
-            await self.ledger.forget_talk(tx, user=scope.user, app=scope.app, session=session_id, said_until=said_until)
+            # Memory across apps knows those whose talk it has not met only from what they taught.
+            for app in (scope.app, *sorted(apps)):
+                await self.ledger.forget_talk(tx, user=scope.user, app=app, session=session_id, said_until=said_until)
             pending = await self._note_erasure(tx, scope, now, needed=any(removed.values()))
             notes = await self._notes(tx, scope)
         return _receipt(removed, pending, notes)
+
+    @asynccontextmanager
+    async def _alone(self, scope: Scope) -> AsyncIterator[Transaction]:
+        """Open a transaction in which nobody else writes to the scope: what is read in it is what is forgotten.
+
+        On a server who learns at the same time would else commit between a look and the delete that relies on it.
+        """
+        async with self.database.transaction() as tx:
+            await self.facts.state(tx, scope)
+            yield tx
 
     async def _remove(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gaia_memory.errors import BadAnswerError, ModelError
+from gaia_memory.log import logger_for
 from gaia_memory.models import Draft, Vector
 from gaia_memory.ports import Embedder
+from gaia_memory.telemetry import about
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 EMBED_SECONDS = 20.0
 BATCH = 100
@@ -39,7 +40,9 @@ async def embed_drafts(
             vectors = await _embed(embedder, [drafts[place].fact.text for place in places], seconds)
         except (ModelError, TimeoutError) as error:
             left = len(open_places) - start
-            logger.warning("%d facts are kept without a vector for now: %s", left, type(error).__name__)
+            kind = type(error).__name__
+            fields = about("facts.without_vector", facts=left, error=kind)
+            logger.warning("%d facts are kept without a vector for now: %s", left, kind, extra=fields)
             tell(len(drafts), len(drafts))
             break
         for place, vector in zip(places, vectors, strict=True):

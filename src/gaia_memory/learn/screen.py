@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Sequence
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.credentials import holds_credential
+from gaia_memory.log import logger_for
 from gaia_memory.models import Chunk, Draft, Extracted, NewFact, Scalar, Turn
 from gaia_memory.models.text import is_blank
+from gaia_memory.telemetry import about
 
-__all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "refuse_unkeepable", "screen"]
+__all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "of_the_user", "refuse_unkeepable", "screen"]
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 MAX_CHARACTERS = 2_000
 """Characters of one fact; longer ones are no fact but a copy of the talk."""
 
+_ASSISTANTS = frozenset({"assistant", "agent", "model", "ai"})
+"""How models name the assistant: mem0's prompt asks for the first, and not every one keeps to it."""
+
 _WORD = re.compile(r"\w{3,}")
+
+
+def of_the_user(extracted: Sequence[Extracted]) -> list[Extracted]:
+    """Return what does not rest on the assistant's word alone, as far as the extractor says whose it is."""
+    kept = [item for item in extracted if (item.attributed_to or "").strip().casefold() not in _ASSISTANTS]
+    if len(kept) < len(extracted):
+        logger.info(
+            "%d of %d extracted facts were the assistant's word alone", len(extracted) - len(kept), len(extracted)
+        )
+    return kept
 
 
 def screen(extracted: Sequence[Extracted]) -> list[Extracted]:
@@ -26,10 +40,12 @@ def screen(extracted: Sequence[Extracted]) -> list[Extracted]:
     tidy = [Extracted(text=" ".join(item.text.split()), attributed_to=item.attributed_to) for item in extracted]
     kept = [item for item in tidy if _can_be_kept(item.text)]
     if len(kept) < len(extracted):
+        dropped = len(extracted) - len(kept)
         logger.info(
             "%d of %d extracted facts were blank, over-long or held a credential",
-            len(extracted) - len(kept),
+            dropped,
             len(extracted),
+            extra=about("facts.dropped", facts=dropped),
         )
     return kept
 
@@ -56,10 +72,10 @@ def drafts_of(chunk: Chunk, extracted: Sequence[Extracted]) -> list[Draft]:
     """Return the screened facts of a chunk as drafts, each with where and when it was said.
 
     The extractor does not say which turn a fact came from: its place and time are those of the turn that
-    shares most words with it, the first one where that is open. Its events are those of the whole chunk, so
-    that nothing it could have come from is left out when it is forgotten.
+    shares most words with it, the first one where that is open. Its events are those of the whole chunk and of its
+    context, so that nothing it could have come from is left out when it is forgotten.
     """
-    event_ids = tuple(dict.fromkeys(event_id for turn in chunk.turns for event_id in turn.event_ids))
+    event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
     words = [_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]
     return [
         Draft(

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, literal, or_, select, update
 
 from gaia_memory.database.text import bounded, decode_id, encode_id, storable
-from gaia_memory.ledger import leases, rows, turns
+from gaia_memory.ledger import rows
+from gaia_memory.ledger.expiry import Expiry
+from gaia_memory.ledger.late import LateTurns
+from gaia_memory.ledger.leases import Leases
+from gaia_memory.ledger.search import Search
 from gaia_memory.ledger.tables import bootstraps, conversations, skips
-from gaia_memory.models import Anchor, LedgerRow, Mark, Pending, SessionKey
+from gaia_memory.ledger.turns import Turns
+from gaia_memory.models import Anchor, LedgerRow, ProfileMaker, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 _SESSIONS_A_STATEMENT = 500
+_IDS_A_STATEMENT = 500
 
 
-class SqlLedger:
+class SqlLedger(Turns, LateTurns, Leases, Search, Expiry):
     """The ledger in the tables of the memory database. It holds nothing itself: all state comes with `tx`."""
 
     async def row(self, tx: Transaction, key: SessionKey) -> LedgerRow | None:
@@ -26,95 +32,50 @@ class SqlLedger:
         row = (await tx.execute(select(conversations).where(rows.is_at(key)))).one_or_none()
         return None if row is None else rows.ledger_row(row)
 
-    async def begin_turn(
-        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
-    ) -> LedgerRow:
-        """Count a turn and mark the conversation active; with `waits` not while somebody clears it; return its row."""
-        return await turns.begin(tx, key, now=now, active_seconds=active_seconds, counted=True, waits=waits)
-
-    async def hold(
-        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
-    ) -> LedgerRow:
-        """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
-        return await turns.begin(tx, key, now=now, active_seconds=active_seconds, counted=False, waits=waits)
-
-    async def let_go(self, tx: Transaction, key: SessionKey, *, until: float) -> None:
-        """Take back a hold, which ends at `until`, unless somebody has begun to talk since."""
-        await turns.let_go(tx, key, until=until)
-
-    async def renew_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> None:
-        """Keep a long turn active."""
-        await turns.renew(tx, key, now=now, active_seconds=active_seconds)
-
-    async def end_turn(self, tx: Transaction, key: SessionKey, *, now: float) -> None:
-        """Mark the conversation quiet since `now`."""
-        await turns.end(tx, key, now=now)
-
-    async def due(
-        self, tx: Transaction, *, now: float, quiet_since: float | None, limit: int, apps: Collection[str]
-    ) -> list[SessionKey]:
-        """Return conversations of `apps` with something to learn or to clear, oldest first."""
-        return await leases.due(tx, now=now, quiet_since=quiet_since, limit=limit, apps=apps)
-
-    async def waiting_elsewhere(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
-        """Return one waiting conversation of each app that is not among `apps`."""
-        return await leases.waiting_elsewhere(tx, apps=apps)
-
-    async def claim(
-        self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float
-    ) -> LedgerRow | None:
-        """Take the lease in one statement; None while it is running or a turn is active."""
-        return await leases.claim(tx, key, owner, now=now, lease_seconds=lease_seconds)
-
-    async def renew(self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float) -> bool:
-        """Prolong an own lease; False when it was lost."""
-        return await leases.renew(tx, key, owner, now=now, lease_seconds=lease_seconds)
-
-    async def release(self, tx: Transaction, key: SessionKey, owner: str, *, done: bool = False) -> None:
-        """Give an own lease back; with `done` nothing is left to do for the turns it was taken for."""
-        await leases.release(tx, key, owner, done=done)
-
-    async def release_all(self, tx: Transaction, owner: str) -> None:
-        """Give back all leases of an owner."""
-        await leases.release_all(tx, owner)
-
-    async def advance(
-        self, tx: Transaction, key: SessionKey, owner: str, *, read: Mark | None, to: Mark, turns: int, now: float
-    ) -> bool:
-        """Move the watermark from `read` to `to` under an own lease; False when either is not as it was read."""
-        return await leases.advance(tx, key, owner, read=read, to=to, turns=turns)
-
-    async def failed(
-        self, tx: Transaction, key: SessionKey, owner: str, *, error: str, retry_at: float, parked: bool
+    async def freeze_profile(
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        *,
+        profile: str,
+        profile_key: str,
+        made_at: float | None = None,
+        made_by: ProfileMaker | None = None,
     ) -> None:
-        """Count a failed attempt under an own lease and give the lease back."""
-        await leases.failed(tx, key, owner, error=error, retry_at=retry_at, parked=parked)
-
-    async def begin_clearing(
-        self, tx: Transaction, key: SessionKey, owner: str, *, turn_no: int, now: float, seconds: float
-    ) -> bool:
-        """Set `clearing` in one statement, where the lease is ours, the turn number as given, no turn active."""
-        return await leases.begin_clearing(tx, key, owner, turn_no=turn_no, now=now, seconds=seconds)
-
-    async def end_clearing(self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None) -> None:
-        """Unset `clearing`; with `cleared_at` the conversation begins anew (profile and anchor dropped)."""
-        await leases.end_clearing(tx, key, owner, cleared_at=cleared_at)
-
-    async def freeze_profile(self, tx: Transaction, key: SessionKey, *, profile: str, profile_key: str) -> None:
-        """Keep the rendered profile for the rest of the session."""
+        """Keep the rendered profile for the rest of the session, with when it was made and by whom."""
         await self._enter(tx, key)
-        frozen = {"profile": storable(profile), "profile_key": storable(profile_key)}
+        frozen: dict[str, Any] = {"profile": storable(profile), "profile_key": storable(profile_key)}
+        frozen |= {"profile_made_at": made_at, "profile_made_by": made_by}
         await tx.execute(update(conversations).where(rows.is_at(key)).values(frozen))
+
+    async def with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
+        """Return a person's sessions that have a frozen profile, in one app or (None) in all; the latest first."""
+        table = conversations.c
+        statement = select(conversations).where(_of_person(user, app), table.profile.is_not(None))
+        return [rows.ledger_row(row) for row in await tx.execute(statement.order_by(table.touched.desc()))]
 
     async def drop_profiles(self, tx: Transaction, *, user: str, app: str | None) -> int:
         """Drop the frozen profiles of a person's sessions, in one app or (None) in all."""
+        nothing = dict.fromkeys(("profile", "profile_key", "profile_made_at", "profile_made_by"))
         statement = update(conversations).where(_of_person(user, app), conversations.c.profile.is_not(None))
-        return (await tx.execute(statement.values(profile=None, profile_key=None))).rowcount
+        return (await tx.execute(statement.values(nothing))).rowcount
 
     async def forget_talk(self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float) -> int:
         """Never learn what was said in this session up to then, in one app or (None) in all; count the sessions."""
+        if app is not None:
+            # The session may be one that nobody has entered yet.
+            await self._enter(tx, SessionKey(app, user, session))
         statement = update(conversations).where(_of_person(user, app), conversations.c.session_id == encode_id(session))
-        return (await tx.execute(statement.values(forgotten_at=said_until))).rowcount
+        # A host whose clock is behind takes no earlier forgetting back.
+        border = case(
+            (conversations.c.forgotten_at > said_until, conversations.c.forgotten_at), else_=literal(said_until)
+        )
+        return (await tx.execute(statement.values(forgotten_at=border))).rowcount
+
+    async def forgotten_talk(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
+        """Return the sessions of a person of which something was forgotten as a whole, with up to when."""
+        statement = select(conversations).where(_of_person(user, app), conversations.c.forgotten_at.is_not(None))
+        return {rows.key_of(row): row.forgotten_at for row in await tx.execute(statement)}
 
     async def open_talk(self, tx: Transaction, *, user: str, app: str | None) -> int:
         """Count the sessions of a person that hold talk: spoken in and not cleared since."""
@@ -129,6 +90,11 @@ class SqlLedger:
         place = {"anchor_turn_no": anchor.turn_no, "anchor_at": anchor.at}
         await tx.execute(update(conversations).where(rows.is_at(key)).values(place))
 
+    async def keep_private(self, tx: Transaction, key: SessionKey, *, is_private: bool) -> None:
+        """Note whether what is said from now on is to be learned."""
+        await self._enter(tx, key)
+        await tx.execute(update(conversations).where(rows.is_at(key)).values(is_private=is_private))
+
     async def skip(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events again."""
         if event_ids:
@@ -138,10 +104,15 @@ class SqlLedger:
             ]
             await tx.execute(rows.insert(tx, skips).on_conflict_do_nothing(), entries)
 
-    async def skipped(self, tx: Transaction, key: SessionKey) -> set[str]:
-        """Return the events never to be learned from."""
-        statement = select(skips.c.event_id).where(skips.c.conversation == rows.handle(key))
-        return {decode_id(event_id) for event_id in (await tx.execute(statement)).scalars()}
+    async def skipped(self, tx: Transaction, key: SessionKey, *, among: Collection[str]) -> set[str]:
+        """Return which of these events are never to be learned from."""
+        found: set[str] = set()
+        wanted = sorted(encode_id(event_id) for event_id in among)
+        for start in range(0, len(wanted), _IDS_A_STATEMENT):
+            some = skips.c.event_id.in_(wanted[start : start + _IDS_A_STATEMENT])
+            statement = select(skips.c.event_id).where(skips.c.conversation == rows.handle(key), some)
+            found |= {decode_id(event_id) for event_id in (await tx.execute(statement)).scalars()}
+        return found
 
     async def bootstrapped(self, tx: Transaction, app: str) -> bool:
         """Say whether the sessions that were there before us have been entered for this app."""
@@ -154,7 +125,9 @@ class SqlLedger:
         if (await tx.execute(mark)).rowcount == 0:
             return 0
         unlearned = {"learned_turn_no": rows.UNLEARNED, "done_turn_no": rows.UNLEARNED}
-        entries = [rows.fresh(key, touched=touched) | unlearned for key, touched in sessions.items()]
+        # Nobody knows who talks in them.
+        found = unlearned | {"is_foreign": True}
+        entries = [rows.fresh(key, touched=touched) | found for key, touched in sessions.items()]
         # Held for a turn that was not counted yet: what was said in it before is still to be learned.
         only_held = and_(conversations.c.turn_no == 0, conversations.c.done_turn_no == 0)
         entered = 0
@@ -166,17 +139,29 @@ class SqlLedger:
             entered += len((await tx.execute(statement.returning(conversations.c.conversation))).all())
         return entered
 
-    async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[Pending]:
-        """Return conversations with something unlearned, oldest first."""
-        table = conversations.c
-        statement = select(conversations).where(table.turn_no > table.learned_turn_no)
-        # Implied by the line before; said again, because only so its index is used.
-        statement = statement.where(table.turn_no > table.done_turn_no).order_by(table.touched, table.conversation)
-        if user is not None:
-            statement = statement.where(table.person == bounded(user))
-        if app is not None:
-            statement = statement.where(table.app == encode_id(app))
-        return [rows.pending(row) for row in await tx.execute(statement)]
+    async def enter(self, tx: Transaction, key: SessionKey, *, touched: float) -> None:
+        """Have a conversation learned in which somebody spoke and no turn was counted."""
+        unlearned = {"learned_turn_no": rows.UNLEARNED, "done_turn_no": rows.UNLEARNED}
+        entry = rows.fresh(key, touched=touched) | unlearned | {"is_foreign": True}
+        c = conversations.c
+        at_rest = and_(c.turn_no <= c.done_turn_no, c.active_until.is_(None), c.lease_until.is_(None))
+        statement = rows.insert(tx, conversations).values(entry)
+        statement = statement.on_conflict_do_update(
+            index_elements=[c.conversation],
+            set_=unlearned | {"touched": case((c.touched < touched, touched), else_=c.touched)},
+            where=at_rest,
+        )
+        await tx.execute(statement)
+
+    async def rows_of(self, tx: Transaction, keys: Collection[SessionKey]) -> dict[SessionKey, LedgerRow]:
+        """Return the rows of those of some conversations that have one."""
+        handles = [rows.handle(key) for key in keys]
+        found: dict[SessionKey, LedgerRow] = {}
+        for start in range(0, len(handles), _IDS_A_STATEMENT):
+            some = conversations.c.conversation.in_(handles[start : start + _IDS_A_STATEMENT])
+            for row in await tx.execute(select(conversations).where(some)):
+                found[rows.key_of(row)] = rows.ledger_row(row)
+        return found
 
     async def _enter(self, tx: Transaction, key: SessionKey) -> None:
         await tx.execute(rows.insert(tx, conversations).values(rows.fresh(key, touched=0.0)).on_conflict_do_nothing())

@@ -11,39 +11,49 @@ from gaia_memory.models.fact import (
     NewFact,
     Origin,
     Profile,
+    ProfileMaker,
     Receipt,
     Scalar,
     ScopeState,
     Source,
     Vector,
 )
+from gaia_memory.models.merged import Merged
 from gaia_memory.models.record import (
     Anchor,
+    Away,
     DirtyFact,
+    Due,
     LedgerRow,
     MemoryState,
     Pending,
     Status,
     StoredFact,
     StoreState,
+    SweepProgress,
     SweepReport,
 )
 from gaia_memory.models.scope import PARTITION_LIMIT, Scope, SessionKey
-from gaia_memory.models.talk import Chunk, Extracted, Mark, Message, Role, Talk, Turn
+from gaia_memory.models.talk import Chunk, Extracted, Invocation, Mark, Message, Role, Talk, Talker, Turn
+from gaia_memory.models.zone import local, zone_named
 
 __all__ = [
     "Anchor",
+    "Away",
     "Candidate",
     "Chunk",
     "Contact",
     "DirtyFact",
+    "Due",
     "Draft",
     "Extracted",
     "Fact",
     "Hit",
+    "Invocation",
     "LedgerRow",
     "Mark",
     "MemoryState",
+    "Merged",
     "Message",
     "Metadata",
     "NewFact",
@@ -51,6 +61,7 @@ __all__ = [
     "PARTITION_LIMIT",
     "Pending",
     "Profile",
+    "ProfileMaker",
     "RESERVED_METADATA",
     "Receipt",
     "Role",
@@ -62,8 +73,12 @@ __all__ = [
     "Status",
     "StoreState",
     "StoredFact",
+    "SweepProgress",
     "SweepReport",
     "Talk",
+    "Talker",
     "Turn",
     "Vector",
+    "local",
+    "zone_named",
 ]

@@ -92,7 +92,7 @@ class Draft:
     """A fact on its way into the database: a `NewFact` with its source and, if there is one, its vector.
 
     `event_ids` are the events it was learned from, `app` the app of that conversation. `embedder` names what
-    made the vector.
+    made the vector. A new fact has `created_at` and `updated_at` where they are given, else the time of the write.
     """
 
     fact: NewFact
@@ -101,6 +101,8 @@ class Draft:
     event_ids: tuple[str, ...] = ()
     vector: Vector | None = None
     embedder: str | None = None
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,17 +166,23 @@ class ScopeState:
     forgotten_at: float | None = None
 
 
+ProfileMaker = Literal["model", "fallback"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """What an agent is told about a person at the start of a session.
 
     `bullets` is empty when there is nothing to tell. `fingerprint` stands for the facts, projects and limits
-    it was made from, `revision` for the state of the scope they were read in.
+    it was made from, `revision` for the state of the scope they were read in. `made_by` says whether the model wrote
+    it or it stands in for the model's, and `made_at` when; both are None where nothing was made, or nobody noted it.
     """
 
     bullets: tuple[str, ...]
     fingerprint: str
     revision: int
+    made_by: ProfileMaker | None = None
+    made_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

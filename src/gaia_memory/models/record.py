@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gaia_memory.models.fact import Fact, Vector
+from gaia_memory.models.fact import Fact, ProfileMaker, Vector
 from gaia_memory.models.scope import SessionKey
 from gaia_memory.models.talk import Mark
 
@@ -27,28 +27,40 @@ class Anchor:
 class LedgerRow:
     """What the ledger knows of one conversation. Times are seconds since the epoch.
 
-    `is_learned`: no turn was counted since it was last learned.
+    `is_learned`: no turn was counted since it was last learned; `is_done`: nor since it was cleared.
+    `is_foreign`: a Runner of somebody else talks in it.
+    `is_private`: what is said in it from now on is not to be learned.
+    `rewound_at`: since then cleared talk is still in the host's session.
     """
 
     key: SessionKey
     turn_no: int = 0
     active_until: float | None = None
+    active_owner: str | None = None
+    is_foreign: bool = False
+    is_private: bool = False
     touched: float = 0.0
     watermark: Mark | None = None
     learned_turns: int = 0
     is_learned: bool = False
+    is_done: bool = False
     lease_owner: str | None = None
     lease_until: float | None = None
     clearing: str | None = None
     clearing_until: float | None = None
     cleared_at: float | None = None
+    rewound_at: float | None = None
     attempts: int = 0
+    bad_answers: int = 0
+    failing_since: float | None = None
     retry_at: float | None = None
     last_error: str | None = None
     parked: bool = False
     forgotten_at: float | None = None
     profile: str | None = None
     profile_key: str | None = None
+    profile_made_at: float | None = None
+    profile_made_by: ProfileMaker | None = None
     anchor: Anchor | None = None
 
 
@@ -74,7 +86,7 @@ class StoredFact:
 class StoreState:
     """Which mem0 store is the current one, and how far behind the database it is.
 
-    `owner` is `host:pid:start` of the process that last opened it. `erasures` counts forgets whose text may
+    `owner` is `host:pid:system-start/engine` of who opened it last. `erasures` counts forgets whose text may
     still be in a file. `awaited_until`: somebody waits for the store, so its owner does not pace itself.
     """
 
@@ -95,14 +107,23 @@ class StoreState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A conversation that waits to be learned, and why."""
+    """A conversation that waits to be learned, and why; `failing_since` its first failed attempt of `attempts`."""
 
     key: SessionKey
     touched: float
     attempts: int
+    failing_since: float | None = None
     reason: str | None
     retry_at: float | None
     parked: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A conversation that may be learned or cleared now, and since when it is quiet."""
+
+    key: SessionKey
+    touched: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +149,33 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SweepReport:
-    """What a sweep did, in conversations."""
+class Away:
+    """A model that cannot be reached: since when, why, and until when it is left alone."""
+
+    since: float
+    until: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepProgress:
+    """How far a sweep is, in conversations: `at_work` are being learned, `waiting` were not begun yet."""
 
     consolidated: int = 0
     failed: int = 0
     skipped: int = 0
+    at_work: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepReport:
+    """What a sweep did, in conversations.
+
+    `reason` says why the model could not be reached, where it was not asked about some that were skipped.
+    """
+
+    consolidated: int = 0
+    failed: int = 0
+    skipped: int = 0
+    reason: str = ""

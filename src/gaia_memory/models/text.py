@@ -14,6 +14,22 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\ufffd", text)
 
 
+def on_one_line(text: str) -> str:
+    """Return a text as one line that a log or a terminal shows and does not obey.
+
+    Control, direction and invisible characters, line breaks and lone surrogates are escaped as in Python's source.
+    """
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def in_lines(text: str) -> str:
+    """Return a text of several lines, each as `on_one_line` has it and all but the first indented."""
+    first, *others = map(on_one_line, text.split("\n"))
+    return "\n".join([first, *(line if not line or line.startswith("  ") else f"  {line}" for line in others)])
+
+
 def is_blank(text: str) -> bool:
     """Return whether nothing of a text can be seen: it holds white space, controls and invisible characters only."""
     return all(char.isspace() or unicodedata.category(char) == "Cc" or is_invisible(char) for char in text)

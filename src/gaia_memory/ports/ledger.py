@@ -5,49 +5,94 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from gaia_memory.models import Anchor, LedgerRow, Mark, Pending, SessionKey
+from gaia_memory.models import Anchor, Due, Invocation, LedgerRow, Mark, Pending, ProfileMaker, SessionKey, Talker
 from gaia_memory.ports.transaction import Transaction
+
+ACTIVE_SECONDS = 15 * 60.0
+"""How long a turn counts as active without a sign of life: a cancelled turn fires no hook at its end."""
+
+LEASE_SECONDS = 30.0
+"""How long a lease lasts that is not renewed."""
+
+CLEAR_SECONDS = 5.0
+"""How long a clear keeps turns waiting; it takes milliseconds unless its process died in it."""
+
+LONGEST_PAUSE = 3600.0
+"""The longest time until a conversation that could not be learned is tried again."""
+
+SKEW_SECONDS = 300.0
+"""How far the clocks of two hosts may differ before the marks of one count as mistaken for the other."""
+
+
+def runs(until: float | None, *, now: float, longest: float) -> bool:
+    """Say whether a mark that ends at `until` holds now.
+
+    One that ends later than it can, counted from now, was written before the clock was set back: it says nothing.
+    """
+    return until is not None and now < until <= now + longest + SKEW_SECONDS
 
 
 class Ledger(Protocol):
     """Per conversation: how far it was learned, who is at work on it, whether somebody is talking.
 
-    `now` and all times are seconds since the epoch, from the caller's clock. An owner is `host:pid:start`.
+    `now` and all times are seconds since the epoch, from the caller's clock. An owner is `host:pid:start/engine`.
+    A mark of a process of this host that is gone counts as over, and so does one that ends later than it can.
     """
 
     async def row(self, tx: Transaction, key: SessionKey) -> LedgerRow | None:
         """Return the row of a conversation."""
 
     async def begin_turn(
-        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
+        self, tx: Transaction, key: SessionKey, who: Talker, *, now: float, active_seconds: float
     ) -> LedgerRow:
-        """Count a turn and mark the conversation active; return the row as it is after that.
+        """Count a turn and mark the conversation active for its owner; return the row as it is after that.
 
         While somebody clears the conversation (`clearing` set and not expired) nothing is written: the
-        returned row has `clearing` set, and the caller waits and asks again, at last without `waits`.
+        returned row has `clearing` set, and the caller waits and asks again, at last not as one who `waits`. For
+        one who talks `alone` nothing is written either while another living owner talks in it: the row's
+        `active_owner` is that other one. Without it the mark is taken over. `is_foreign` is kept for good. An
+        `invocation` that a reading from the watermark on may miss is remembered until `late_learned`.
         """
 
     async def hold(
-        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, waits: bool = True
+        self, tx: Transaction, key: SessionKey, who: Talker, *, now: float, active_seconds: float
     ) -> LedgerRow:
         """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
 
-    async def let_go(self, tx: Transaction, key: SessionKey, *, until: float) -> None:
-        """Take back a hold, which ends at `until`, unless somebody has begun to talk since."""
+    async def let_go(self, tx: Transaction, key: SessionKey, *, until: float, owner: str = "") -> None:
+        """Take back an own hold, which ends at `until`, unless somebody has begun to talk since."""
 
-    async def renew_turn(self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float) -> None:
-        """Keep a long turn active."""
+    async def renew_turn(
+        self, tx: Transaction, key: SessionKey, *, now: float, active_seconds: float, owner: str = ""
+    ) -> None:
+        """Keep a long turn active, also one that was given up meanwhile, unless another owner talks now."""
 
-    async def end_turn(self, tx: Transaction, key: SessionKey, *, now: float) -> None:
-        """Mark the conversation quiet since `now`."""
+    async def end_turn(self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "") -> None:
+        """Mark the conversation quiet since `now`; another owner who talks in it goes on."""
+
+    async def expire(self, tx: Transaction, *, now: float) -> None:
+        """Take back the marks that have run out or whose process is gone, so that `due` finds what they were on.
+
+        Call it in a transaction of its own before `due`, which reads an index in which no mark is left. What was
+        touched in the future, by a clock that was set back since, counts as touched now.
+        """
 
     async def due(
-        self, tx: Transaction, *, now: float, quiet_since: float | None, limit: int, apps: Collection[str]
-    ) -> list[SessionKey]:
-        """Return conversations of `apps` with something to learn or to clear, oldest first.
+        self,
+        tx: Transaction,
+        *,
+        now: float,
+        quiet_since: float | None,
+        limit: int,
+        apps: Collection[str],
+        after: Due | None = None,
+        without_persons: Collection[str] = (),
+    ) -> list[Due]:
+        """Return at most `limit` conversations of `apps` with something to learn or to clear, oldest first.
 
         Quiet since `quiet_since`, not active, not leased, not backing off, not parked. With `quiet_since` None
-        idleness, back-off and parking do not count; an active turn always does.
+        idleness, back-off and parking do not count; an active turn always does. Only those that come later in
+        this order than `after`, and none of the users `without_persons`.
         """
 
     async def waiting_elsewhere(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
@@ -61,10 +106,11 @@ class Ledger(Protocol):
         *,
         now: float,
         lease_seconds: float,
+        talker: str = "",
     ) -> LedgerRow | None:
         """Take the lease in one statement; None while it is running, also as this owner's, or a turn is active.
 
-        A lease of a process of this host that is gone is taken over at once.
+        A lease of a process of this host that is gone is taken over at once. The turn of `talker` does not count.
         """
 
     async def renew(self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float) -> bool:
@@ -80,29 +126,93 @@ class Ledger(Protocol):
         """Give back all leases of an owner."""
 
     async def advance(
-        self, tx: Transaction, key: SessionKey, owner: str, *, read: Mark | None, to: Mark, turns: int, now: float
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        owner: str,
+        *,
+        read: Mark | None,
+        to: Mark,
+        turns: int,
+        now: float,
+        is_all: bool = True,
     ) -> bool:
         """Move the watermark from `read` to `to` under an own lease, counting `turns` learned, clearing failures.
 
         False, and nothing written, when the lease or the watermark is not what the caller read. The conversation
-        stays due until it is cleared or released as done.
+        stays due until it is cleared or released as done, and pending until a step with `is_all`, the last one.
         """
 
+    async def note_late(self, tx: Transaction, key: SessionKey, invocation: Invocation) -> None:
+        """Remember a turn that may lie before the watermark: the clock was set back while it went on."""
+
+    async def late_turns(self, tx: Transaction, key: SessionKey) -> dict[str, float]:
+        """Return the ids of the turns that may lie before the watermark, with when each began."""
+
+    async def late_learned(
+        self, tx: Transaction, key: SessionKey, owner: str, *, invocations: Collection[str], turns: int
+    ) -> bool:
+        """Count `turns` learned under an own lease and remember these invocations no more; False when it was lost."""
+
     async def failed(
-        self, tx: Transaction, key: SessionKey, owner: str, *, error: str, retry_at: float, parked: bool
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        owner: str,
+        *,
+        error: str,
+        now: float,
+        retry_at: float,
+        parked: bool = False,
+        is_bad_answer: bool = False,
     ) -> None:
-        """Count a failed attempt under an own lease and give the lease back."""
+        """Count a failed attempt under an own lease and give the lease back.
+
+        Bad answers of a model are counted apart, and each of the counts goes on until something is learned.
+        """
 
     async def begin_clearing(
-        self, tx: Transaction, key: SessionKey, owner: str, *, turn_no: int, now: float, seconds: float
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        owner: str,
+        *,
+        turn_no: int,
+        now: float,
+        seconds: float,
+        talker: str = "",
     ) -> bool:
-        """Set `clearing` in one statement, where the lease is ours, the turn number as given, no turn active."""
+        """Set `clearing` in one statement: the lease is ours, the turn number as given, no turn but `talker`'s."""
 
-    async def end_clearing(self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None) -> None:
-        """Unset `clearing`; with `cleared_at` the conversation begins anew (profile and anchor dropped)."""
+    async def end_clearing(
+        self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None, rewound: bool = False
+    ) -> None:
+        """Unset `clearing`; with `cleared_at` the conversation begins anew (profile and anchor dropped).
 
-    async def freeze_profile(self, tx: Transaction, key: SessionKey, *, profile: str, profile_key: str) -> None:
-        """Keep the rendered profile for the rest of the session."""
+        `rewound`: what was cleared is still in the host's session, hidden; otherwise the session is gone.
+        """
+
+    async def to_purge(self, tx: Transaction, *, before: float, limit: int, apps: Collection[str]) -> list[LedgerRow]:
+        """Return conversations of `apps` whose rewound talk is still in the host's session, cleared until `before`.
+
+        The longest cleared first. Nobody has spoken in them since, nothing is left to learn or to clear. Claim one
+        and begin to clear it before it is purged; `end_clearing` without `rewound` says that it was.
+        """
+
+    async def freeze_profile(
+        self,
+        tx: Transaction,
+        key: SessionKey,
+        *,
+        profile: str,
+        profile_key: str,
+        made_at: float | None = None,
+        made_by: ProfileMaker | None = None,
+    ) -> None:
+        """Keep the rendered profile for the rest of the session, with when it was made and by whom."""
+
+    async def with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
+        """Return a person's sessions that have a frozen profile, in one app or (None) in all; the latest first."""
 
     async def drop_profiles(self, tx: Transaction, *, user: str, app: str | None) -> int:
         """Drop the frozen profiles of a person's sessions, in one app or (None) in all."""
@@ -110,14 +220,20 @@ class Ledger(Protocol):
     async def anchor(self, tx: Transaction, key: SessionKey, anchor: Anchor) -> None:
         """Remember where the replay window begins."""
 
+    async def keep_private(self, tx: Transaction, key: SessionKey, *, is_private: bool) -> None:
+        """Note whether what is said from now on is to be learned; cleared or not, the conversation stays so."""
+
     async def skip(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events again."""
 
-    async def skipped(self, tx: Transaction, key: SessionKey) -> set[str]:
-        """Return the events never to be learned from."""
+    async def skipped(self, tx: Transaction, key: SessionKey, *, among: Collection[str]) -> set[str]:
+        """Return which of these events are never to be learned from."""
 
     async def forget_talk(self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float) -> int:
         """Never learn what was said in this session up to then, in one app or (None) in all; count the sessions."""
+
+    async def forgotten_talk(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
+        """Return the sessions of a person of which something was forgotten as a whole, with up to when."""
 
     async def open_talk(self, tx: Transaction, *, user: str, app: str | None) -> int:
         """Count the sessions of a person that hold talk: spoken in and not cleared since."""
@@ -127,6 +243,18 @@ class Ledger(Protocol):
 
     async def bootstrap(self, tx: Transaction, app: str, sessions: Mapping[SessionKey, float]) -> int:
         """Enter sessions with the time they were last touched, once an app; return how many were new."""
+
+    async def rows_of(self, tx: Transaction, keys: Collection[SessionKey]) -> dict[SessionKey, LedgerRow]:
+        """Return the rows of those of some conversations that have one."""
+
+    async def known_elsewhere(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
+        """Return one conversation, whatever its state, of each app that is not among `apps`."""
+
+    async def enter(self, tx: Transaction, key: SessionKey, *, touched: float) -> None:
+        """Have a conversation learned in which somebody spoke at `touched` and no turn was counted.
+
+        One that waits anyway, or in which somebody is talking, is left as it is.
+        """
 
     async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[Pending]:
         """Return conversations with something unlearned, oldest first."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
-from gaia_memory.models import Candidate, Chunk, Extracted, Mark, Scope, SessionKey, Talk, Vector
+from gaia_memory.models import Candidate, Chunk, Extracted, Mark, Scope, SessionKey, Talk, Turn, Vector
 
 
 class Transcript(Protocol):
@@ -16,14 +16,22 @@ class Transcript(Protocol):
     is_whole: bool
     """Whether the host's sessions are all here, so that one that stays missing was deleted."""
 
-    async def sessions(self) -> dict[SessionKey, float]:
-        """Return all sessions with the time each was last touched."""
+    async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
+        """Return the sessions changed at `since` or later (None: all), with the time of each one's last change."""
 
     async def read(self, key: SessionKey, *, after: Mark | None, turns_before: int) -> Talk | None:
         """Return what was said after a mark, as turns numbered from `turns_before` + 1.
 
         Only user and model text: no thoughts, partials, calls, responses, commands, private turns, rewound
         or other-branch events. None when there is no such session.
+        """
+
+    async def late(
+        self, key: SessionKey, began: Mapping[str, float], *, after: Mark | None, turns_before: int
+    ) -> Sequence[Turn] | None:
+        """Return what was said in these invocations since each began, and reading after the mark misses.
+
+        The same text as `read`, numbered in the same way. None when there is no such session.
         """
 
     async def clear(self, talk: Talk, *, how: Literal["delete", "rewind"]) -> bool:

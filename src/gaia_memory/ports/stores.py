@@ -12,6 +12,7 @@ from gaia_memory.models import (
     DirtyFact,
     Draft,
     Fact,
+    Merged,
     Origin,
     Profile,
     Scope,
@@ -91,6 +92,12 @@ class FactStore(Protocol):
     async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
         """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""
 
+    async def around(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], reach: int) -> list[Fact]:
+        """Return these facts and what stands up to `reach` turns beside them in the same conversation, in order."""
+
+    async def rarity(self, tx: Transaction, scope: Scope, words: Sequence[Collection[str]]) -> list[float]:
+        """Return how rare each set of words that say the same is in this scope: its idf, 0 when no fact holds it."""
+
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
 
@@ -105,6 +112,9 @@ class FactStore(Protocol):
 
     async def embedder(self, tx: Transaction) -> str | None:
         """Return the identity that most vectors carry, of any scope; None without vectors."""
+
+    async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> Merged:
+        """Move every fact and tombstone of `scope` to `into`; ids stay, and what both know stands once."""
 
     async def taught_only_by(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
         """Return ids of the facts whose every source is this conversation."""
@@ -155,6 +165,9 @@ class Outbox(Protocol):
     async def read(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
         """Return those of `fact_ids` that are facts now, of any scope, with their vectors."""
 
+    async def followed(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
+        """Return facts that wait for nothing, of any scope, by id: those behind the id `after`."""
+
     async def done(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is still the one given; return how many were removed."""
 
@@ -167,11 +180,13 @@ class Outbox(Protocol):
     async def renew(self, tx: Transaction, store_id: str) -> None:
         """Make `store_id`, an empty store, the current one: every fact becomes dirty, dead ids leave."""
 
-    async def own(self, tx: Transaction, owner: str, *, now: float, lease: float | None) -> bool:
+    async def own(
+        self, tx: Transaction, owner: str, *, now: float, lease: float | None, instead_of: str | None = None
+    ) -> bool:
         """Note `owner` as the one who writes the store.
 
-        With `lease` (seconds) it is a claim that fails while another owner's lease is running; without, the
-        operating system's lock has decided already.
+        With `lease` (seconds) it is a claim that fails while another owner's lease is running, unless that is
+        `instead_of`, who has ended; without, the operating system's lock has decided already.
         """
 
     async def disown(self, tx: Transaction, owner: str) -> None:
@@ -195,6 +210,9 @@ class Follower(Protocol):
 
     def wake(self) -> None:
         """Say that there may be something to follow."""
+
+    async def aside(self) -> list[str]:
+        """Return where stores stand that something else had filled and that were set aside, as far as is known here."""
 
     async def settled(self, *, stall_seconds: float = 60.0) -> None:
         """Return when the ids dirty at the call are applied and no erasure is pending, whoever owns the store.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 MAX_CHARACTERS = 400
 """Characters of one bullet."""
@@ -33,3 +34,36 @@ def shorten(text: str) -> str:
     """Return `text` as one line of at most `MAX_CHARACTERS`."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_CHARACTERS else line[: MAX_CHARACTERS - 1].rstrip() + "…"
+
+
+def tokens_of(text: str) -> int:
+    """Return how many tokens a text is at most, by a cautious estimate.
+
+    A token for three signs of ASCII; in other scripts a byte counts half a token, which is one for a Hebrew or
+    Russian letter and one and a half for a Chinese sign: more than the tokenizers in use make of them.
+    """
+    plain = sum(sign.isascii() for sign in text)
+    others = len(text.encode("utf-8", "replace")) - plain
+    return -(-plain // 3) + -(-others // 2)
+
+
+def within(bullets: Sequence[str], *, limit: int, tokens: int) -> tuple[str, ...]:
+    """Return the first bullets that fit, whole: at most `limit`, in at most `tokens` tokens with their dashes.
+
+    One that is too long is left out and those behind it are still taken; where the very first is too long, as
+    much of it is returned as fits.
+    """
+    kept: list[str] = []
+    room = tokens
+    for text in bullets:
+        cost = tokens_of(text) + 1
+        if len(kept) < limit and cost <= room:
+            kept.append(text)
+            room -= cost
+    return tuple(kept) if kept else tuple(_cut(text, tokens - 1) for text in bullets[:1])
+
+
+def _cut(text: str, tokens: int) -> str:
+    while tokens_of(text) > tokens:
+        text = text[: len(text) * 3 // 4].rstrip("…") + "…"
+    return text

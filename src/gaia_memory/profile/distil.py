@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gaia_memory.errors import BadAnswerError, ModelError
+from gaia_memory.log import logger_for
 from gaia_memory.models import Profile, Scope
-from gaia_memory.ports import Database, FactStore, LanguageModel, ProjectsProvider
-from gaia_memory.profile.bullets import bullets_of
+from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
+from gaia_memory.profile.bullets import bullets_of, within
 from gaia_memory.profile.fallback import plain_bullets, ranked
 from gaia_memory.profile.prompts import SYSTEM, profile_prompt
+from gaia_memory.telemetry import about, memory_span
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 SECONDS = 15.0
 """How long the first answer of a session waits for its profile; a later session asks for it again."""
@@ -43,10 +44,27 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSettings:
-    """What a profile takes from the configuration: at most `limit` bullets, made anew where `basis` is another."""
+    """What a profile takes from the configuration: at most `limit` bullets in `tokens` tokens.
+
+    It is made anew where `basis` is another.
+    """
 
     limit: int
+    tokens: int = 1_000
     basis: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What the next session of a person would be told, looked up without asking a model.
+
+    `profile` is what the model wrote from exactly what is known now; None where it is to be asked first. `plain`
+    is what is told where it does not answer, and `facts` how many facts there are.
+    """
+
+    profile: Profile | None
+    plain: Profile
+    facts: int
 
 
 class Distiller:
@@ -63,12 +81,14 @@ class Distiller:
         projects: ProjectsProvider | None,
         *,
         settings: Callable[[], ProfileSettings],
+        clock: Clock,
     ) -> None:
         self._database = database
         self._facts = facts
         self._model = language_model
         self._projects = projects
         self._settings = settings
+        self._clock = clock
 
     async def profile(self, scope: Scope) -> Profile:
         """Return what to tell an agent about this person; no bullets when nothing is known.
@@ -84,16 +104,46 @@ class Distiller:
         if known.cached is not None and known.cached.fingerprint == fingerprint:
             return replace(known.cached, revision=known.revision)
         try:
-            async with asyncio.timeout(SECONDS):
-                bullets = await self._ask(known, settings.limit)
+            with memory_span("distil_profile", scope) as span:
+                span.count(len(known.facts))
+                async with asyncio.timeout(SECONDS):
+                    bullets = await self._ask(known, settings)
         except (ModelError, TimeoutError) as error:
-            logger.warning("the profile is made without the model: %s", type(error).__name__)
-            plain = plain_bullets(known.texts, known.projects, limit=settings.limit)
-            return Profile(bullets=plain, fingerprint=fingerprint, revision=known.revision)
-        profile = Profile(bullets=bullets, fingerprint=fingerprint, revision=known.revision)
+            kind = type(error).__name__
+            logger.warning(
+                "the profile is made without the model: %s", kind, extra=about("profile.plain", scope, error=kind)
+            )
+            return self._plain(known, settings)
+        profile = Profile(
+            bullets=bullets,
+            fingerprint=fingerprint,
+            revision=known.revision,
+            made_by="model",
+            made_at=self._clock.now(),
+        )
         async with self._database.transaction() as tx:
             await self._facts.cache_profile(tx, scope, profile)
         return profile
+
+    async def outlook(self, scope: Scope) -> Outlook:
+        """Return what the next session would be told; asks no model and keeps nothing."""
+        settings = self._settings()
+        known = await self._read(scope)
+        is_fresh = known.cached is not None and known.cached.fingerprint == self._fingerprint(known, settings)
+        return Outlook(
+            profile=known.cached if is_fresh else None, plain=self._plain(known, settings), facts=len(known.facts)
+        )
+
+    def _plain(self, known: _Known, settings: ProfileSettings) -> Profile:
+        ordered = plain_bullets(known.texts, known.projects)
+        bullets = within(ordered, limit=settings.limit, tokens=settings.tokens)
+        return Profile(
+            bullets=bullets,
+            fingerprint=self._fingerprint(known, settings),
+            revision=known.revision,
+            made_by="fallback",
+            made_at=self._clock.now(),
+        )
 
     async def _read(self, scope: Scope) -> _Known:
         projects = await self._recent_projects(scope)
@@ -115,18 +165,22 @@ class Distiller:
             async with asyncio.timeout(PROJECTS_SECONDS):
                 recent = await self._projects.recent(scope)
         except Exception as error:  # the host's own hook: it may fail in any way, and a profile does without it
-            logger.warning("the profile is made without projects: %s", type(error).__name__)
+            kind = type(error).__name__
+            fields = about("profile.without_projects", scope, error=kind)
+            logger.warning("the profile is made without projects: %s", kind, extra=fields)
             return ()
         return tuple(line for line in recent if line.strip())[:PROJECTS]
 
     def _fingerprint(self, known: _Known, settings: ProfileSettings) -> str:
-        made_of = [known.facts, known.projects, settings.limit, self._model.identity, settings.basis]
+        bounds = [settings.limit, settings.tokens]
+        made_of = [known.facts, known.projects, bounds, self._model.identity, settings.basis]
         return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
-    async def _ask(self, known: _Known, limit: int) -> tuple[str, ...]:
+    async def _ask(self, known: _Known, settings: ProfileSettings) -> tuple[str, ...]:
         shown = _fitting(known.texts)
-        prompt = profile_prompt(shown, known.projects, limit=limit, left_out=len(known.facts) - len(shown))
-        bullets = bullets_of(await self._model.complete(prompt, system=SYSTEM), limit=limit)
+        prompt = profile_prompt(shown, known.projects, limit=settings.limit, left_out=len(known.facts) - len(shown))
+        answered = bullets_of(await self._model.complete(prompt, system=SYSTEM), limit=settings.limit)
+        bullets = within(answered, limit=settings.limit, tokens=settings.tokens)
         if not bullets:
             raise BadAnswerError("the profile is blank or not made of bullet lines")
         return bullets

@@ -4,59 +4,103 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
-TAGS = ("USER_PROFILE", "FACTS", "PROJECTS")
+from gaia_memory.models.text import is_invisible
+
+TAGS = ("USER_PROFILE", "FACTS", "PROJECTS", "PAST_CONVERSATIONS")
+"""Blocks that hold text from memory: three of ours, and that of ADK's `preload_memory`."""
+
+_ROLES = ("system", "sys", "assistant", "human", "start_of_turn", "end_of_turn")
+"""Tags that models were trained to take for a change of speaker."""
 
 _LOOK_ALIKES = {
-    **dict.fromkeys("‹〈⟨《⟪❮❬˂ᐸ≺⋖⧼«﹤᚜", "<"),
-    **dict.fromkeys("›〉⟩》⟫❯❭˃ᐳ≻⋗⧽»﹥᚛", ">"),
+    **dict.fromkeys("‹〈⟨《⟪❮❬❰⦑˂ᐸ≺≪⋖⋘⧼«﹤᚜", "<"),
+    **dict.fromkeys("›〉⟩》⟫❯❭❱⦒˃ᐳ≻≫⋗⋙⧽»﹥᚛", ">"),
     **dict.fromkeys("⁄∕⧸╱", "/"),
-    **dict.fromkeys("аα", "a"),
-    **dict.fromkeys("сϲᴄ", "c"),
-    **dict.fromkeys("еεᴇ", "e"),
-    **dict.fromkeys("іιı", "i"),
-    **dict.fromkeys("јϳ", "j"),
-    **dict.fromkeys("оοσᴏօ", "o"),
-    **dict.fromkeys("рρᴘ", "p"),
-    **dict.fromkeys("ѕꜱ", "s"),
-    **dict.fromkeys("тτᴛ", "t"),
-    **dict.fromkeys("υսᴜ", "u"),
-    **dict.fromkeys("ӏ", "l"),
-    **dict.fromkeys("ꞅгᴦ", "r"),
-    **dict.fromkeys("ʟ", "l"),
-    **dict.fromkeys("ꜰ", "f"),
-    **dict.fromkeys("ʀ", "r"),
+    # Cyrillic, Greek, Armenian, Cherokee, Lisu and small capitals, by the Latin letter of our tags they look like.
+    **dict.fromkeys("аαᴀᎪꓮ", "a"),
+    **dict.fromkeys("сϲᴄᏟꓚ", "c"),
+    **dict.fromkeys("ԁᴅᎠꓓ", "d"),
+    **dict.fromkeys("еεᴇᎬꓰ", "e"),
+    **dict.fromkeys("ꜰϝꓝ", "f"),
+    **dict.fromkeys("һнηʜᎻꓧհ", "h"),
+    **dict.fromkeys("іιıӏꓲ", "i"),
+    **dict.fromkeys("јϳᴊᎫꓙ", "j"),
+    **dict.fromkeys("ʟᏞꓡ", "l"),
+    **dict.fromkeys("мμᴍᎷꓟ", "m"),
+    **dict.fromkeys("νпɴꓠո", "n"),
+    **dict.fromkeys("оοσᴏօᎾꓳ", "o"),
+    **dict.fromkeys("рρᴘᏢꓑ", "p"),
+    **dict.fromkeys("ꞅгᴦʀᎡᏒꓣ", "r"),
+    **dict.fromkeys("ѕꜱᏚꓢ", "s"),
+    **dict.fromkeys("тτᴛᎢꓔ", "t"),
+    **dict.fromkeys("υսᴜꓴ", "u"),
+    **dict.fromkeys("ѵᴠᏙꓦ", "v"),
+    **dict.fromkeys("уүʏᎩꓬ", "y"),
 }
 
-_NAMES = "|".join(tag.replace("_", "").casefold() for tag in TAGS)
+_NAMES = "|".join(tag.replace("_", "").casefold() for tag in (*TAGS, *_ROLES))
 # An open bracket at the end counts too: the next line would complete it.
-_TAG = re.compile(f"[<>/]*<[<>/]*(?:(?:{_NAMES})[<>/]*|$)")
+# Each run of brackets is read once: a text of brackets alone would take minutes otherwise.
+_TAG = re.compile(f"(?<![<>/])(?P<before>[<>/]++)(?:(?:{_NAMES})(?=(?P<after>[<>/]*))|$)")
 _ROUND = {"<": "(", ">": ")"}
 
-_ENTITIES = re.compile(r"&(?:lt|gt|#0*6[02]|#x0*3[ce]);?", re.IGNORECASE)
+# Look-alikes cannot all be listed: what follows a plain bracket and is not plain throughout opens no tag either.
+_STRANGE = re.compile(
+    r"(?:[<＜﹤]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|(?:%|\\x|\\u00)3c)"
+    r"(?=(?:\s*/[^>)]{0,40}?|[^\s>)]{0,40}?)[^\x00-\x7f])",
+    re.IGNORECASE,
+)
 
-# Invisible characters that turn or hide text. Joiners stay: emoji and some scripts need them.
-_HIDDEN = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+# What local models read as the end of a turn, wherever it stands; and what would open a code block around all below.
+_PLAIN = (
+    (_STRANGE, "("),
+    (re.compile(r"<(/?(?:s|bos|eos))>", re.IGNORECASE), r"(\1)"),
+    (re.compile(r"\[(/?INST)\]", re.IGNORECASE), r"(\1)"),
+    (re.compile(r"<(?=[|｜])"), "("),
+    (re.compile(r"(?<=[|｜])>"), ")"),
+    (re.compile(r"`{3,}|~{3,}"), "'''"),
+)
+
+# Brackets and letters in disguise: HTML's entities, and the brackets as URLs and programs write them.
+_DISGUISED = re.compile(
+    r"&(?:amp;)*(?P<name>#\d{1,7}|#x[\da-f]{1,6}|lt|gt|[a-z]{2,12}(?=;));?|(?:%|\\x|\\u00)(?P<code>3c|3e|2f)",
+    re.IGNORECASE,
+)
+
+# Joiners and the two styles of emoji stay, and signs that Arabic, Syriac and Kaithi write around numbers.
+_WANTED = frozenset("\u200c\u200d\ufe0e\ufe0f\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd").union(
+    map(chr, range(0x600, 0x606))
 )
 _NOT_SHOWN = {"Cc": " ", "Zl": " ", "Zp": " ", "Cs": ""}
 
 
 def fence(text: str) -> str:
-    """Return `text` as one line that cannot open or close one of our tags, in whatever spelling.
+    """Return `text` as one line that cannot open or close a block or a turn of a prompt, in whatever spelling.
 
-    Angle brackets around a tag's name become round; control, direction and hidden characters go; all else,
-    braces too, stays as it is.
+    Angle brackets around such a tag's name become round, and code fences become quotes; control, direction and
+    hidden characters go; all else, braces too, stays as it is.
     """
-    return _disarm(_one_line(text))
+    line = _one_line(text)
+    for pattern, plain in _PLAIN:
+        line = pattern.sub(plain, line)
+    return _disarm(line)
 
 
 def _one_line(text: str) -> str:
-    shown = (_NOT_SHOWN.get(unicodedata.category(sign), sign) for sign in _HIDDEN.sub("", text))
-    return " ".join("".join(shown).split())
+    return " ".join("".join(map(_shown, text)).split())
+
+
+@lru_cache(maxsize=4096)
+def _shown(sign: str) -> str:
+    if is_invisible(sign) and sign not in _WANTED:
+        return ""
+    return _NOT_SHOWN.get(unicodedata.category(sign), sign)
 
 
 def _disarm(text: str) -> str:
@@ -69,7 +113,9 @@ def _disarm(text: str) -> str:
             places.append((start, end))
     cuts: dict[tuple[int, int], str] = {}
     for found in _TAG.finditer("".join(skeleton)):
-        for at in range(*found.span()):
+        if "<" not in found["before"]:
+            continue
+        for at in (*range(*found.span("before")), *range(*found.span("after"))):
             if skeleton[at] in _ROUND:
                 cuts[places[at]] = _ROUND[skeleton[at]]
     for (start, end), bracket in sorted(cuts.items(), reverse=True):
@@ -77,16 +123,17 @@ def _disarm(text: str) -> str:
     return text
 
 
-def _signs(text: str) -> list[tuple[int, int, str]]:
-    """Split into signs, an entity such as `&lt;` being one."""
-    signs: list[tuple[int, int, str]] = []
+def _signs(text: str) -> Iterator[tuple[int, int, str]]:
+    """Split into signs, one in disguise such as `&lt;` being one."""
     place = 0
-    for entity in _ENTITIES.finditer(text):
-        signs += [(at, at + 1, text[at]) for at in range(place, entity.start())]
-        bracket = "<" if re.search("lt|60|3c", entity[0], re.IGNORECASE) else ">"
-        signs.append((entity.start(), entity.end(), bracket))
-        place = entity.end()
-    return signs + [(at, at + 1, text[at]) for at in range(place, len(text))]
+    for found in _DISGUISED.finditer(text):
+        yield from ((at, at + 1, text[at]) for at in range(place, found.start()))
+        place = found.start()
+        sign = bytes.fromhex(found["code"]).decode() if found["code"] else html.unescape(f"&{found['name'].lower()};")
+        if not sign.startswith("&"):
+            yield found.start(), found.end(), sign
+            place = found.end()
+    yield from ((at, at + 1, text[at]) for at in range(place, len(text)))
 
 
 @lru_cache(maxsize=4096)

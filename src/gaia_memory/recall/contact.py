@@ -19,7 +19,12 @@ _DATE = re.compile(
 )
 _SPACE = r"[ \t\u00a0\u2009\u202f]"
 _AREA = rf"(?:\d{{1,3}}{_SPACE}?)?\(\d{{1,5}}\)(?:{_SPACE}|-)?"
-_NUMBER = re.compile(rf"(?<![\w#])(?:\+{_SPACE}?)?(?:{_AREA})?\d(?:(?:{_SPACE}|[-./\u2010-\u2015\u2212])?\d)*(?!\w)")
+_NUMBER = re.compile(rf"(?<![\w#])(?:\+{_SPACE}?)?(?:{_AREA})?\d(?:(?:{_SPACE}|[-./\u2010-\u2015\u2212])?\d)*+(?!\w)")
+_EXTENSION = re.compile(
+    rf"(?<=\d){_SPACE}*[,;]?{_SPACE}*(?:ext(?:ension|n)?|x|#)[.:=]?{_SPACE}*\d{{1,8}}(?!\w)", re.IGNORECASE
+)
+"""What is dialled once the number has answered: no part of it, and no number of its own."""
+
 _AFTER_A_YEAR = re.compile(rf"{_YEAR}{_SPACE}(?P<rest>.+)")
 
 
@@ -50,11 +55,12 @@ def find_contact(facts: Iterable[Fact], who: str) -> Contact:
 
 
 def phone_numbers(text: str) -> list[str]:
-    """Return the phone numbers in a text: digits alone, with a leading plus for `+` and for `00`.
+    """Return the phone numbers in a text: digits alone, with a leading plus for `+` and for `00`, without extensions.
 
     Of digits that begin like a year ("2019 050 123 4567") both readings are returned: nobody can know.
     """
-    found = [match[0] for match in _NUMBER.finditer(_DATE.sub("|", text))]
+    plain = _EXTENSION.sub("", text.replace("\uff0b", "+"))
+    found = [match[0] for match in _NUMBER.finditer(_DATE.sub("|", plain))]
     found += [match["rest"] for number in found if (match := _AFTER_A_YEAR.fullmatch(number))]
     return [number for number in map(_normal, found) if len(number.removeprefix("+")) in _DIGITS]
 

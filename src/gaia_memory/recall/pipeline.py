@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import math
 from collections.abc import Mapping, Sequence
 
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.log import logger_for
 from gaia_memory.models import Candidate, Fact, Hit, Scope
 from gaia_memory.ports import Clock, Database, FactStore, Retriever
 from gaia_memory.recall.budget import within
-from gaia_memory.recall.fuse import Fused, fuse
+from gaia_memory.recall.pool import REACH, pool_of
+from gaia_memory.recall.question import Question, read
 from gaia_memory.recall.rank import Ranked, rank
 from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.recall.words import coverage, words_of
+from gaia_memory.telemetry import about
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 _REMEDY = "check the memory database (`memory.database_url`) and the embedder (`memory.embedder`), then ask again"
 _JUDGED = 10
@@ -56,12 +59,18 @@ class Recall:
         """
         if not query.strip() or limit < 1:
             return []
+        question = read(query)
         found, missing = await self._ask(scope, query)
-        fused = fuse(found, self._settings)
-        known = await self._look_up(scope, [item.fact_id for item in fused])
-        ranked = rank(_known(fused, known), self._clock.now(), self._settings)
-        level = _level(query, ranked, found)
-        return within(_hits(ranked, level, missing), limit=limit, threshold=threshold, tokens=self._settings.tokens)
+        facts, rarity = await self._gather(scope, question, found)
+        # Some milliseconds of arithmetic over several hundred facts: turns of others go on meanwhile.
+        ranked = await asyncio.to_thread(self._rank, question, facts, rarity, found)
+        hits = _hits(ranked[:limit], _level(query, ranked, found), missing)
+        return within(hits, limit=limit, threshold=threshold, tokens=self._settings.tokens)
+
+    def _rank(
+        self, question: Question, facts: Sequence[Fact], rarity: Sequence[float], found: Mapping[str, list[Candidate]]
+    ) -> list[Ranked]:
+        return rank(question, pool_of(question, rarity, facts), _scores(found), self._clock.now(), self._settings)
 
     async def _ask(self, scope: Scope, query: str) -> tuple[dict[str, list[Candidate]], tuple[str, ...]]:
         answers = await asyncio.gather(*(self._answer(retriever, scope, query) for retriever in self._retrievers))
@@ -76,15 +85,27 @@ class Recall:
             async with asyncio.timeout(self._settings.seconds):
                 return retriever.name, await retriever.retrieve(scope, query, limit=self._settings.candidates)
         except Exception as error:  # a retriever may fail in ways of its own, and must cost no more than its share
-            logger.warning("recall goes on without %s: %s", retriever.name, type(error).__name__)
+            kind = type(error).__name__
+            fields = about("recall.partial", scope, retriever=retriever.name, error=kind)
+            logger.warning("recall goes on without %s: %s", retriever.name, kind, extra=fields)
             return retriever.name, error
 
-    async def _look_up(self, scope: Scope, fact_ids: Sequence[str]) -> dict[str, Fact]:
-        """Read the found ids as they stand now, within the scope: a retriever's word is not enough."""
-        if not fact_ids:
-            return {}
+    async def _gather(
+        self, scope: Scope, question: Question, found: Mapping[str, Sequence[Candidate]]
+    ) -> tuple[list[Fact], list[float]]:
+        """Read the found ids and what stands beside them, and how rare each term of the question is.
+
+        Within the scope: a retriever's word is not enough.
+        """
+        leads = {each.fact_id for name in found.keys() - self._settings.fillers for each in found[name]}
+        alone = {each.fact_id for name in found for each in found[name]} - leads
+        if not leads and not alone:
+            return [], [0.0] * len(question.terms)
         async with self._database.reading() as tx:
-            return await self._facts.get(tx, scope, fact_ids)
+            near = await self._facts.around(tx, scope, leads, REACH)
+            rest = await self._facts.get(tx, scope, alone - {fact.id for fact in near})
+            rarity = await self._facts.rarity(tx, scope, question.words)
+        return [*near, *rest.values()], rarity
 
 
 def _unavailable(failed: Mapping[str, Exception]) -> MemoryUnavailable:
@@ -100,8 +121,14 @@ def _unavailable(failed: Mapping[str, Exception]) -> MemoryUnavailable:
     )
 
 
-def _known(fused: Sequence[Fused], known: Mapping[str, Fact]) -> list[Ranked]:
-    return [Ranked(fact=known[item.fact_id], parts=item.parts) for item in fused if item.fact_id in known]
+def _scores(found: Mapping[str, Sequence[Candidate]]) -> dict[str, dict[str, float]]:
+    """Return the best score each retriever gave a fact; one that is no number counts as 0."""
+    scores: dict[str, dict[str, float]] = {name: {} for name in found}
+    for name, candidates in found.items():
+        for each in candidates:
+            score = each.score if math.isfinite(each.score) else 0.0
+            scores[name][each.fact_id] = max(score, scores[name].get(each.fact_id, score))
+    return scores
 
 
 def _level(query: str, ranked: Sequence[Ranked], found: Mapping[str, Sequence[Candidate]]) -> float:

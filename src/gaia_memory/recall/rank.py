@@ -1,20 +1,26 @@
-"""Small stages that each add one reason to the order of what was found."""
+"""Adds up what each stage finds in the pool of candidates."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gaia_memory.models import Fact
+from gaia_memory.recall import stages
+from gaia_memory.recall.pool import Pool
+from gaia_memory.recall.question import Question
 from gaia_memory.recall.settings import RecallSettings
 
-NEIGHBOURS = {-3: 0.1, -2: 0.25, -1: 0.5, 0: 0.3, 1: 0.3, 2: 0.15}
-"""What a fact takes of another one so many turns away in the same conversation."""
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-SHORT_WORDS = 30
-"""Words up to which a fact fully needs, and lends, its context."""
+
+WORDS = "keywords"
+"""The retriever whose finds are scored anew here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,57 +35,77 @@ class Ranked:
         """The sum of its parts."""
         return sum(self.parts.values())
 
-    def plus(self, stage: str, part: float) -> Ranked:
-        """Return it with one more part, or as it is when the part is nothing."""
-        return replace(self, parts={**self.parts, stage: part}) if part else self
 
+def rank(
+    question: Question, pool: Pool, found: Mapping[str, Mapping[str, float]], now: datetime, settings: RecallSettings
+) -> list[Ranked]:
+    """Return the facts of the pool, best first; equal ones by their ids, so that the order never wavers.
 
-Stage = Callable[[Sequence[Ranked], datetime, RecallSettings], list[Ranked]]
-
-
-def context(ranked: Sequence[Ranked], now: datetime, settings: RecallSettings) -> list[Ranked]:
-    """Let facts of the same conversation lend each other weight, the nearer the more.
-
-    Weighted by how short both are: a short line needs and lends context, a long one stands for itself.
+    `found` are the scores that each retriever gave, by fact. By scores, not by ranks: ranks let the weaker retriever
+    outvote the better one. The words are scored anew, with what stands beside them. A filler adds nothing to what
+    another found, and what it alone found comes below all of that.
     """
-    if not settings.context:
-        return list(ranked)
-    places: dict[tuple[str, int], list[Ranked]] = defaultdict(list)
-    for item in ranked:
-        if item.fact.session_id is not None and item.fact.seq is not None:
-            places[item.fact.session_id, item.fact.seq].append(item)
-    needs = {item.fact.id: min(1.0, SHORT_WORDS / max(1, len(item.fact.text.split()))) for item in ranked}
-    return [item.plus("context", settings.context_weight * _lent(item, places, needs)) for item in ranked]
-
-
-def _lent(item: Ranked, places: Mapping[tuple[str, int], Sequence[Ranked]], needs: Mapping[str, float]) -> float:
-    session, seq = item.fact.session_id, item.fact.seq
-    if session is None or seq is None:
-        return 0.0
-    lent = 0.0
-    for distance, weight in NEIGHBOURS.items():
-        others = [other for other in places.get((session, seq + distance), ()) if other.fact.id != item.fact.id]
-        lent += weight * max((other.total * needs[other.fact.id] for other in others), default=0.0)
-    return lent * needs[item.fact.id]
-
-
-def recency(ranked: Sequence[Ranked], now: datetime, settings: RecallSettings) -> list[Ranked]:
-    """Prefer what was said lately, by so little that it only decides between near equals."""
-    if not settings.recency:
-        return list(ranked)
-    return [item.plus("recency", settings.recency_weight * _freshness(item.fact, now, settings)) for item in ranked]
-
-
-def _freshness(fact: Fact, now: datetime, settings: RecallSettings) -> float:
-    age = (now - (fact.said_at or fact.created_at)).total_seconds() / 86_400
-    return float(0.5 ** (max(age, 0.0) / settings.recency_half_life_days))
-
-
-STAGES: tuple[Stage, ...] = (context, recency)
-
-
-def rank(ranked: Sequence[Ranked], now: datetime, settings: RecallSettings) -> list[Ranked]:
-    """Return the found facts, best first; equal ones by their ids, so that the order never wavers."""
-    for stage in STAGES:
-        ranked = stage(ranked, now, settings)
+    ids = [fact.id for fact in pool.facts]
+    if not ids:
+        return []
+    parts = _of_words(question, pool, settings)
+    there = np.sum(list(parts.values()), axis=0) > 0
+    for name in sorted(found.keys() - settings.fillers - {WORDS}):
+        parts[name] = settings.vote * _shifted(found[name], ids)
+        there |= np.array([each in found[name] for each in ids])
+    total = np.sum(list(parts.values()), axis=0)
+    # The index knows forms of a word that the stages do not: what it found is not dropped for that.
+    for name in (WORDS, *sorted(settings.fillers & found.keys())):
+        below = _below(total, there, found.get(name, {}), ids)
+        parts[name] = parts.get(name, 0.0) + below
+        total, there = total + below, there | np.array([each in found.get(name, {}) for each in ids])
+    fresh = settings.recency * stages.recency(pool, now, settings.recency_half_life_days)
+    parts["recency"] = fresh * np.minimum(1.0, total)
+    ranked = [
+        Ranked(fact=fact, parts={name: float(part[row]) for name, part in parts.items() if part[row]})
+        for row, fact in enumerate(pool.facts)
+        if there[row]
+    ]
     return sorted(ranked, key=lambda item: (-item.total, item.fact.id))
+
+
+def _of_words(question: Question, pool: Pool, settings: RecallSettings) -> dict[str, NDArray[np.float64]]:
+    """Return the parts of what holds a word of the question, or stands beside what does."""
+    held = stages.keywords(pool)
+    parts = {
+        WORDS: settings.keywords * held,
+        "surroundings": settings.surroundings * stages.surroundings(pool),
+        "conversation": settings.conversation * stages.conversation(pool),
+        "phrases": settings.phrases * stages.phrases(pool),
+        "speaker": settings.speaker * stages.speaker(pool),
+        "dates": settings.dates * stages.dates(question, pool),
+        "kinds": settings.kinds * stages.kinds(question, pool) * held,
+    }
+    near = stages.surroundings(pool) > 0
+    return {name: np.where(near, part, 0.0) for name, part in parts.items()}
+
+
+def _shifted(scores: Mapping[str, float], ids: list[str]) -> NDArray[np.float64]:
+    """Return the distance from the weakest candidate in standard deviations: their z-scores, shifted.
+
+    So shifted, not being found adds nothing.
+    """
+    there = np.array([each in scores for each in ids])
+    values = np.array([scores.get(each, 0.0) for each in ids])
+    if not there.any():
+        return np.zeros(len(ids))
+    known = values[there]
+    spread = known.std()
+    if spread < 1e-9:
+        return there.astype(float)
+    return np.where(there, (values - known.min()) / spread, 0.0)
+
+
+def _below(
+    total: NDArray[np.float64], there: NDArray[np.bool_], scores: Mapping[str, float], ids: list[str]
+) -> NDArray[np.float64]:
+    """Return parts for what nobody else found, below everything that others found; the best counts half of that."""
+    ceiling = total[there].min() if there.any() else 1.0
+    best = max(1.0, *scores.values()) if scores else 1.0
+    part = 0.5 * ceiling * np.array([max(scores.get(each, 0.0), 0.0) / best for each in ids])
+    return np.where(there, 0.0, part)

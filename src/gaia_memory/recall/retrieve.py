@@ -12,6 +12,7 @@ import numpy as np
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import Candidate, Scope, Vector
 from gaia_memory.ports import Database, Embedder, FactStore
+from gaia_memory.recall.forms import RELATED
 from gaia_memory.recall.words import words_of
 
 CACHED_SCOPES = 16
@@ -35,12 +36,13 @@ class KeywordRetriever:
         return "keywords"
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Return facts that share a word with `query`, best first; function words do not count."""
+        """Return facts that share a word with `query`, in any of its forms, best first; function words do not count."""
         words = words_of(query)
         if not words:
             return []
+        related = [each for word in words for each in sorted(RELATED.get(word.casefold(), ()))]
         async with self._database.reading() as tx:
-            return await self._facts.match(tx, scope, " ".join(words), limit=limit)
+            return await self._facts.match(tx, scope, " ".join([*words, *related]), limit=limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,20 +7,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallSettings:
-    """Few round weights; around them lies a plateau, so that fine tuning gains nothing.
+    """Few round weights; around them lies a plateau, so that fine tuning gains nothing. A weight of 0 is "off".
 
-    `lead` names the retriever whose order leads. `fillers` name retrievers that never outvote another: they
-    only come in below what the others found. Every other retriever adds a share of `vote`.
+    `fillers` name retrievers that never outvote another: they only come in below what the others found. Every other
+    retriever adds a share of `vote`. The words, weighted by `keywords`, lead.
     """
 
     candidates: int = 100
     seconds: float = 5.0
-    lead: str = "keywords"
     fillers: frozenset[str] = frozenset({"hashed"})
+    keywords: float = 1.0
     vote: float = 0.2
-    context: bool = True
-    context_weight: float = 0.5
-    recency: bool = True
-    recency_weight: float = 0.05
+    surroundings: float = 0.2
+    conversation: float = 0.2
+    phrases: float = 0.2
+    speaker: float = 0.6
+    dates: float = 1.0
+    kinds: float = 0.5
+    recency: float = 0.05
     recency_half_life_days: float = 90.0
     tokens: int | None = None

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+
+from gaia_memory.log import logger_for
+from gaia_memory.telemetry import about, frames_of
 
 if TYPE_CHECKING:
     from apscheduler.job import Job
     from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 LONGEST_SECONDS = 60.0
 """The longest time between two looks; with a short idle time it is a quarter of that."""
@@ -100,7 +104,8 @@ class Beat:
         if self._running is not None and not self._running.done():
             self._again = True
         else:
-            self._running = asyncio.ensure_future(self._sweeps())
+            # What is learned for everybody must not carry on the trace of whoever happened to be there.
+            self._running = asyncio.get_running_loop().create_task(self._sweeps(), context=Context())
 
     async def _sweeps(self) -> None:
         self._again = True
@@ -110,8 +115,10 @@ class Beat:
                 await self._sweep()
             except Exception as error:
                 # A database that is away for a moment must not end the beat.
-                logger.error("the sweep failed and is tried again: %s", type(error).__name__)
-                logger.debug("the sweep failed", exc_info=True)
+                kind = type(error).__name__
+                fields = about("sweep.failed", error=kind)
+                logger.error("the sweep failed and is tried again: %s", kind, extra=fields)
+                logger.debug("the sweep failed:\n%s", frames_of(error), extra=fields)
 
 
 def _quiet(part: str) -> logging.Logger:

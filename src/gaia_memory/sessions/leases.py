@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, SessionKey
 from gaia_memory.ports import Clock, Database, Ledger
+from gaia_memory.ports.ledger import LEASE_SECONDS
+from gaia_memory.telemetry import about
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
-LEASE_SECONDS = 30.0
 RENEW_SECONDS = 10.0
 
 
 @dataclass(slots=True)
 class Lease:
-    """A lease taken; `given_back` once a step returned it in its own transaction."""
+    """A lease taken; `given_back` once a step returned it in its own transaction.
+
+    `talker` is the turn for which it was taken, and which does not stand in its way.
+    """
 
     row: LedgerRow
+    talker: str = ""
     given_back: bool = False
 
 
@@ -36,15 +41,17 @@ class Leases:
         self._owner = owner
 
     @asynccontextmanager
-    async def taken(self, key: SessionKey) -> AsyncIterator[Lease | None]:
-        """Hold a conversation; None where somebody else is at it or the person is talking."""
+    async def taken(self, key: SessionKey, *, talker: str = "") -> AsyncIterator[Lease | None]:
+        """Hold a conversation; None where somebody else is at it or the person is talking, but for `talker`."""
         async with self._database.transaction() as tx:
-            row = await self._ledger.claim(tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS)
+            row = await self._ledger.claim(
+                tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS, talker=talker
+            )
         if row is None:
             yield None
             return
         beat = asyncio.create_task(self._keep(key))
-        lease = Lease(row)
+        lease = Lease(row, talker)
         try:
             yield lease
         finally:
@@ -63,7 +70,9 @@ class Leases:
                     kept = await self._ledger.renew(tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS)
             except MemoryUnavailable as error:
                 # A database that is away for a moment costs one renewal: the lease outlasts two.
-                logger.warning("the lease on conversation %s could not be renewed: %s", key.session, error)
+                fields = about("lease.not_renewed", key, error=type(error).__name__)
+                told = "the lease on conversation %s could not be renewed: %s"
+                logger.warning(told, key.session, error, extra=fields)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

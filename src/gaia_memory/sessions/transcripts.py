@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from gaia_memory.models import Mark, SessionKey, Talk
+from gaia_memory.models import Mark, SessionKey, Talk, Turn
 from gaia_memory.ports import Transcript
 
 Find = Callable[[SessionKey], Awaitable[Transcript | None]]
@@ -68,3 +68,13 @@ class Transcripts:
             if talk is not None:
                 return talk, transcript
         return None, transcripts[0]
+
+    async def late(
+        self, key: SessionKey, began: Mapping[str, float], *, after: Mark | None, turns_before: int
+    ) -> Sequence[Turn] | None:
+        """Return what was said in some invocations and reading on from a mark misses; None where no one has it."""
+        for transcript in self.of(key.app):
+            turns = await transcript.late(key, began, after=after, turns_before=turns_before)
+            if turns is not None:
+                return turns
+        return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, NoReturn, cast, get_args
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.screen import refuse_unkeepable
-from gaia_memory.models import Draft, Fact, NewFact, Origin, Pending, Profile, Scope
+from gaia_memory.models import Draft, Fact, NewFact, Origin, Pending, Profile, Scope, Source
 from gaia_memory.models.given import refuse
 from gaia_memory.models.text import is_blank
 
@@ -19,6 +19,8 @@ VERSION = 1
 _FACT_KEYS = frozenset(
     {"id", "text", "metadata", "said_at", "session_id", "seq", "source", "sources", "created_at", "updated_at"}
 )
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+_LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _ORIGIN_KEYS = frozenset({"source", "app", "session_id", "seq", "said_at", "event_ids"})
 
 
@@ -27,12 +29,16 @@ class Imported:
     """A fact of the data: a draft for each of its sources, the place it stands at first."""
 
     drafts: tuple[Draft, ...]
-    created_at: datetime | None
 
     @property
     def text(self) -> str:
         """The fact's words."""
         return self.drafts[0].fact.text
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When it was noted, as far as the data says."""
+        return self.drafts[0].created_at
 
 
 def written(
@@ -76,27 +82,32 @@ def _imported(data: object, place: str) -> Imported:
     fact = _mapping(data, place, known=_FACT_KEYS)
     text = _text(fact.get("text"), f"{place}['text']")
     metadata = {} if fact.get("metadata") is None else _mapping(fact["metadata"], f"{place}['metadata']")
-    own = _origin({key: fact.get(key) for key in ("said_at", "session_id", "seq")}, place)
+    own = _origin({key: fact.get(key) for key in ("said_at", "session_id", "seq", "source")}, place)
+    created, updated = (_moment(fact.get(key), f"{place}['{key}']") for key in ("created_at", "updated_at"))
     listed = _sequence(fact.get("sources") or [], f"{place}['sources']")
     origins = [_origin(origin, f"{place}['sources'][{at}]") for at, origin in enumerate(listed)]
-    # The first draft says where the fact stands.
-    origins.sort(key=lambda origin: _stands(origin) != _stands(own))
-    if not origins or _stands(origins[0]) != _stands(own):
+    if fact.get("source") is None:
+        own = replace(own, source=next((each.source for each in origins if _place(each) == _place(own)), own.source))
+    # The first draft says where the fact stands, and of what kind it is.
+    origins.sort(key=lambda each: (_place(each), each.source) != (_place(own), own.source))
+    if not origins or (_place(origins[0]), origins[0].source) != (_place(own), own.source):
         origins.insert(0, own)
     try:
-        drafts = tuple(_draft(text, origin, metadata) for origin in origins)
+        drafts = tuple(
+            replace(_draft(text, origin, metadata), created_at=created, updated_at=updated) for origin in origins
+        )
         refuse_unkeepable(drafts[0].fact)
     except InvalidInputError as error:
         raise InvalidInputError(f"{place}: {error}; nothing was imported") from error
-    return Imported(drafts, _moment(fact.get("created_at"), f"{place}['created_at']"))
+    return Imported(drafts)
 
 
 def _draft(text: str, origin: Origin, metadata: Mapping[str, Any]) -> Draft:
     fact = NewFact(text, said_at=origin.said_at, session_id=origin.session_id, seq=origin.seq, metadata=dict(metadata))
-    return Draft(fact=fact, source="import", app=origin.app, event_ids=origin.event_ids)
+    return Draft(fact=fact, source=origin.source, app=origin.app, event_ids=origin.event_ids)
 
 
-def _stands(origin: Origin) -> tuple[str | None, int | None, datetime | None]:
+def _place(origin: Origin) -> tuple[str | None, int | None, datetime | None]:
     return origin.session_id, origin.seq, origin.said_at
 
 
@@ -107,7 +118,7 @@ def _origin(data: object, place: str) -> Origin:
         _refuse(f"{place}['seq']", seq, "pass a whole number from 0 to 2**63 - 1, or null")
     events = _sequence(origin.get("event_ids") or [], f"{place}['event_ids']")
     return Origin(
-        source="import",
+        source=_source(origin.get("source"), f"{place}['source']"),
         app=_name(origin.get("app"), f"{place}['app']"),
         session_id=_name(origin.get("session_id"), f"{place}['session_id']"),
         seq=seq,
@@ -143,6 +154,14 @@ def _name(value: object, place: str) -> str | None:
     return value
 
 
+def _source(value: object, place: str) -> Source:
+    if value is None:
+        return "import"
+    if value not in (known := get_args(Source)):
+        _refuse(place, value, f"leave it out or use one of {', '.join(known)}")
+    return cast("Source", value)
+
+
 def _moment(value: object, place: str) -> datetime | None:
     if value is None:
         return None
@@ -152,6 +171,8 @@ def _moment(value: object, place: str) -> datetime | None:
         moment = None
     if moment is None or moment.tzinfo is None:
         _refuse(place, value, "pass a time with its zone, such as '2026-03-01T12:00:00+00:00', or null")
+    if not _EARLIEST <= moment <= _LATEST:
+        _refuse(place, value, "pass a time that lies in the years 1 to 9999 in UTC, too")
     return moment
 
 
@@ -168,13 +189,14 @@ def _fact_data(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:
         "session_id": fact.session_id,
         "seq": fact.seq,
         "source": fact.source,
-        "sources": [_origin_data(origin) for origin in origins],
+        "sources": [origin_as_data(origin) for origin in origins],
         "created_at": _iso(fact.created_at),
         "updated_at": _iso(fact.updated_at),
     }
 
 
-def _origin_data(origin: Origin) -> dict[str, Any]:
+def origin_as_data(origin: Origin) -> dict[str, Any]:
+    """Return one source of a fact as JSON shows it: of what kind, which conversation, when, and from which events."""
     return {
         "source": origin.source,
         "app": origin.app,

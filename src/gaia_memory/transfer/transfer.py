@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gaia_memory.learn.apply import embed_drafts
-from gaia_memory.models import Scope
+from gaia_memory.models import Draft, Scope, SessionKey
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Ledger, Transaction
 from gaia_memory.transfer.data import Imported, read, written
 
@@ -39,7 +39,8 @@ class Transfer:
         """Store the facts of `data` and return how many were written or confirmed, all or none.
 
         What this scope has forgotten stays forgotten unless `restore_forgotten` is set: single facts by their
-        tombstones, and after everything was forgotten all that was noted before.
+        tombstones, after everything was forgotten all that was noted before, and of a conversation that was forgotten
+        what it had taught by then.
         """
         imported = read(data)
         if not restore_forgotten:
@@ -61,8 +62,18 @@ class Transfer:
         state = await self.facts.state(tx, scope)
         buried = await self.facts.buried(tx, scope, [item.text for item in imported])
         until = state.forgotten_at
-        return [
-            item
+        talk = await self.ledger.forgotten_talk(tx, user=scope.user, app=scope.app)
+        kept = [
+            replace(item, drafts=tuple(draft for draft in item.drafts if not _was_forgotten(draft, scope, talk)))
             for item, gone in zip(imported, buried, strict=True)
             if not gone and (until is None or item.created_at is None or item.created_at.timestamp() > until)
         ]
+        return [item for item in kept if item.drafts]
+
+
+def _was_forgotten(draft: Draft, scope: Scope, talk: Mapping[SessionKey, float]) -> bool:
+    """Say whether a source is a conversation that was forgotten since, as far as the data says when that was."""
+    app, session = draft.app or scope.app, draft.fact.session_id
+    borders = [until for key, until in talk.items() if key.session == session and app in (None, key.app)]
+    taught = draft.fact.said_at or draft.created_at
+    return bool(borders) and (taught is None or taught.timestamp() <= max(borders))

@@ -12,6 +12,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps.app import App, EventsCompactionConfig
 from google.adk.events.event import Event
+from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.database_session_service import DatabaseSessionService
@@ -23,7 +24,7 @@ from gaia_memory.adk.runner import GaiaRunner
 from gaia_memory.adk.window_plugin import SessionWindowPlugin
 from gaia_memory.config.load import load
 from gaia_memory.engine import Engine
-from gaia_memory.models import Anchor, SessionKey
+from gaia_memory.models import Anchor, LedgerRow, SessionKey
 from gaia_memory.testing import ScriptedLlm, call
 from support.adk_host import (
     APP,
@@ -301,17 +302,24 @@ async def test_turns_of_one_moment_are_loaded_together(engine: Engine, sessions:
     assert row.anchor is None or row.anchor.turn_no == 0
 
 
-async def test_a_turn_marks_the_session_as_in_use_and_a_command_does_not(engine: Engine, sessions: CountingSessions):
+async def test_a_turn_marks_the_session_as_in_use_until_it_is_over(engine: Engine, sessions: CountingSessions):
     """What is loaded for a turn cannot be cleared under it."""
-    runner = runner_of(engine, sessions, echo())
-    await say(runner, "/memory")
-    after_command = await engine.marks.row(KEY)
-    await say(runner, "hi")
-    after_turn = await engine.marks.row(KEY)
+    rows: list[LedgerRow | None] = []
 
-    assert after_command is None
-    assert after_turn is not None
-    assert after_turn.active_until is not None
+    async def look(_: LlmRequest) -> str:
+        rows.append(await engine.marks.row(KEY))
+        return "ok"
+
+    await say(runner_of(engine, sessions, ScriptedLlm(look)), "hi")
+    rows.append(await engine.marks.row(KEY))
+    during, after = rows
+
+    assert during is not None
+    assert during.active_until is not None
+    assert during.active_owner is not None
+    assert during.active_owner.startswith(f"{engine.owner}/")
+    assert after is not None
+    assert (after.active_until, after.active_owner) == (None, None)
 
 
 async def test_a_turn_goes_on_when_the_ledger_cannot_be_asked(
@@ -324,7 +332,7 @@ async def test_a_turn_goes_on_when_the_ledger_cannot_be_asked(
     async def fails(*_: object) -> None:
         raise OSError("disk on fire")
 
-    monkeypatch.setattr(engine.marks, "hold", fails)
+    monkeypatch.setattr(engine.marks, "take", fails)
     monkeypatch.setattr(type(engine.ledger), "anchor", fails)
     for n in range(1, 9):
         await say(runner, f"t{n}")

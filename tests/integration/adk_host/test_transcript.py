@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import BaseSessionService
-from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
-from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
-from sqlalchemy.ext.asyncio import create_async_engine
 
-from gaia_memory.adk.mapping import live_events
+from gaia_memory.adk.mapping import PRIVATE_STAMP, live_events
 from gaia_memory.adk.transcript import SessionTranscript
 from gaia_memory.models import Mark, SessionKey, Talk
 
 KEY = SessionKey("app", "itay", "itay:cli")
 START = 1_700_000_000.0
-
-
-@pytest.fixture(params=["database", "sqlite", "memory"])
-async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BaseSessionService]:
-    if request.param == "memory":
-        yield InMemorySessionService()
-    elif request.param == "sqlite":
-        yield SqliteSessionService(str(tmp_path / "sqlite.db"))
-    else:
-        engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")
-        yield DatabaseSessionService(db_engine=engine)
-        await engine.dispose()
 
 
 @pytest.fixture
@@ -71,8 +54,8 @@ async def read(transcript: SessionTranscript, after: Mark | None = None, turns_b
     return talk
 
 
-def texts(talk: Talk) -> list[str]:
-    return [turn.messages[0].text for turn in talk.turns]
+async def texts(talk: Talk) -> list[str]:
+    return [turn.messages[0].text async for turn in talk.turns]
 
 
 async def visible(service: BaseSessionService) -> list[str]:
@@ -97,12 +80,13 @@ async def test_what_was_said_after_a_mark_is_read_without_the_mark(
     await say(service, "one", "two")
     first = await read(transcript)
     await say(service, "three")
-    second = await read(transcript, after=first.end, turns_before=len(first.turns))
+    second = await read(transcript, after=first.end, turns_before=2)
 
-    assert texts(first) == ["one", "two"]
-    assert texts(second) == ["three"]
-    assert [turn.seq for turn in second.turns] == [3]
-    assert second.end == second.turns[-1].ended
+    assert await texts(first) == ["one", "two"]
+    assert await texts(second) == ["three"]
+    [turn] = [turn async for turn in second.turns]
+    assert turn.seq == 3
+    assert second.end == turn.ended
 
 
 async def test_nothing_new_is_no_turns_and_the_same_end(service: BaseSessionService, transcript: SessionTranscript):
@@ -111,7 +95,7 @@ async def test_nothing_new_is_no_turns_and_the_same_end(service: BaseSessionServ
     first = await read(transcript)
     second = await read(transcript, after=first.end)
 
-    assert (second.turns, second.end) == ((), first.end)
+    assert (await texts(second), second.end) == ([], first.end)
 
 
 async def test_events_at_the_time_of_the_mark_are_read_once(transcript: SessionTranscript, service: BaseSessionService):
@@ -129,10 +113,41 @@ async def test_events_at_the_time_of_the_mark_are_read_once(transcript: SessionT
             ),
         )
 
-    assert texts(await read(transcript, after=Mark(START, "a"))) == ["b", "c"]
-    assert texts(await read(transcript, after=Mark(START, "c"))) == []
-    assert texts(await read(transcript, after=Mark(START, "gone"))) == []
-    assert texts(await read(transcript, after=Mark(START - 1, "gone"))) == ["a", "b", "c"]
+    assert await texts(await read(transcript, after=Mark(START, "a"))) == ["b", "c"]
+    assert await texts(await read(transcript, after=Mark(START, "c"))) == []
+    assert await texts(await read(transcript, after=Mark(START, "gone"))) == []
+    assert await texts(await read(transcript, after=Mark(START - 1, "gone"))) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("seconds", [0.0, -5.0])
+async def test_what_was_appended_last_is_read_where_it_is_not_later(
+    service: BaseSessionService, transcript: SessionTranscript, seconds: float
+):
+    """In the same moment as the mark, or by a clock that is behind where ADK keeps what was appended last as last."""
+    for number, at in enumerate([START, START + seconds]):
+        await say(service, f"text {number}", at=at)
+    session = await load(service)
+    assert session is not None
+    *ahead, last = session.events
+    talk = await read(transcript, after=Mark(ahead[-1].timestamp, ahead[-1].id))
+
+    assert talk.end == Mark(last.timestamp, last.id)
+    assert [message.event_id async for turn in talk.turns for message in turn.messages] == [last.id]
+
+
+async def test_what_was_private_is_no_context_even_without_an_invocation(
+    service: BaseSessionService, transcript: SessionTranscript
+):
+    """A host may append events that belong to no run."""
+    session = await say(service)
+    for text, stamp in [("private", {PRIVATE_STAMP: True}), ("open", None)]:
+        content = types.Content(role="user", parts=[types.Part(text=text)])
+        await service.append_event(session, Event(author="user", content=content, custom_metadata=stamp))
+    end = (await read(transcript)).end
+    await say(service, "next")
+    talk = await read(transcript, after=end)
+
+    assert [message.text for turn in talk.before for message in turn.messages] == ["open"]
 
 
 async def test_an_unknown_session_is_nothing_to_read(transcript: SessionTranscript):
@@ -152,7 +167,7 @@ async def test_clearing_takes_away_what_was_read(service: BaseSessionService, tr
     await say(service, "three")
 
     assert await visible(service) == ["three", "re three"]
-    assert texts(await read(transcript, after=talk.end)) == ["three"]
+    assert await texts(await read(transcript, after=talk.end)) == ["three"]
 
 
 @pytest.mark.parametrize("how", ["delete", "rewind"])
@@ -251,7 +266,7 @@ async def test_clearing_again_by_rewind_takes_only_the_new_talk_and_writes_nothi
     session = await load(service)
     assert session is not None
 
-    assert nothing.turns == ()
+    assert await texts(nothing) == []
     assert cleared_again is True
     assert len(session.events) == 3
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.loop_agent import LoopAgent
+from google.adk.agents.parallel_agent import ParallelAgent
 from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.events.event import Event
 from google.adk.tools.agent_tool import AgentTool
+from google.adk.workflow import Workflow
 
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import NewFact, Scope
@@ -304,19 +311,119 @@ async def test_where_the_root_is_no_llm_agent_every_agent_of_the_tree_gets_it(tm
 
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
-async def test_an_agent_inside_an_agent_tool_gets_nothing(tmp_path: Path) -> None:
-    """It is a tool; and its run leaves the marks of the outer turn alone."""
+@pytest.mark.parametrize(
+    ("setting", "given"),
+    [("root", [True, False]), ("all", [True, True]), (["inner"], [False, True]), (["root"], [True, False])],
+)
+async def test_an_agent_inside_an_agent_tool_is_told_where_it_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, setting: str | list[str], given: list[bool]
+) -> None:
+    """The profile and no tools, its name is known, and its run leaves the marks of the outer turn alone."""
     inner = ScriptedLlm("inner answer")
     outer = ScriptedLlm(call("inner", request="x"), "ok")
     agent = agent_of(outer, tools=[AgentTool(agent_of(inner, "inner"))])
-    async with hosted(tmp_path, agent, config={"memory": {"profile_agents": "all"}}) as host:
+    async with hosted(tmp_path, agent, config={"memory": {"profile_agents": setting}}) as host:
         await knows(host, "likes tea")
         await host.say(message("hi"))
         engine = await host.engine()
         async with engine.database.reading() as tx:
             pending = await engine.ledger.pending(tx, user=None, app=None)
 
-    assert ["likes tea" in all_of(request) for request in outer.requests] == [True, True]
-    assert "likes tea" not in all_of(inner.requests[0])
+    assert ["likes tea" in all_of(request) for request in outer.requests] == [given[0]] * 2
+    assert ["likes tea" in system_of(inner.requests[0])] == given[1:]
+    assert not [record for record in caplog.records if "profile_agents" in record.getMessage()]
     assert tools_of(inner.requests[0]) == []
     assert [waiting.key for waiting in pending] == [KEY]
+
+
+async def test_the_profile_is_cut_at_its_tokens_in_the_prompt(tmp_path: Path) -> None:
+    """Whole lines, the most important first, whether a model wrote them or none did; an edit holds at once."""
+    model = ScriptedLlm(default="ok")
+    texts = ["is called Itay", *(f"茶を{number}杯飲んだ" * 8 for number in range(20))]
+    async with hosted(tmp_path, agent_of(model), config={"memory": {"profile_tokens": 50}}) as host:
+        await knows(host, *texts)
+        profile_with(await host.engine(), ScriptedLanguageModel("- " + "\n- ".join(texts)))
+        await host.say("hi")
+        profile_with(await host.engine(), ScriptedLanguageModel(default=ModelUnavailableError("503")))
+        await knows(host, "likes tea")
+        await host.say("hi", session="s2")
+
+    assert block_of(model.requests[0]).split("\n")[2:-1] == ["- is called Itay"]
+    assert block_of(model.requests[1]).split("\n")[2:-1] == ["- is called Itay", "- likes tea"]
+
+
+async def test_a_name_that_no_agent_has_is_a_warning_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It names the setting, the name and the agents there are."""
+    model = ScriptedLlm(default="ok")
+    agent = agent_of(model, sub_agents=[agent_of(model, "helper", description="helps")])
+    async with hosted(tmp_path, agent, config={"memory": {"profile_agents": ["root", "halper"]}}) as host:
+        await host.say("hi")
+        await host.say("hi")
+
+    [said] = [record.getMessage() for record in caplog.records if "profile_agents" in record.getMessage()]
+    assert "'halper'" in said
+    assert said.endswith("The agents here are root, helper")
+
+
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+async def test_an_agent_inside_an_agent_tool_is_told_nothing_after_a_forget(tmp_path: Path) -> None:
+    """Also where the turn that calls it began before; the second call of the turn shows no block any more."""
+    inner, outer = (
+        ScriptedLlm("one", "two"),
+        ScriptedLlm(call("inner", request="x"), call("forget"), call("inner", request="y"), "ok"),
+    )
+
+    async def forget() -> str:
+        await (await host.engine()).memory.forget(SCOPE)
+        return "done"
+
+    agent = agent_of(outer, tools=[AgentTool(agent_of(inner, "inner")), forget])
+    async with hosted(tmp_path, agent, config={"memory": {"profile_agents": "all"}}) as host:
+        await knows(host, "likes tea")
+        await host.say("hi")
+
+    assert ["likes tea" in all_of(request) for request in inner.requests] == [True, False]
+
+
+class Custom(BaseAgent):
+    """A host's own root, which runs what it has."""
+
+    async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
+        for child in self.sub_agents:
+            async for event in child.run_async(ctx):
+                yield event
+
+
+def tree_of(kind: str, models: list[ScriptedLlm]) -> Any:
+    """A root of some kind over two agents with prompts, one of them deeper down."""
+    first, second = (agent_of(model, name, description="x") for model, name in zip(models, ("one", "two"), strict=True))
+    if kind == "workflow":
+        second.mode = "single_turn"
+        return Workflow(name="flow", edges=[("START", first), (first, second)])
+    deep = SequentialAgent(name="deep", sub_agents=[second])
+    if kind == "loop":
+        return LoopAgent(name="root", sub_agents=[first, deep], max_iterations=1)
+    return {"sequential": SequentialAgent, "parallel": ParallelAgent, "custom": Custom}[kind](
+        name="root", sub_agents=[first, deep]
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*Agent is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("setting", ["root", "all", ["two"]])
+@pytest.mark.parametrize("kind", ["sequential", "parallel", "loop", "custom", "workflow"])
+async def test_every_kind_of_root_tells_its_agents(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str, setting: str | list[str]
+) -> None:
+    """One without a prompt of its own stands for each agent below it; the block is there once and the same."""
+    models = [ScriptedLlm(default="ok"), ScriptedLlm(default="ok")]
+    async with hosted(tmp_path, tree_of(kind, models), config={"memory": {"profile_agents": setting}}) as host:
+        await knows(host, "likes tea")
+        await host.say("hi")
+        await host.say("hi again")
+
+    told = [[block_of(request) for request in model.requests] for model in models if TAG in all_of(model.requests[0])]
+    assert len({block for blocks in told for block in blocks}) == 1
+    assert [len(blocks) for blocks in told] == ([2] if setting == ["two"] else [2, 2])
+    assert not [record for record in caplog.records if "profile_agents" in record.getMessage()]

@@ -264,7 +264,7 @@ async def test_remember_waits_for_no_model(tmp_path: Path) -> None:
     extractor = ScriptedExtractor()
     model = ScriptedLlm(call("remember", fact="tea"), "ok")
     async with hosted(tmp_path, agent_of(model)) as host:
-        (await host.engine()).consolidator._extractor = extractor
+        (await host.engine()).consolidator.learner._extractor = extractor
         await host.say("hm")
 
     assert extractor.chunks == []

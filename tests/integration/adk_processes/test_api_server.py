@@ -128,6 +128,24 @@ def test_commands_reach_neither_a_model_nor_a_later_request_nor_learning(
     assert "purple kayak" not in str([each.body for each in mind.gemini.of("agent")])
 
 
+@pytest.mark.acceptance("I21")
+def test_private_talk_is_answered_and_in_no_question(server: Server, agents: Agents, mind: Mind) -> None:
+    """One message of it, and what is said until it ends, over /run and /run_sse."""
+    server.begin(user="pia")
+
+    assert server.say("/private I am Zorro", user="pia") == "re I am Zorro"
+    assert "nothing that is said" in server.stream("/private on", user="pia")
+    assert server.stream("The cave is mine", user="pia") == "re The cave is mine"
+    assert "no longer private" in server.say("/private off", user="pia")
+
+    server.say("I like owls", user="pia")
+    learned(agents, "I like owls", user="pia")
+    asked = [each.contents for each in mind.gemini.of("extractor") if "owls" in each.contents]
+    assert len(asked) == 1
+    assert not [each for each in mind.gemini.of("extractor") if "Zorro" in each.contents or "cave" in each.contents]
+    assert agents.texts("pia") == ["I like owls"]
+
+
 def test_the_answers_of_commands_do_not_clutter_the_log(server: Server) -> None:
     """ADK warns at each later turn of an event whose author is no agent of the app."""
     server.begin(user="ron")
@@ -204,14 +222,16 @@ def test_a_turn_that_comes_while_its_conversation_is_learned_is_answered_and_lea
     server.begin(user="lea")
     with mind.held("extractor", "cello") as learning:
         server.say("I play the cello", user="lea")
-        assert learning.wait(10)
+        assert learning.wait(60)
         assert server.say("And the harp", user="lea") == "re And the harp"
         assert mind.asked("And the harp")[0].contents.startswith("I play the cello")
 
     learned(agents, "And the harp", user="lea")
     assert agents.texts("lea") == ["I play the cello", "And the harp"]
     cleared(server, user="lea")
-    assert len([each for each in mind.gemini.of("extractor") if "cello" in each.contents]) == 1
+    # What was answered just before is shown again, as context.
+    talks = [each.contents.partition("## New Messages")[2] for each in mind.gemini.of("extractor")]
+    assert len([talk for talk in talks if "cello" in talk]) == 1
     server.say("What do I play?", user="lea")
     assert mind.asked("What do I play?")[0].contents == "What do I play?"
 

@@ -14,8 +14,8 @@ from support.adk_process import APP, Agents, Server, serving, wait_for
 from support.mind_of_agents import Mind
 
 IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
-SOON = 10.0
-"""Seconds in which a server ends that was told to: longer, and a service manager kills it."""
+SOON = 60.0
+"""Seconds in which a server ends that was told to also where the machine is busy."""
 
 
 def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(tmp_path: Path, mind: Mind) -> None:
@@ -37,7 +37,7 @@ def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(tmp_path:
         with serving("api_server", agents, sessions=sessions, environ=environ) as killed:
             assert killed.say("Where do I live?") == "re Where do I live?"
             turn = aside.submit(killed.post, "I saw a comet")
-            assert asked.wait(10)
+            assert asked.wait(60)
             killed.kill()
         assert isinstance(turn.exception(10), httpx.HTTPError)
     [request] = mind.asked("Where do I live?")

@@ -251,17 +251,17 @@ async def test_a_slow_extraction_holds_up_no_embedding(tmp_path: Path, monkeypat
     backend = scripted(tmp_path, "slow")
     script.answers.extend([facts()] * 20)
     await backend.embedder.embed(["warm"], purpose="add")
-    script.delay = 0.4
+    script.answers_now.clear()
     asked = [asyncio.create_task(backend.extractor.extract(chunk("hi"), instructions="")) for _ in range(20)]
     while len(script.prompts) < 2:
         await asyncio.sleep(0.005)
-    script.delay = 0.0
     await backend.embedder.embed(["now"], purpose="add")
     waiting = sum(not task.done() for task in asked)
+    script.answers_now.set()
     await asyncio.gather(*asked)
     await backend.close()
 
-    assert waiting > 0
+    assert waiting == 20
 
 
 async def test_openrouters_variable_does_not_redirect_openai(

@@ -62,11 +62,11 @@ def test_mem0_is_loaded_without_telemetry_and_the_process_ends_soon(tmp_path: Pa
     assert process.stdout is not None
     told = json.loads(process.stdout.readline())
     started = time.monotonic()
-    process.wait(timeout=20)
+    process.wait(timeout=60)
     process.stdout.close()
 
     assert process.returncode == 0
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert told["before"] == []
     assert told["seen"]["mem0"] == ["False", "False", str(home / "mem0")]
     assert told["seen"]["chromadb"] == ["False", "False", str(home / "mem0")]

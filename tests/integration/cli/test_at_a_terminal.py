@@ -35,7 +35,7 @@ def test_commands_are_completed_and_ctrl_d_ends_the_chat(config: str) -> None:
         screen.until(b">")
         screen.type(CTRL_D)
         screen.until(b"Bye")
-        code = process.wait(timeout=15)
+        code = process.wait(timeout=60)
 
     assert b"offline" in first
     assert code == 0
@@ -59,7 +59,7 @@ def test_nothing_is_drawn_while_an_answer_streams_and_what_is_typed_meanwhile_wa
         screen.until(b">")
         screen.type(CTRL_D)
         screen.until(b"Bye")
-        code = process.wait(timeout=15)
+        code = process.wait(timeout=60)
 
     assert streamed == b"piece2 piece3 piece4 piece5 answer to <one>\r\n"
     assert [ESCAPE in shown for shown in rest] == [False, False]
@@ -83,7 +83,7 @@ def test_ctrl_c_ends_the_answer_then_the_line_then_the_chat(config: str) -> None
         screen.until(b">")
         screen.type(CTRL_C)
         said = screen.until(b"Bye")
-        code = process.wait(timeout=15)
+        code = process.wait(timeout=60)
 
     assert code == 0
     assert b"Traceback" not in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ import psutil
 import pytest
 
 from gaia_memory import open_memory
-from support.commandline import Done, gaia, gaia_process, home, offline_config
+from support.commandline import TIMEOUT, Done, gaia, gaia_process, home, offline_config
 from support.fake_gemini import Failure, FakeGemini, facts
 from support.terminal import running
 
@@ -81,7 +82,7 @@ def test_a_chat_takes_up_its_edited_file(config: str) -> None:
             while "remember" not in on:
                 # An answer of the agent's may have several lines.
                 on = talk.stdout.readline()
-            _, told = talk.communicate(timeout=30)
+            _, told = talk.communicate(timeout=TIMEOUT)
         finally:
             talk.kill()
 
@@ -183,7 +184,7 @@ def test_ctrl_c_ends_a_chat_that_waits_for_a_line(config: str) -> None:
         assert process.stderr is not None
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        code = process.wait(timeout=15)
+        code = process.wait(timeout=TIMEOUT)
         said = process.stderr.read()
 
     assert b"offline" in first
@@ -257,15 +258,63 @@ def test_a_demo_that_is_told_to_end_leaves_neither_folder_nor_child(number: sign
             assert process.poll() is None
         # The next thing it does is to start a child; chroma's probe may be another one.
         children: list[psutil.Process] = []
-        while not any("sweep" in child.cmdline() for child in children):
+        while not any(_is_sweep(child) for child in children):
+            assert process.poll() is None
             children = psutil.Process(process.pid).children()
         existed = folder.exists()
         process.send_signal(number)
-        code = process.wait(timeout=30)
+        code = process.wait(timeout=TIMEOUT)
 
     assert existed
     assert code == 128 + number
     assert not folder.exists()
     # Whoever takes the children over may need a moment to let go of them.
-    _, alive = psutil.wait_procs(children, timeout=5)
+    _, alive = psutil.wait_procs(children, timeout=TIMEOUT)
     assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
+
+
+def _is_sweep(child: psutil.Process) -> bool:
+    try:
+        return "sweep" in child.cmdline()
+    except psutil.NoSuchProcess:
+        # One that came to its end after it was listed.
+        return False
+
+
+TOLD_AMID = """
+import os, signal, subprocess, sys
+number = int(sys.argv.pop())
+execute = subprocess.Popen._execute_child
+
+def told_amid(started, *given):
+    execute(started, *given)
+    if "sweep" in started.args:
+        os.kill(started.pid, signal.SIGSTOP)
+        sys.stderr.write(f"{started.pid}\\n")
+        os.kill(os.getpid(), number)
+
+subprocess.Popen._execute_child = told_amid
+from gaia_memory.cli import main
+main()
+"""
+"""A demo that gets a signal when its child runs, and it does not know the child's number yet.
+
+The child is held, so that it cannot find out by itself that nobody waits for it.
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="these signals are of Unix")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_demo_that_is_told_to_end_while_it_starts_a_child_ends_the_child(number: signal.Signals) -> None:
+    """When the demo is gone its child is, too."""
+    command = (sys.executable, "-c", TOLD_AMID, "demo", str(int(number)))
+    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
+    child = int(done.stderr.split()[0])
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+        pytest.fail(f"the demo left process {child}, with {done.returncode}")
+    folder = Path(str(re.search(rb"kept in (\S+)", done.stdout)[1], "utf-8"))  # type: ignore[index]
+
+    assert done.returncode == 128 + number
+    assert done.stdout.splitlines()[-1].startswith(b"OK   eli asks")
+    assert not folder.exists()

@@ -276,7 +276,7 @@ def test_files_that_others_may_read_are_named_with_the_command_that_closes_them(
     os.system(remedy)
 
     assert (state, mode) == ("warn", 0o644)
-    assert f"{database()} (-rw-r--r--)" in says
+    assert f"{database()} (mode 0644)" in says
     assert told(doctor(used), "rights")[0][0] == "ok"
 
 
@@ -328,7 +328,7 @@ def test_a_database_that_another_process_keeps_locked_is_found(used: Path, name:
         assert keeper.stdout.readline() == b"held\n"
         locked = doctor(used, "--no-model")
         assert keeper.poll() is None
-        keeper.communicate(timeout=20)
+        keeper.communicate(timeout=60)
     free = doctor(used, "--no-model")
 
     [(state, says, remedy)] = told(locked, part)
@@ -351,7 +351,8 @@ def test_a_store_without_its_database_is_found_before_it_is_lost(used: Path, emp
     [(state, says, remedy)] = told(with_store, "memory database")
     assert (with_store.code, state) == (1, "fail")
     assert "the last copy of the facts" in says
-    assert f"keep a copy of {home() / 'store'}" in remedy
+    assert "sets that store aside" in says
+    assert "put memory.db back first" in remedy
     assert [row[0] for row in told(with_talk, "memory database")] == ["warn"]
     assert str(database("sessions.db")) in told(with_talk, "memory database")[0][1]
 
@@ -423,7 +424,7 @@ def test_whoever_has_the_store_open_is_named_and_left_in_peace(used: Path) -> No
     with held_by_another(used) as process:
         running = doctor(used)
         process.kill()
-        process.wait(10)
+        process.wait(60)
     killed = doctor(used)
 
     assert (running.code, killed.code) == (0, 0)
@@ -456,7 +457,8 @@ def test_conversations_that_failed_are_named_with_reason_and_next_try(used: Path
     assert [state for state, _, _ in failed] == ["warn"]
     assert re.search(r"itay:cli of the app gaia failed 2 times: the model said 503; next try 20\d\d-", failed[0][1])
     assert "gaia sweep --force" in failed[0][2]
-    assert "parked" in parked[0][1]
+    assert parked[0][1].endswith(": the model said 503; parked after too many bad answers")
+    assert "put right what it names, then `gaia sweep --force`" in parked[0][2]
 
 
 def test_talk_that_nobody_learns_is_pointed_out(used: Path) -> None:
@@ -536,7 +538,7 @@ def test_a_model_that_hangs_is_given_up(online: Path, gemini: FakeGemini, monkey
     done = doctor(online)
     gemini.let_go()
 
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 45
     assert [states(done)[part] for part in PARTS[-3:]] == ["fail"] * 3
     assert all("no answer within 0.3 s" in told(done, part)[0][1] for part in PARTS[-3:])
 
@@ -635,7 +637,7 @@ def test_what_is_being_looked_at_is_shown_and_the_findings_go_where_they_are_sen
     with running("doctor", "--config", str(config), stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         shown = Screen(ours).until(b"agents' model")
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
     os.close(ours)
 
     assert b"Looking at: memory database" in shown

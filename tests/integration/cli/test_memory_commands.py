@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -17,6 +18,7 @@ from rich.console import Console
 from gaia_memory.cli.memory import app
 from gaia_memory.cli.rendering import _table
 from gaia_memory.models import Fact, Scope
+from support.chroma_server import chroma_server
 from support.commandline import COMMAND, Done, gaia, gaia_process, home, offline_config
 
 
@@ -225,6 +227,83 @@ def test_forgetting_says_what_of_the_talk_stays(config: str) -> None:
     assert "stays there until" in talked.out
     assert "stays there until" not in silent.out
     assert "nothing forgotten is left in them" in silent.out
+
+
+def test_forgetting_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -> None:
+    """Its rows are gone; it keeps a log of all that it was told."""
+    with chroma_server(tmp_path / "chroma") as where:
+        config = str(offline_config(tmp_path, f"memory: {{vector_store: {json.dumps(where)}}}"))
+        memory(config, "add", "itay", "likes zebrawood")
+        done = memory(config, "forget", "itay", "-y")
+
+    assert done.out.splitlines()[0] == "Forgot 1 fact about itay."
+    assert "the files and logs of a server are the server's to clean" in done.out
+    assert "nothing forgotten is left" not in done.out
+
+
+def test_a_receipt_says_what_was_removed_where_and_holds_no_forgotten_word(config: str, tmp_path: Path) -> None:
+    """It is for its owner alone, says the same as `--json`, and what stays."""
+    paper = tmp_path / "receipt.json"
+    memory(config, "add", "itay", "likes zebrawood", "likes tea")
+    gaia("chat", "--user", "itay", "--config", config, typed="My cellar holds zebrawood.\n")
+    done = memory(config, "forget", "itay", "-y", "--receipt", str(paper), "--json")
+    kept = json.loads(paper.read_text(encoding="utf-8"))
+
+    assert done.code == 0
+    assert kept == done.data
+    assert (kept["forgotten"], kept["count"], kept["pending"], kept["files"]) == ("everything", 2, False, "rewritten")
+    assert kept["removed"]["facts"] == kept["removed"]["vectors"] == kept["removed"]["sources"] == 2
+    assert kept["waiting_conversations"] == 1
+    assert any("stays there until" in remark for remark in kept["notes"])
+    assert paper.stat().st_mode & 0o777 == 0o600
+    assert "zebrawood" not in paper.read_text(encoding="utf-8")
+
+
+def test_a_receipt_that_is_there_is_replaced_only_when_told_and_before_anything_is_forgotten(
+    config: str, tmp_path: Path
+) -> None:
+    """Nor is a file left where nothing was forgotten."""
+    paper, other = tmp_path / "receipt.json", tmp_path / "other.json"
+    paper.write_text("mine", encoding="utf-8")
+    memory(config, "add", "itay", "likes tea")
+    refused = memory(config, "forget", "itay", "-y", "--receipt", str(paper))
+    nowhere = memory(config, "forget", "itay", "-y", "--receipt", str(tmp_path / "none" / "r.json"))
+    asked = memory(config, "forget", "itay", "--receipt", str(other), typed="n\n")
+
+    assert [refused.code, nowhere.code, asked.code] == [1, 1, 1]
+    assert "--force" in refused.err
+    assert paper.read_text(encoding="utf-8") == "mine"
+    assert not other.exists()
+    assert texts(config, "itay") == ["likes tea"]
+
+    assert memory(config, "forget", "itay", "-y", "--receipt", str(paper), "--force").code == 0
+    assert json.loads(paper.read_text(encoding="utf-8"))["count"] == 1
+
+
+def test_a_conversation_is_forgotten_alone(config: str, tmp_path: Path) -> None:
+    """What another one taught too stays; an unknown conversation is said; both at once is a mistake."""
+    memory(config, "add", "itay", "likes tea")
+    gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, typed="My boat is called Zebrawood.\n")
+    gaia("sweep", "--force", "--config", config)
+    taught = texts(config, "itay")
+    unknown = memory(config, "forget", "itay", "--session", "itay:nope", "-y")
+    both = memory(config, "forget", "itay", "--session", "itay:trip", "--id", "abcdef", "-y")
+    done = memory(config, "forget", "itay", "--session", "itay:trip", "-y", "--json")
+
+    assert len(taught) == 2
+    assert (unknown.code, both.code, done.code) == (1, 2, 0)
+    assert "itay:nope" in unknown.err
+    assert (done.data["forgotten"], done.data["session"], done.data["count"]) == ("conversation", "itay:trip", 1)
+    assert texts(config, "itay") == ["likes tea"]
+
+
+def test_a_chat_that_forgot_leaves_nothing_in_files_when_it_ends(config: str) -> None:
+    """Nobody has to open memory once more for it."""
+    memory(config, "add", "itay", "likes zebrawood")
+    gaia("chat", "--user", "itay", "--config", config, typed="/forget\n/forget yes\n")
+
+    assert files_with(b"zebrawood") == []
+    assert texts(config, "itay") == []
 
 
 def test_forgetting_somebody_nobody_knows_is_said_and_leaves_with_1(config: str) -> None:

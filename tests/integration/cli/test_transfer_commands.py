@@ -83,6 +83,17 @@ def test_a_file_that_cannot_be_written_is_told(config: str, tmp_path: Path) -> N
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("command", [("export", "-o"), ("forget", "-y", "--force", "--receipt")])
+def test_no_database_is_written_over(config: str, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Everybody's truth would be gone; and nothing is forgotten before it is said."""
+    [database] = tmp_path.rglob("memory.db")
+    name, *options = command
+    done = memory(config, name, *options, str(database))
+
+    assert (done.code, "is a database, which would be lost: name another file" in done.err) == (1, True)
+    assert texts(config) == ["Allergic to nuts", "Sister is called Noa"]
+
+
 def test_a_pipe_is_written_into_and_stays_a_pipe(config: str, tmp_path: Path) -> None:
     """As is an open descriptor, which is what `-o >(command)` names; a file in their place would reach nobody."""
     pipe = tmp_path / "pipe"
@@ -162,6 +173,7 @@ def test_what_is_no_export_is_refused_by_its_place(config: str, typed: str | byt
 
     assert done.code == code
     assert said in words(done.err)
+    assert "standard input" in words(done.err)
     assert "the file is about" not in done.err
     assert texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 

@@ -350,7 +350,7 @@ async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_p
         stream = talks.of().stream("hi")
         first = await anext(stream)
         await stream.aclose()
-        reply = await asyncio.wait_for(talks.say("hi"), 10)
+        reply = await asyncio.wait_for(talks.say("hi"), 60)
         row = await talks.engine.marks.row(talks.of().key)
 
     assert (first, reply) == ("one ", "ok")
@@ -360,17 +360,21 @@ async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_p
 
 @pytest.mark.acceptance("L10")
 async def test_a_slow_embedder_never_holds_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While it works for half a second, everybody else goes on."""
+    """While it works, everybody else goes on."""
     async with talking(tmp_path, ScriptedLlm(call("load_memory", query="tea"), "ok")) as talks:
         await talks.say("/remember I like tea")
         embed = OfflineEmbedder.embed
 
         def slow(self: OfflineEmbedder, text: str, memory_action: str | None = None) -> list[float]:
-            time.sleep(0.3)
+            before, ends = ticks, time.monotonic() + 30
+            while ticks < before + 5 and time.monotonic() < ends:
+                time.sleep(0.01)
+            counted.append(ticks - before)
             return embed(self, text, memory_action)
 
-        monkeypatch.setattr(OfflineEmbedder, "embed", slow)
         ticks = 0
+        counted: list[int] = []
+        monkeypatch.setattr(OfflineEmbedder, "embed", slow)
 
         async def tick() -> None:
             nonlocal ticks
@@ -379,13 +383,12 @@ async def test_a_slow_embedder_never_holds_the_event_loop(tmp_path: Path, monkey
                 ticks += 1
 
         ticker = asyncio.create_task(tick())
-        counted = []
-        for text in ("what do I drink?", "/remember I like coffee"):
-            before = ticks
-            await talks.say(text)
-            counted.append(ticks - before)
+        await talks.say("what do I drink?")
+        recalled = len(counted)
+        await talks.say("/remember I like coffee")
         ticker.cancel()
 
+    assert 0 < recalled < len(counted)
     assert min(counted) >= 5
 
 
@@ -399,7 +402,7 @@ async def test_learning_from_one_person_does_not_hold_up_another(tmp_path: Path)
         extractor.gate.shut()
         sweep = asyncio.create_task(talks.gaia.sweep(force=True))
         await extractor.gate.arrival()
-        await asyncio.wait_for(talks.say("I like coffee", user="grace"), 5)
+        await asyncio.wait_for(talks.say("I like coffee", user="grace"), 60)
         texts = await talks.texts("grace")
         extractor.gate.open()
         await sweep

@@ -79,11 +79,46 @@ async def test_two_first_hooks_at_once_hold_the_engine_once(tmp_path: Path, shar
     assert shared.entries == {}
 
 
-async def test_an_engine_whose_database_is_away_still_closes_everything_else(
+async def test_an_engine_whose_database_is_away_ends_quietly_and_closes_everything_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The store of mem0 and the connections are given back, whatever the leases do."""
+    """Leases run out by themselves, so the end of a host is no place to fail for them."""
     engine = await acquire(await loaded(tmp_path / "home"))
+    closed = _closed(engine, monkeypatch)
+    asked: list[str] = []
+
+    async def away(*_: Any) -> None:
+        asked.append("leases")
+        raise OSError("away")
+
+    monkeypatch.setattr(engine.ledger, "release_all", away)
+    await release(engine)
+
+    assert asked == ["leases"]
+    assert closed == ["backend", "database"]
+
+
+async def test_an_engine_with_a_part_that_fails_at_its_end_closes_the_others_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller learns of a part that did not end, after all the others have."""
+    engine = await acquire(await loaded(tmp_path / "home"))
+    closed = _closed(engine, monkeypatch)
+    stop = engine.follower.stop
+
+    async def stuck() -> None:
+        await stop()
+        raise OSError("stuck")
+
+    monkeypatch.setattr(engine.follower, "stop", stuck)
+    with pytest.raises(OSError, match="stuck"):
+        await release(engine)
+
+    assert closed == ["backend", "database"]
+
+
+def _closed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the parts, each written down when it is closed."""
     closed: list[str] = []
     backend, database = engine.backend.close, engine.database.close
 
@@ -95,13 +130,6 @@ async def test_an_engine_whose_database_is_away_still_closes_everything_else(
         closed.append("database")
         await database()
 
-    async def away(*_: Any) -> None:
-        raise OSError("away")
-
     monkeypatch.setattr(engine.backend, "close", close_backend)
     monkeypatch.setattr(engine.database, "close", close_database)
-    monkeypatch.setattr(engine.ledger, "release_all", away)
-    with pytest.raises(OSError, match="away"):
-        await release(engine)
-
-    assert closed == ["backend", "database"]
+    return closed

@@ -25,13 +25,13 @@ async def filled(home: Path) -> str:
     """Leave a home with a store that was closed in order; return the store's id."""
     async with rig(home) as memory:
         await memory.add(ANN, *FACTS)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         return await memory.store_id()
 
 
 async def followed_without_a_model(memory: Rig) -> str:
     """Wait for the store; check that it holds the facts and that no model was asked; return its id."""
-    await memory.follower.settled(stall_seconds=10)
+    await memory.follower.settled(stall_seconds=60)
 
     assert sorted((await memory.listed(ANN)).values()) == sorted(FACTS)
     assert memory.embedder.calls == 0
@@ -151,7 +151,7 @@ async def test_a_store_that_fails_while_it_is_written_is_begun_anew(tmp_path: Pa
     """An error of Chroma's in this process costs a rebuild, not the facts."""
     async with rig(tmp_path / "home") as memory:
         await memory.add(ANN, *FACTS[:20])
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
 
         def broken(**_: object) -> None:
@@ -171,7 +171,7 @@ async def test_a_store_that_can_never_be_opened_is_reported_and_tried_ever_later
     (home / "store").write_text("a file where the folder should be")
     async with rig(home) as memory:
         await memory.add(ANN, *FACTS)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while memory.follower.trouble is None:
                 await asyncio.sleep(0.05)
         await asyncio.sleep(1)
@@ -192,7 +192,7 @@ async def test_a_changed_embedder_begins_a_store_without_the_old_vectors(tmp_pat
         old = memory.embedder._real._dimensions
         memory.embedder._real._dimensions = 7
         memory.follower.start()
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() != before
         assert await memory.listed(ANN) == {}

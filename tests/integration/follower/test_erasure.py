@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 from gaia_memory.models import Scope
 from support.follower import rig
@@ -24,12 +25,12 @@ async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_people_keep
     async with rig(home) as memory:
         await memory.add(ANN, *[f"the PIN word is ZEBRAFISH{n}" for n in range(30)])
         await memory.add(BEN, "Ben plays the OCARINA", "Ben lives in Haifa")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
         earlier = memory.follower.mem0
         assert files_with(home, "ZEBRAFISH")
         count = await memory.forget(ANN)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert count == 30
         assert not (home / "store" / before).exists()
@@ -49,12 +50,12 @@ async def test_an_erasure_that_was_not_finished_is_finished_at_the_next_start(tm
     async with rig(home) as memory:
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
         await memory.add(BEN, "Ben plays the OCARINA")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
     async with rig(home, started=False) as memory:
         await memory.forget(ANN)
     assert await asyncio.to_thread(files_with, home, "ZEBRAFISH")
     async with rig(home) as memory:
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert list((await memory.listed(BEN)).values()) == ["Ben plays the OCARINA"]
         async with memory.database.reading() as tx:
@@ -77,7 +78,7 @@ async def test_settled_waits_until_the_database_files_are_free_of_the_text_too(t
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
         await memory.forget(ANN)
         await memory.add(BEN, "Ben plays the OCARINA")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert calls == 3
         assert answers == []
@@ -94,7 +95,7 @@ async def test_a_scrub_that_fails_holds_up_no_fact(tmp_path: Path) -> None:
         memory.follower._erasing._scrub = failing
         await memory.forget(ANN)
         await memory.add(BEN, "Ben plays the OCARINA")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not (memory.follower.ready and await memory.listed(BEN)):
                 await asyncio.sleep(0.05)
 
@@ -109,18 +110,18 @@ async def test_many_forgets_at_once_are_erased_in_few_passes(tmp_path: Path) -> 
         people = [Scope("gaia", f"person{n}") for n in range(30)]
         for person in people:
             await memory.add(person, f"{person.user} likes tea")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         begun: list[object] = []
         renew = memory.follower._keeper.renew
 
-        async def counted() -> list[int]:
+        async def counted(*given: Any, **named: Any) -> list[int]:
             begun.append(None)
-            return await renew()
+            return await renew(*given, **named)
 
         memory.follower._keeper.renew = counted  # type: ignore[method-assign]
         for person in people[:-1]:
             await memory.forget(person)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert 1 <= len(begun) <= 10
         assert list((await memory.listed(people[-1])).values()) == ["person29 likes tea"]
@@ -131,11 +132,11 @@ async def test_mem0s_own_history_and_message_tables_stay_empty(tmp_path: Path) -
     home = tmp_path / "home"
     async with rig(home) as memory:
         facts = await memory.add(ANN, "Ann plays the OCARINA", "Ann lives in Haifa")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         await memory.delete(ANN, facts[0].id)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         await memory.forget(ANN)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
     with sqlite3.connect(home / "mem0" / "history.db") as history:
         rows = {
             table: history.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("history", "messages")
@@ -157,12 +158,12 @@ async def test_index_files_hold_no_leftovers_of_this_process_memory(tmp_path: Pa
     async with rig(home) as memory:
         await memory.add(ANN, "Ann plays the OCARINA")
         del litter
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert any(map(len, used().values()))
         assert not any(any(content) for content in used().values())
     async with rig(home) as memory:
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         await memory.found(ANN, "ocarina")
 
         assert not any(any(content) for content in used().values())

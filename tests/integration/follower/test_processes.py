@@ -30,7 +30,7 @@ async def other_process(home: Path, facts: int = 0) -> AsyncIterator[Process]:
     child = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=environment)
     assert child.stdout is not None
     try:
-        assert await asyncio.wait_for(child.stdout.readline(), 30) == b"open\n"
+        assert await asyncio.wait_for(child.stdout.readline(), 60) == b"open\n"
         yield child
     finally:
         await end(child)
@@ -41,7 +41,7 @@ async def end(child: Process) -> None:
     if child.returncode is None:
         assert child.stdin is not None
         child.stdin.close()
-        await asyncio.wait_for(child.wait(), 10)
+        await asyncio.wait_for(child.wait(), 60)
 
 
 async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: P
     home = tmp_path / "home"
     async with other_process(home) as owner, rig(home) as memory:
         await memory.add(ANN, "Ann plays the ocarina", "Ann lives in Haifa")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         with pytest.raises(StoreNotOwnedError, match=f"process {owner.pid} on test-host"):
             _ = memory.follower.mem0
         async with memory.database.reading() as tx:
@@ -60,7 +60,7 @@ async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: P
         assert state.lag == 0
 
         await end(owner)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert len(await memory.listed(ANN)) == 2
         assert await memory.store_id() == store_id
@@ -71,10 +71,10 @@ async def test_an_erasure_asked_for_here_is_finished_by_the_owner_elsewhere(tmp_
     home = tmp_path / "home"
     async with other_process(home), rig(home) as memory:
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
         await memory.forget(ANN)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() != before
         assert not memory.folder(before).exists()
@@ -85,11 +85,11 @@ async def test_after_a_kill_of_the_owner_another_process_takes_over(tmp_path: Pa
     home = tmp_path / "home"
     async with other_process(home) as owner, rig(home) as memory:
         await memory.add(ANN, "Ann plays the ocarina")
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
         owner.send_signal(signal.SIGKILL)
         await owner.wait()
         await memory.add(ANN, "Ann lives in Haifa")
-        await memory.follower.settled(stall_seconds=20)
+        await memory.follower.settled(stall_seconds=60)
 
         assert memory.follower.owned
         assert await memory.listed(ANN) == await memory.current(ANN)
@@ -106,7 +106,7 @@ async def test_a_stalled_owner_is_named(tmp_path: Path) -> None:
                 await memory.follower.settled(stall_seconds=1)
         finally:
             owner.send_signal(signal.SIGCONT)
-        await memory.follower.settled(stall_seconds=10)
+        await memory.follower.settled(stall_seconds=60)
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 12), marks=pytest.mark.slow)])
@@ -123,7 +123,7 @@ async def test_a_kill_in_the_middle_of_writing_costs_no_fact(tmp_path: Path, see
             owner.send_signal(signal.SIGKILL)
             await owner.wait()
         async with rig(home) as memory:
-            await memory.follower.settled(stall_seconds=20)
+            await memory.follower.settled(stall_seconds=60)
             current = await memory.current(BULK)
             mem0 = memory.follower.mem0
             found = await asyncio.to_thread(mem0.get_all, filters={"user_id": BULK.partition}, top_k=10_000)

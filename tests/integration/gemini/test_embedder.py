@@ -150,24 +150,26 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither what is remembered in a turn nor many facts at once."""
-    monkeypatch.setattr(gemini_parts, "EMBEDDER_SECONDS", 1.0)
-    monkeypatch.setattr(memory_module, "REMEMBER_SECONDS", 0.2)
+    monkeypatch.setattr(gemini_parts, "EMBEDDER_SECONDS", 3.0)
+    monkeypatch.setattr(memory_module, "REMEMBER_SECONDS", 60.0)
     many = [NewFact(f"owns book number {number}") for number in range(700)]
     async with opened(tmp_path / "home") as house:
         memory, scope = house.gaia.memory, house.scope("ann")
         await memory.remember(scope, "likes green tea")
         gemini.default("embedder", Hang())
+        monkeypatch.setattr(memory_module, "REMEMBER_SECONDS", 0.2)
         began = time.monotonic()
         await memory.remember(scope, "allergic to nuts")
         remembered = time.monotonic() - began
+        began = time.monotonic()
         added = await memory.add(scope, many)
-        both = time.monotonic() - began
+        whole = time.monotonic() - began
         asked = len(gemini.of("embedder"))
         gemini.let_go()
 
     assert len(added) == 700
-    assert remembered < 0.9
-    assert both < 5
+    assert remembered < whole  # Which waits for the embedder once, as long as a question to it may take.
+    assert whole < 30
     assert asked <= 6  # One for the first fact, one for the second, one for all others, and the follower's own.
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,15 +15,18 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
 from gaia_memory.backend import gemini as gemini_parts
+from gaia_memory.sessions.retry import PARK_AFTER
 from gaia_memory.testing import FakeClock
 from support.fake_gemini import (
     Answer,
     Blocked,
     Drop,
     Failure,
+    FakeGemini,
     Hang,
     Raw,
     Reply,
+    Request,
     call,
     cut,
     facts,
@@ -39,14 +43,16 @@ from support.gemini_moods import HASTE
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.models import Status
-    from support.fake_gemini import FakeGemini
 
 SECRET = "ZEBRA"
 FACT = "User likes tea"
 
 BAD: dict[str, tuple[Answer, str]] = {
     "429": (Failure(429, message="You exceeded your current quota."), "asked too often (429), or its quota is used up"),
+    "429 in an hour": (Failure(429, 3600), "asked too often (429), or its quota is used up"),
+    "500": (Failure(500), "failed (500): it is overloaded or out of order"),
     "503": (Failure(503), "failed (503): it is overloaded"),
+    "504": (Failure(504), "did not answer in time (504)"),
     "a wrong key": (wrong_key(), "refused the key (400): check it in the environment: API key not valid"),
     "no such model": (Failure(404), "check the model's name"),
     "a refused request": (Failure(400, message="too long"), "refused the request (400): too long"),
@@ -66,8 +72,18 @@ BAD: dict[str, tuple[Answer, str]] = {
     "cut before a word": (cut(""), "was cut: raise `memory.llm.max_tokens`"),
     "only thoughts": (only_thoughts(facts(FACT)), "answer is blank"),
     "a call": (call("save", text=FACT), "answer is blank"),
+    "no parts": (Reply(()), "answer is blank"),
+    "blank": (" \n\t", "answer is blank"),
     "prose": (f"I cannot do that with {SECRET}.", "the answer is no JSON"),
+    "prose before JSON": (f"Here is what I found: {facts(SECRET)}", "the answer is no JSON"),
+    "an excuse with an empty form": (f"No {SECRET}:\n```json\n{facts()}\n```", "says more than an empty list"),
+    "truncated JSON": (facts(SECRET)[:-8], "the answer is no JSON"),
     "another form": ('{"facts": ["' + SECRET + '"]}', "the answer is of another form: memory: Field required"),
+    "no object": ('"' + SECRET + '"', "of another form: the whole: no JSON object"),
+    "strings": ('["' + SECRET + '"]', "of another form: the whole: no JSON object"),
+    "a list of strings": ('{"memory": ["' + SECRET + '"]}', "of another form: memory.0: no JSON object"),
+    "a list of nothing": ('{"memory": null}', "of another form: memory"),
+    "a lone surrogate": ('{"memory": [{"text": "ZEBRA \\ud83d"}]}', "memory.0.text: not usable text"),
     "one bad among good": ('{"memory": [{"text": "tea"}, {"text": 7}]}', "of another form: memory.1.text"),
 }
 
@@ -76,6 +92,8 @@ GOOD: dict[str, Reply | str] = {
     "thoughts first": thinking(facts(FACT), thought='{"memory": []}'),
     "no reason to stop": Reply(({"text": facts(FACT)},), None),
     "a code block": f"```json\n{facts(FACT)}\n```",
+    "a bare code block": f"\n```\n{facts(FACT)}\n```\n",
+    "a line break in a fact": facts(FACT).replace(" likes ", "\n likes "),
 }
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
@@ -215,3 +233,145 @@ async def test_a_pause_beyond_a_day_is_not_believed(gemini: FakeGemini, learner:
     await learner.sweep_after(minutes=31)
 
     assert await learner.sweep_after(hours=25) == (1, 0)
+
+
+async def test_a_server_that_is_not_there_is_asked_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its address is told, nothing is cleared, and what was said is learned once it is up."""
+    with FakeGemini() as gone:
+        port = int(gone.url.rpartition(":")[2])
+        for name, value in gone.environment.items():
+            monkeypatch.setenv(name, value)
+    async with learning(tmp_path / "home") as learner:
+        await learner.say("ann", "I like tea")
+        refused = await learner.sweep_after(minutes=31)
+        status = await learner.status("ann")
+        kept = await learner.events("ann")
+        with FakeGemini(port) as there:
+            there.default("extractor", facts(FACT))
+            learned = await learner.sweep_after(seconds=20)
+            texts = await learner.facts("ann")
+
+    assert (refused, learned) == ((0, 1), (1, 0))
+    assert f"could not be reached at 127.0.0.1:{port}; next try " in status.reason
+    assert (kept, texts) == (2, [FACT])
+    assert len(there.of("extractor")) == 1
+
+
+@pytest.mark.acceptance("I13")
+@pytest.mark.parametrize("bad", ["prose", Failure(503), cut(facts(FACT))], ids=["prose", "503", "cut"])
+async def test_what_is_learned_of_a_long_talk_is_not_asked_for_again(
+    gemini: FakeGemini, learner: Learner, bad: Answer
+) -> None:
+    """The third of five questions fails: the next try begins with it."""
+    for number in range(1, 6):
+        await learner.say("ann", f"part {number} " + "of my life " * 700)
+    gemini.add("extractor", facts("fact 1"), facts("fact 2"), *[bad] * gemini_parts.ATTEMPTS)
+    failed = await learner.sweep_after(minutes=31)
+    early, status, kept = await learner.facts("ann"), await learner.status("ann"), await learner.events("ann")
+    gemini.add("extractor", *(facts(f"fact {number}") for number in (3, 4, 5)))
+    learned = await learner.sweep_after(minutes=2)
+
+    assert (failed, learned) == ((0, 1), (1, 0))
+    assert early == ["fact 1", "fact 2"]
+    assert [each.attempts for each in status.pending] == [1]
+    assert kept == 10
+    assert [_parts(request) for request in gemini.of("extractor")] == [["1"], ["2"], *[["3"]] * 4, ["4"], ["5"]]
+    assert await learner.facts("ann") == [f"fact {number}" for number in range(1, 6)]
+    assert await learner.events("ann") == 0
+
+
+async def test_a_talk_whose_answers_stay_bad_is_parked_and_shown_and_tried_again_when_somebody_says_so(
+    gemini: FakeGemini, learner: Learner
+) -> None:
+    """Outages before and between count for nothing; a bad answer, an outage or a parking loses no word."""
+    await learner.say("ann", "I like tea")
+    learner.clock.advance(timedelta(minutes=31))
+    for answer in [*[Failure(503)] * 9, *["prose", Failure(503)] * (PARK_AFTER - 1)]:
+        gemini.recover("extractor", answer)
+        assert await learner.sweep_after(hours=1, minutes=1) == (0, 1)
+    before = await learner.status("ann")
+    gemini.recover("extractor", "prose")
+    last = await learner.sweep_after(hours=1, minutes=1)
+    parked = await learner.status("ann")
+    asked = len(gemini.of("extractor"))
+    left_alone = await learner.sweep_after(hours=48)
+    untouched = len(gemini.of("extractor"))
+    gemini.recover("extractor", facts(FACT))
+    forced = await learner.gaia.sweep(force=True)
+
+    assert [each.parked for each in before.pending] == [False]
+    assert "; next try " in before.reason
+    assert (last, left_alone) == ((0, 1), (0, 0))
+    assert untouched == asked
+    assert [each.parked for each in parked.pending] == [True]
+    assert "the answer is no JSON" in parked.reason
+    assert "parked after too many bad answers" in parked.reason
+    assert "gaia sweep --force" in parked.remedy
+    assert (forced.consolidated, await learner.facts("ann"), await learner.events("ann")) == (1, [FACT], 0)
+
+
+async def test_a_turn_that_is_never_answered_for_holds_up_only_what_was_said_after_it(
+    gemini: FakeGemini, learner: Learner
+) -> None:
+    """It is asked about in smaller and smaller pieces, in the end alone."""
+    poison = 6
+
+    def picky(body: dict[str, Any]) -> Answer:
+        parts = _parts_of(_said_in(body))
+        return stopped("SAFETY") if str(poison) in parts else facts(*(f"fact {part}" for part in parts))
+
+    gemini.default("extractor", picky)
+    for number in range(1, 9):
+        await learner.say("ann", f"part {number} of my life")
+    learner.clock.advance(timedelta(minutes=31))
+    for _ in range(2 * PARK_AFTER):
+        await learner.sweep_after(hours=1, minutes=1)
+        status = await learner.status("ann")
+        if status.pending[0].parked:
+            break
+    early, last = await learner.facts("ann"), _parts(gemini.of("extractor")[-1])
+    asked_early = len(gemini.of("extractor"))
+    gemini.default("extractor", lambda body: facts(*(f"fact {part}" for part in _parts_of(_said_in(body)))))
+    await learner.gaia.sweep(force=True)
+    asked = [part for request in gemini.of("extractor")[asked_early:] for part in _parts(request)]
+
+    assert early == [f"fact {number}" for number in range(1, poison)]
+    assert last == [str(poison)]
+    assert [each.parked for each in status.pending] == [True]
+    assert asked == ["6", "7", "8"]
+    assert sorted(await learner.facts("ann")) == [f"fact {number}" for number in range(1, 9)]
+    assert await learner.events("ann") == 0
+
+
+async def test_what_is_learned_in_a_try_begins_the_count_anew(gemini: FakeGemini, learner: Learner) -> None:
+    """The eighth try learns the first turn: the second one has failed once."""
+
+    def picky(body: dict[str, Any]) -> Answer:
+        return facts("fact 1") if _parts_of(_said_in(body)) == ["1"] else "prose"
+
+    for number in (1, 2):
+        await learner.say("ann", f"part {number} of my life")
+    learner.clock.advance(timedelta(minutes=31))
+    gemini.default("extractor", "prose")
+    for _ in range(PARK_AFTER - 1):
+        await learner.sweep_after(hours=1, minutes=1)
+    gemini.default("extractor", picky)
+    await learner.sweep_after(hours=1, minutes=1)
+    [waiting] = (await learner.status("ann")).pending
+
+    assert await learner.facts("ann") == ["fact 1"]
+    assert (waiting.attempts, waiting.parked) == (1, False)
+    assert (waiting.retry_at or 0) - learner.clock.now().timestamp() <= 75
+
+
+def _said_in(body: dict[str, Any]) -> str:
+    return "\n".join(part["text"] for content in body["contents"] for part in content["parts"])
+
+
+def _parts(request: Request) -> list[str]:
+    return _parts_of(request.contents)
+
+
+def _parts_of(contents: str) -> list[str]:
+    new = contents.split("## New Messages")[-1]
+    return re.findall(r"part (\d+) of", new)

@@ -163,7 +163,7 @@ async def test_a_profile_that_takes_too_long_is_not_waited_for(
     gemini.let_go()
 
     assert both == [bullets(*PLAIN)] * 2
-    assert took < 10
+    assert took < 30
     assert later == bullets(GIVEN)
 
 

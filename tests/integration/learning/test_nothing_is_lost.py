@@ -24,7 +24,7 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.harness import Sut, facts
-from support.turns import APP, USER, agent_of, hosted, learn_with, message
+from support.turns import APP, USER, agent_of, begin, hosted, learn_with, message, speak
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -90,9 +90,10 @@ async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, mon
     now = sut.clock.now().timestamp()
     async with engine.database.transaction() as tx:
         await engine.ledger.claim(tx, key, "dead:1:1", now=now, lease_seconds=1)
-        assert await engine.ledger.begin_clearing(tx, key, "dead:1:1", turn_no=1, now=now, seconds=3600)
-    row = await engine.marks.begin(key)
+        assert await engine.ledger.begin_clearing(tx, key, "dead:1:1", turn_no=1, now=now, seconds=300)
+    row = (await begin(engine, key)).row
 
+    assert row is not None
     assert row.turn_no == 2
     assert row.active_until is not None
 
@@ -122,16 +123,14 @@ async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(mak
 
     def slow(_: str) -> str:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return facts("F")
 
     sut = await make(extractor=[slow])
     await sut.chat("u", "cli", "one")
     resetting = asyncio.create_task(sut.chat("u", "cli", "/reset"))
-    await asyncio.to_thread(asked.wait, 10)
-    marks, key = sut.gaia._engine.marks, sut.talk("u", "cli").key
-    await marks.begin(key)
-    await marks.end(key)
+    await asyncio.to_thread(asked.wait, 60)
+    await speak(sut.gaia._engine, sut.talk("u", "cli").key)
     go_on.set()
     [reply] = await resetting
 
@@ -146,7 +145,7 @@ async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pyt
 
     def slow(_: str) -> str:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return facts("F")
 
     sut = await make(extractor=[slow])
@@ -166,7 +165,7 @@ async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pyt
     await sut.chat("u", "cli", "one")
     idle = asyncio.create_task(sut.run_idle())
     try:
-        await asyncio.wait_for(renewed.wait(), 5)
+        await asyncio.wait_for(renewed.wait(), 60)
     finally:
         go_on.set()
         await idle
@@ -217,13 +216,12 @@ async def test_a_new_session_is_learned_whole_though_its_host_has_a_slower_clock
 
     assert await sut.session("u", "cli") is None
 
-    key, service, marks = sut.talk("u", "cli").key, sut.gaia.session_service, sut.gaia._engine.marks
+    key, service = sut.talk("u", "cli").key, sut.gaia.session_service
     session = await service.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
     late = event("behind")
     late.timestamp -= 600
     await service.append_event(session, late)
-    await marks.begin(key)
-    await marks.end(key)
+    await speak(sut.gaia._engine, key)
     await sut.sweep(force=True)
 
     assert [chunk.messages[0].text for chunk in extractor.chunks] == ["early", "behind"]
@@ -260,13 +258,13 @@ async def test_closing_one_engine_leaves_the_leases_of_another_one_alone(make: M
 
     def slow(_: str) -> str:
         asked.set()
-        go_on.wait(10)
+        go_on.wait(60)
         return facts("F")
 
     sut = await make(extractor=[slow])
     await sut.chat("u", "cli", "one")
     idle = asyncio.create_task(sut.run_idle())
-    await asyncio.to_thread(asked.wait, 10)
+    await asyncio.to_thread(asked.wait, 60)
     async with open_memory({"memory": {"auto_ingest": False}}, home=sut.home):
         pass
     go_on.set()
@@ -283,8 +281,7 @@ async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_
     engine = sut.gaia._engine
     learn_with(engine, extractor)
     key = SessionKey("gaia", "u", "elsewhere")
-    await engine.marks.begin(key)
-    await engine.marks.end(key)
+    await speak(engine, key)
     first = await sut.sweep(force=True)
     status = await sut.gaia.memory.status(sut.scope("u"))
 
@@ -305,8 +302,7 @@ async def test_a_conversation_whose_session_was_deleted_is_given_up_after_a_day(
     """Its host deleted it before it was learned: there is nothing left to wait for."""
     sut = await make()
     engine, key = sut.gaia._engine, SessionKey("gaia", "u", "deleted")
-    await engine.marks.begin(key)
-    await engine.marks.end(key)
+    await speak(engine, key)
     await sut.sweep(force=True)
     sut.clock.advance(timedelta(days=1, seconds=1))
     await sut.sweep(force=True)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from gaia_memory.engine import SystemClock
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.models import Draft, NewFact
@@ -54,6 +55,7 @@ def distiller(database, model):
         language_model or model,
         projects,
         settings=lambda: ProfileSettings(limit=limit, basis=basis),
+        clock=SystemClock(),
     )
 
 

@@ -92,7 +92,9 @@ async def test_the_score_lies_between_0_and_1_and_its_reasons_add_up(memory):
     for hit in hits:
         assert 0 <= hit.score <= 1
         assert sum(hit.why.values()) == pytest.approx(hit.score)
-        assert set(hit.why) <= {"keywords", "vectors", "context", "recency"}
+        assert set(hit.why) <= {
+            *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "dates", "kinds", "recency")
+        }
 
 
 @pytest.mark.acceptance("Q03", "Q04")
@@ -180,7 +182,7 @@ async def test_a_database_that_fails_after_the_search_makes_memory_unavailable(d
     """Found ids that cannot be read are no answer."""
 
     class Failing(SqlFacts):
-        async def get(self, *args):
+        async def around(self, *args):
             raise OperationalError("SELECT", {}, Exception("disk"))
 
     memory = Memory(database)
@@ -212,4 +214,4 @@ async def test_the_turn_after_the_words_of_the_question_is_found_with_it(memory)
     hits = await memory.recall(ITAY, "which film on friday", limit=2)
 
     assert texts(hits) == ["Asked which film to watch on Friday", "Chose Solaris on Friday"]
-    assert hits[1].why["context"] > 0
+    assert hits[1].why["surroundings"] > 0

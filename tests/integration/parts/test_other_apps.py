@@ -53,7 +53,7 @@ async def talk_in(app: str, config: Path, sessions: BaseSessionService, text: st
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
     """Wait until a condition holds."""
-    async with asyncio.timeout(15.0):
+    async with asyncio.timeout(60):
         while not await holds():
             await asyncio.sleep(0.05)
 

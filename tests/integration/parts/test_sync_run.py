@@ -38,10 +38,6 @@ def sessions_of(kind: str, folder: Path) -> BaseSessionService:
     return DatabaseSessionService(f"sqlite+aiosqlite:///{folder / 'host.db'}")
 
 
-ONE_READ_CUT_OFF = ("non-checked-in connection", "no running event loop", "AsyncConnection.close")
-"""What SQLAlchemy says of one connection, most likely where a loop ends while the sweep reads; it is rare."""
-
-
 class Heard:
     """What Python says of things nobody closed, and of errors in threads."""
 
@@ -53,10 +49,7 @@ class Heard:
         """Return it, once nothing is left to be collected."""
         gc.collect()
         left = [str(warning.message) for warning in self.warned if issubclass(warning.category, ResourceWarning)]
-        cut_off = [said for said in self.complaints if any(words in said for words in ONE_READ_CUT_OFF)]
-        if len(cut_off) > len(ONE_READ_CUT_OFF):
-            return self.complaints + left
-        return [said for said in self.complaints if said not in cut_off] + left
+        return self.complaints + left
 
 
 @pytest.fixture
@@ -65,11 +58,15 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
     heard = Heard()
     monkeypatch.setattr("sys.unraisablehook", lambda failed: heard.complaints.append(repr(failed.exc_value)))
     monkeypatch.setattr(threading, "excepthook", lambda failed: heard.complaints.append(repr(failed.exc_value)))
+    # What tests before left, and then what that held, is not this one's.
     gc.collect()
+    gc.collect()
+    heard.complaints.clear()
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ResourceWarning)
         heard.warned = warned
         yield heard
+        gc.collect()
 
 
 class Host:
@@ -106,7 +103,8 @@ def test_turn_after_turn_everything_works_and_nothing_is_left_behind(tmp_path: P
     answers, open_between = [], []
     for text in ["hi", "hi again", "I like figs", "/remember I like plums", "/memory", "what now?"]:
         answers.append(host.say(text))
-        open_between += [open_engines(), is_free(host.home)]
+        open_between.append(open_engines())
+        until(lambda: is_free(host.home))
     other_session = host.say("hello", session="s2")
     # The database of ADK's own session service keeps its one connection.
     kept = 1 if kind == "database" else 0
@@ -117,7 +115,7 @@ def test_turn_after_turn_everything_works_and_nothing_is_left_behind(tmp_path: P
     assert answers[3] == "I will remember: I like plums"
     assert answers[4] == "I remember 2 facts about you:\n1. likes figs\n2. I like plums"
     assert answers[5] == other_session == "ok"
-    assert open_between == [0, True] * 6
+    assert open_between == [0] * 6
     assert tools_of(model.requests[0]) == ["remember", "load_memory"]
     assert "hi again" in all_of(model.requests[2])
     assert "likes figs" in all_of(model.requests[-1])
@@ -145,7 +143,7 @@ def test_several_threads_at_once_each_get_their_turn(tmp_path: Path, kind: str, 
         assert kept == f"I will remember: I like number {number}"
         assert listed == f"I remember 1 fact about you:\n1. I like number {number}"
     assert open_engines() == 0
-    assert is_free(host.home)
+    until(lambda: is_free(host.home))
     assert sorted(facts_in(host.home)) == [f"I like number {number}" for number in range(8)]
     if kind != "database":
         # ADK's own pool leaves its connections to the loops that are gone.
@@ -182,7 +180,7 @@ def test_what_was_said_in_loops_that_died_is_learned_in_a_later_one_that_lasts(
     monkeypatch.setattr(registry, "PART_START_SECONDS", 0.05)
 
     async def wait_until_learned(_: Any) -> str:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not facts_in(host.home):
                 await asyncio.sleep(0.01)
         return "ok"
@@ -210,7 +208,7 @@ def test_a_second_app_is_swept_as_soon_as_it_speaks(tmp_path: Path) -> None:
             engine._beat.every(4 * 3600)
             assert await gaia.memory.facts(Scope("two", "ada")) == []
             await say(runners["two"], "hi", session="another")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not (facts := await gaia.memory.facts(Scope("two", "ada"))):
                     await asyncio.sleep(0.01)
             for runner in runners.values():

@@ -131,7 +131,7 @@ async def test_a_missing_key_keeps_nothing_from_being_forgotten(part: str, tmp_p
         scope = opened.scope("ada")
         await opened.memory.remember(scope, "allergic to nuts")
         receipt = await opened.memory.forget(scope)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await opened.memory.settled()
         status = await opened.memory.status(scope)
 

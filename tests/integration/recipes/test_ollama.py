@@ -110,7 +110,7 @@ async def test_a_model_that_was_not_pulled_is_named_and_never_downloaded(ollama:
 
 async def reason_of_trouble(gaia: Any) -> str:
     """Return why the store cannot be brought up to date, once it is known."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while gaia.memory.trouble() is None:
             await asyncio.sleep(0.01)
     return str(gaia.memory.trouble())
@@ -134,7 +134,7 @@ async def test_an_ollama_that_hangs_is_given_up(
     """Its own client waits for ever."""
     monkeypatch.setattr(ollama_parts, "LLM_SECONDS", 0.3)
     ollama.default("extractor", Silent())
-    async with asyncio.timeout(20), opened(tmp_path / "home", SETTINGS) as (gaia, agent):
+    async with asyncio.timeout(60), opened(tmp_path / "home", SETTINGS) as (gaia, agent):
         await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
         await gaia.sweep(force=True)
         [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending

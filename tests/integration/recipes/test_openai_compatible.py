@@ -125,7 +125,7 @@ async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         for kind in ("agent", "extractor"):
             server.default(kind, Silent())
-        async with asyncio.timeout(20), opened(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
+        async with asyncio.timeout(60), opened(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
             reply = await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
             await gaia.sweep(force=True)
             [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending

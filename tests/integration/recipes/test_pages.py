@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,11 +11,13 @@ import yaml
 
 from gaia_memory.config.load import load
 from support.checkout import ROOT
+from support.chroma_server import free_port
 from support.fake_gemini import FakeGemini
 from support.fake_ollama import FakeOllama
 from support.fake_openai import FakeOpenAI
 from support.harness import facts
 from support.pages import Shown, blocks, done_literally
+from support.truth import memory_url
 
 LEARNED = facts("User is allergic to nuts")
 
@@ -80,6 +83,22 @@ def test_ollama(tmp_path: Path) -> None:
     ]
     assert {request.path for request in server.requests} == {"/v1/chat/completions", "/api/chat", "/api/embed"}
     assert server.pulled == []
+
+
+async def test_several_processes_on_postgresql_and_a_chroma_server(tmp_path: Path) -> None:
+    """With the server that the page starts, ends and starts again on an empty folder, and a database of its own."""
+    async with memory_url("postgresql", tmp_path) as url:
+        instead = {
+            "postgresql://gaia@127.0.0.1:5432/gaia": url.render_as_string(hide_password=False),
+            "8000": str(free_port()),
+        }
+        page = "how-to/postgresql-and-chroma-server.md"
+        shown, calls = await asyncio.to_thread(
+            done_literally, page, tmp_path, instead=instead, environment={"ANONYMIZED_TELEMETRY": "False"}
+        )
+
+    _proven(shown, outputs=4)
+    assert calls.splitlines() == ["pip install gaia-memory[postgres]"]
 
 
 PAGES = [path.relative_to(ROOT / "docs").as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]

@@ -102,7 +102,7 @@ async def test_dimensions_that_the_model_does_not_have_are_named_and_cost_no_fac
         scope = gaia.scope("ada")
         await gaia.memory.remember(scope, "allergic to nuts")
         found = await gaia.memory.recall(scope, "nuts")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (status := await gaia.memory.status(scope)).state == "ok":
                 await asyncio.sleep(0.01)
     async with opened(home, on_the_server(embedding_dims=DIMENSIONS)) as (gaia, _):

@@ -12,7 +12,7 @@ from gaia_memory.backend.current_llm import CurrentLlm
 from gaia_memory.backend.providers import Provider
 from gaia_memory.errors import MemoryClosedError
 
-SECONDS = 5
+SECONDS = 60
 
 
 class Client:

@@ -56,6 +56,6 @@ def test_the_same_text_has_the_same_vector_in_every_process() -> None:
         "from gaia_memory.backend.offline.embedder import OfflineEmbedder\n"
         "print(repr(OfflineEmbedder().embed('User likes green tea')))"
     )
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=30)
+    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)
 
     assert told.stdout.strip() == repr(EMBEDDER.embed("User likes green tea"))

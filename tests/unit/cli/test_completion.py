@@ -28,7 +28,7 @@ def complete(*words: str, shell: str = "bash") -> list[str]:
 
 def test_commands_options_and_values_are_completed() -> None:
     """At every place where a word can stand."""
-    assert {"chat", "config", "demo", "doctor", "init", "memory", "sweep"} == set(complete("gaia", ""))
+    assert {"chat", "config", "demo", "doctor", "init", "memory", "people", "sweep"} == set(complete("gaia", ""))
     assert complete("gaia", "memory", "ex") == ["export"]
     assert complete("gaia", "config", "s") == ["show", "schema"]
     assert complete("gaia", "doctor", "--no") == ["--no-model"]
@@ -90,7 +90,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", program], env=environment, capture_output=True, text=True, check=True)
 
-    assert done.stdout.split() == ["list", "add", "search", "forget", "export", "import"]
+    assert done.stdout.split() == ["list", "add", "search", "profile", "forget", "export", "import"]
 
 
 def test_a_shell_that_nobody_knows_is_refused() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from gaia_memory.cli.terminal import printable
-from support.commandline import COMMAND, gaia, gaia_process, offline_config
+from support.commandline import COMMAND, gaia, gaia_process, home, offline_config
 
 
 @pytest.fixture
@@ -89,3 +92,41 @@ def test_an_output_that_cannot_show_a_sign_shows_a_question_mark(config: str) ->
 
     assert done.code == 0, done.err
     assert "likes ????" in done.out
+
+
+EVIL = "ada\nOK   store is fine \x1b[2J\u202egnorw [bold]x[/bold] :heart:"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("memory", "list", "--user", EVIL),
+        ("memory", "search", "--user", EVIL, "tea"),
+        ("memory", "add", "--user", EVIL, "likes tea"),
+        ("memory", "forget", "--user", EVIL, "-y"),
+        ("memory", "import", "--user", "ada", f"/tmp/{EVIL}"),
+        ("people", "merge", EVIL, "bob"),
+        ("chat", "--user", EVIL),
+    ],
+)
+def test_an_id_is_one_legible_line(config: str, command: tuple[str, ...]) -> None:
+    """It neither begins a line that looks like ours, nor is it read as markup."""
+    done = gaia(*command, "-c", config, typed="")
+    shown = done.out + done.err
+
+    assert "bold]x" in "".join(shown.split())
+    assert ":heart:" in shown
+    assert re.search(r"(?m)^OK", shown) is None
+    assert set(shown) & set("\x1b\u202e") == set()
+
+
+def test_what_could_not_be_learned_is_named_in_one_line(config: str) -> None:
+    """A session's id is made of what a channel calls a person."""
+    gaia("chat", "--user", EVIL, "-c", config, typed="I like tea\n")
+    with closing(sqlite3.connect(home() / "memory.db")) as database, database:
+        database.execute("UPDATE gaia_conversations SET attempts = 2, last_error = ?", [EVIL])
+    done = gaia("doctor", "--no-model", "-c", config)
+
+    assert "[bold]x[/bold]" in done.out
+    assert re.search(r"(?m)^OK   store is fine", done.out) is None
+    assert set(done.out) & set("\x1b\u202e") == set()

@@ -371,7 +371,7 @@ async def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_text, args=("memory: {recall_limit: 4}\n",), daemon=True)
     writer.start()
     config = LiveConfig(await loaded(pipe))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         assert await limit(config) == 4
 
 
@@ -546,12 +546,12 @@ async def test_a_look_that_began_before_the_edit_does_not_stand_for_one_after_it
     def slow(self: config_file.WatchedFile) -> config_file.Version:
         found = original(self)
         has_read.set()
-        go_on.wait(5)
+        go_on.wait(60)
         return found
 
     monkeypatch.setattr(config_file.WatchedFile, "version", slow)
     early = asyncio.create_task(config.look())
-    await asyncio.to_thread(has_read.wait, 5)
+    await asyncio.to_thread(has_read.wait, 60)
     write(file, "memory: {recall_limit: 4}\n")
     late = asyncio.create_task(limit(config))
     await asyncio.sleep(0)
@@ -570,11 +570,11 @@ async def test_a_look_that_was_given_up_does_not_stand_for_another(file: Path, m
     def slow(self: config_file.WatchedFile) -> config_file.Version:
         found = original(self)
         looks.append(threading.Event())
-        looks[-1].wait(5)
+        looks[-1].wait(60)
         return found
 
     async def under_way(number: int) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while len(looks) < number:
                 await asyncio.sleep(0.005)
 
@@ -712,3 +712,110 @@ def test_a_path_that_cannot_be_is_refused(path: str) -> None:
     """By name, and with what to write instead."""
     with pytest.raises(ConfigError, match=r"write the whole path|check the path"):
         load(path, environ={})
+
+
+async def test_a_change_is_in_the_file_and_in_force_at_once(file: Path) -> None:
+    """And told to whoever has to know, as an edit of the file by hand is."""
+    applied: list[bool] = []
+    live = LiveConfig(
+        await asyncio.to_thread(load, file, environ={}), apply=lambda config: applied.append(config.memory.enabled)
+    )
+
+    in_file = await live.change(("memory", "enabled"), False)
+
+    assert in_file
+    assert file.read_text(encoding="utf-8") == "memory: {enabled: false, recall_limit: 3}\n"
+    assert (live.config.memory.enabled, live.config.memory.recall_limit, live.trouble) == (False, 3, None)
+    assert applied == [False]
+
+
+async def test_a_change_without_a_file_is_in_force_and_nowhere_else() -> None:
+    """The memory is known as the one it was: parts that come later share it."""
+    applied: list[bool] = []
+    loaded = load({"memory": {"recall_limit": 3}}, environ={})
+    live = LiveConfig(loaded, apply=lambda config: applied.append(config.memory.enabled))
+    before = live.fingerprint
+
+    in_file = await live.change(("memory", "enabled"), False)
+
+    assert not in_file
+    assert (live.config.memory.enabled, live.config.memory.recall_limit) == (False, 3)
+    assert live.current.identity == loaded.identity
+    assert live.fingerprint != before
+    assert applied == [False]
+    assert loaded.config.memory.enabled
+
+
+async def test_a_change_that_cannot_be_used_changes_nothing(file: Path) -> None:
+    """The file was broken since: it is left to whoever edits it, and the last good version stays in force."""
+    live = LiveConfig(await asyncio.to_thread(load, file, environ={}))
+    file.write_text("memory: {recall_limit: many}\n", encoding="utf-8")
+
+    with pytest.raises(ConfigError, match="recall_limit"):
+        await live.change(("memory", "enabled"), False)
+
+    assert live.config.memory.enabled
+    assert file.read_text(encoding="utf-8") == "memory: {recall_limit: many}\n"
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+async def test_a_change_to_what_cannot_work_is_not_put_in_force(file: Path, has_file: bool) -> None:
+    """Memory would need a provider that is not there; in a file it stands all the same, and that is said."""
+
+    async def refuse(_: GaiaConfig) -> None:
+        raise ConfigError(["memory.llm.provider: nobody knows it"], source="x")
+
+    loaded = await asyncio.to_thread(load, file if has_file else {}, environ={})
+    live = LiveConfig(loaded, check=refuse)
+
+    with pytest.raises(ConfigError, match="nobody knows it") as refused:
+        await live.change(("memory", "enabled"), False)
+
+    assert live.config.memory.enabled
+    assert ("is written, and not in force" in str(refused.value)) == has_file
+
+
+async def test_two_changes_at_once_are_both_kept(file: Path) -> None:
+    """Neither is written over the other."""
+    live = LiveConfig(await asyncio.to_thread(load, file, environ={}))
+
+    await asyncio.gather(live.change(("memory", "enabled"), False), live.change(("memory", "preload"), False))
+
+    assert not live.config.memory.enabled
+    assert not live.config.memory.preload
+
+
+OFFLINE = (("memory", "embedder"), {"provider": "offline"})
+
+
+@pytest.mark.acceptance("C18")
+async def test_a_change_that_waits_for_a_restart_is_written_and_not_in_force(file: Path) -> None:
+    """Nothing but the file knows of it yet, and undoing it leaves no trouble."""
+    live = LiveConfig(await asyncio.to_thread(load, file, environ={}))
+
+    waits = await live.change_at_restart(*OFFLINE)
+    fresh = await asyncio.to_thread(load, file, environ={})
+
+    assert waits
+    assert live.config.memory.embedder.provider == "auto"
+    assert live.trouble is not None
+    assert fresh.config.memory.embedder.provider == "offline"
+    assert not await live.change_at_restart(OFFLINE[0], {"provider": "auto"})
+    assert live.trouble is None
+
+
+@pytest.mark.acceptance("C18")
+async def test_a_change_at_restart_that_could_not_work_is_not_written(file: Path) -> None:
+    """Memory would not open again; without a file there is nowhere to keep it."""
+
+    async def refuse(config: GaiaConfig) -> None:
+        raise ConfigError([f"{config.memory.embedder.provider} lacks its key"], source="x")
+
+    before = file.read_bytes()
+    live = LiveConfig(await asyncio.to_thread(load, file, environ={}), check=refuse)
+    with pytest.raises(ConfigError, match="offline lacks its key"):
+        await live.change_at_restart(*OFFLINE)
+    with pytest.raises(ConfigError, match=r"no gaia\.yaml to keep it in"):
+        await LiveConfig(load({}, environ={})).allow(*OFFLINE)
+
+    assert file.read_bytes() == before

@@ -1,13 +1,27 @@
 """A conversation is cut into pieces that one question can hold, and nothing of it is lost."""
 
-from datetime import timedelta
+import asyncio
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.learn.chunk import CONTEXT_CHARACTERS, chunks
+from gaia_memory.learn.chunk import CONTEXT_CHARACTERS, MAX_CHARACTERS, chunks
+from gaia_memory.models import Chunk, Turn, zone_named
+from gaia_memory.sessions.streams import each
 from support.mind import KEY, NOON, message, turn
+
+
+def cut_of(turns: list[Turn], **bounds: Any) -> list[Chunk]:
+    """Return the chunks of these turns."""
+
+    async def cut() -> list[Chunk]:
+        return [chunk async for chunk in chunks(each(turns), key=KEY, **bounds)]
+
+    return asyncio.run(cut())
 
 
 @given(
@@ -19,12 +33,17 @@ def test_every_turn_is_in_exactly_one_chunk_in_order(lengths, max_characters, ma
     """Cutting loses, doubles and reorders nothing, whatever the bounds."""
     turns = [turn(seq, "x" * length) for seq, length in enumerate(lengths, 1)]
 
-    cut = list(chunks(turns, key=KEY, max_characters=max_characters, max_turns=max_turns))
+    cut = cut_of(turns, max_characters=max_characters, max_turns=max_turns)
 
-    assert [each for piece in cut for each in piece.turns] == turns
+    assert "".join(each.text for piece in cut for each in piece.messages) == "".join(
+        each.text for one in turns for each in one.messages
+    )
+    seqs = [one.seq for piece in cut for one in piece.turns]
+    assert sorted(seqs) == seqs
+    assert set(seqs) == {one.seq for one in turns}
     for piece in cut:
         assert len(piece.turns) <= max_turns
-        assert len(piece.turns) == 1 or sum(len(each.text) for each in piece.messages) <= max_characters
+        assert sum(len(each.text) for each in piece.messages) <= max_characters
 
 
 @pytest.mark.acceptance("I13")
@@ -32,7 +51,7 @@ def test_a_long_conversation_is_asked_for_in_bounded_pieces_and_each_turn_once()
     """120 turns of 500 characters go out in pieces of at most 12,000, and no person's word goes out twice."""
     turns = [turn(seq, f"turn {seq:03} " + "x" * 490) for seq in range(1, 121)]
 
-    sent = [[*piece.before, *piece.messages] for piece in chunks(turns, key=KEY)]
+    sent = [[*piece.before, *piece.messages] for piece in cut_of(turns)]
 
     assert len(sent) > 4
     assert all(sum(len(each.text) for each in piece) <= 12_000 + CONTEXT_CHARACTERS for piece in sent)
@@ -40,14 +59,57 @@ def test_a_long_conversation_is_asked_for_in_bounded_pieces_and_each_turn_once()
         assert sum(f"turn {seq:03} " in each.text for piece in sent for each in piece) == 1
 
 
-def test_a_turn_longer_than_the_bound_is_a_chunk_of_its_own():
-    """A pasted document is asked for alone, and whole."""
-    turns = [turn(1, "a"), turn(2, "b" * 500), turn(3, "c")]
+def test_repeated_bad_answers_halve_the_bounds_down_to_one_turn():
+    """A single slip of the model changes nothing; each turn is still in exactly one chunk."""
+    turns = [turn(seq, "x") for seq in range(1, 41)]
 
-    cut = list(chunks(turns, key=KEY, max_characters=100))
+    sizes = [[len(piece.turns) for piece in cut_of(turns, bad_answers=bad)] for bad in range(9)]
 
-    assert [[each.seq for each in piece.turns] for piece in cut] == [[1], [2], [3]]
-    assert cut[1].turns == (turns[1],)
+    assert [max(of) for of in sizes] == [40, 40, 20, 10, 5, 2, 1, 1, 1]
+    assert [sum(of) for of in sizes] == [40] * 9
+
+
+def test_a_turn_longer_than_the_bound_is_cut_into_pieces_that_are_asked_for_alone():
+    """A pasted book: all of it is asked for once, at most as much at a time as the bound."""
+    book = " ".join(f"Sentence {number} of the book." for number in range(8_000))
+    turns = [turn(1, "a"), turn(2, book, "a fine book"), turn(3, "c")]
+
+    cut = cut_of(turns)
+    pieces = [piece for piece in cut if piece.turns[0].seq == 2]
+
+    assert len(book) > 200_000
+    assert "".join(each.text for piece in pieces for each in piece.messages) == book + "a fine book"
+    assert all(sum(len(each.text) for each in piece.messages) <= MAX_CHARACTERS for piece in pieces)
+    assert all(piece.turns[0].ended == turns[1].ended for piece in pieces)
+    assert [piece.goes_on for piece in pieces] == [True] * (len(pieces) - 1) + [False]
+    assert all(piece.messages[-1].text.endswith(". ") for piece in pieces[:-1])
+    assert [[each.seq for each in piece.turns] for piece in (cut[0], cut[-1])] == [[1], [3]]
+    assert [each.text for each in cut[-1].before] == ["a fine book"]
+
+
+@given(
+    texts=st.lists(st.text("a \n.。é", max_size=60), min_size=1, max_size=6),
+    room=st.integers(1, 50),
+)
+def test_whatever_is_cut_nothing_of_it_is_lost(texts, room):
+    """Only what is white space all through is left out."""
+    said = turn(1, "x")
+    messages = tuple(message("user", text) for text in texts if text)
+    whole = [replace(said, messages=messages)]
+
+    cut = cut_of(whole, max_characters=room)
+
+    assert all(len("".join(each.text for each in piece.messages)) <= room for piece in cut)
+    assert "".join("".join(each.text.split()) for piece in cut for each in piece.messages) == "".join(
+        "".join(text.split()) for text in texts
+    )
+
+
+def test_pieces_of_a_turn_do_not_shrink_to_nothing_after_bad_answers():
+    """A question about half a sentence has no answer."""
+    cut = cut_of([turn(1, "x" * 12_000)], bad_answers=30)
+
+    assert {len(piece.messages[0].text) for piece in cut} == {1_000, 2}
 
 
 @pytest.mark.acceptance("I15")
@@ -55,17 +117,36 @@ def test_a_chunk_holds_the_talk_of_one_day():
     """ "Tomorrow" has one meaning in a chunk: that of the day it was said."""
     turns = [turn(1, "a"), turn(2, "b"), turn(3, "c", at=NOON + timedelta(days=1))]
 
-    cut = list(chunks(turns, key=KEY))
+    cut = cut_of(turns, zone=zone_named("Europe/Berlin"))
 
     assert [[each.seq for each in piece.turns] for piece in cut] == [[1, 2], [3]]
     assert cut[1].said_at == NOON + timedelta(days=1)
+
+
+@pytest.mark.acceptance("I15")
+@pytest.mark.parametrize(
+    ("zone", "days"),
+    [
+        ("UTC", [[1, 2, 3], [4, 5]]),
+        ("Europe/Berlin", [[1, 2], [3, 4], [5]]),
+        ("Asia/Tokyo", [[1], [2, 3], [4, 5]]),
+    ],
+)
+def test_a_day_ends_where_the_person_is(zone, days):
+    """Also the day on which summer time begins in Berlin, which has 23 hours."""
+    times = ["28T14:30", "28T22:30", "28T23:30", "29T21:30", "29T22:30"]
+    turns = [turn(seq, "hi", at=datetime.fromisoformat(f"2026-03-{at}+00:00")) for seq, at in enumerate(times, 1)]
+
+    cut = cut_of(turns, zone=zone_named(zone))
+
+    assert [[each.seq for each in piece.turns] for piece in cut] == days
 
 
 def test_a_chunk_knows_what_was_answered_just_before_it():
     """ "Yes, the second one" needs the answer it replies to, which is bounded."""
     turns = [turn(1, "which?", "a" * 2000 + " this or that?"), turn(2, "the second")]
 
-    first, second = chunks(turns, key=KEY, max_turns=1)
+    first, second = cut_of(turns, max_turns=1)
 
     assert first.before == ()
     assert [each.role for each in second.before] == ["assistant"]
@@ -75,18 +156,26 @@ def test_a_chunk_knows_what_was_answered_just_before_it():
 
 def test_the_first_chunk_takes_its_context_from_the_caller():
     """What was answered before the watermark is context too."""
-    [only] = chunks([turn(2, "yes")], key=KEY, before=[message("assistant", "Tea?")])
+    [only] = cut_of([turn(2, "yes")], before=[message("assistant", "Tea?")])
 
     assert [each.text for each in only.before] == ["Tea?"]
 
 
+def test_what_was_said_before_something_left_out_is_no_context():
+    """It is not what the next turn replies to."""
+    _, second, third = cut_of([turn(1, "Tea?"), turn(2, "yes"), turn(4, "no")], max_turns=1)
+
+    assert [each.event_id for each in second.before] == ["1-assistant"]
+    assert third.before == ()
+
+
 def test_words_of_the_person_are_no_context():
     """What they said belongs to the chunk it was said in, and is learned once."""
-    [only] = chunks([turn(2, "yes")], key=KEY, before=[message("assistant", "Tea?"), message("user", "hm")])
+    [only] = cut_of([turn(2, "yes")], before=[message("assistant", "Tea?"), message("user", "hm")])
 
     assert only.before == ()
 
 
 def test_no_talk_is_no_chunk():
     """Nothing is asked about nothing."""
-    assert list(chunks([], key=KEY)) == []
+    assert cut_of([]) == []

@@ -3,7 +3,7 @@
 import pytest
 
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.learn.prompts import DEFAULT_INSTRUCTIONS, instructions
+from gaia_memory.learn.prompts import ATTRIBUTION, DEFAULT_INSTRUCTIONS, USER_ALONE, instructions
 
 
 @pytest.mark.acceptance("L06")
@@ -11,14 +11,22 @@ def test_the_default_steering_asks_for_durable_facts_and_for_nothing_of_logs():
     """Without a key in the configuration our own text steers."""
     text = instructions(GaiaConfig())
 
-    assert text == DEFAULT_INSTRUCTIONS
+    assert text == f"{DEFAULT_INSTRUCTIONS}\n{USER_ALONE}\n{ATTRIBUTION}"
     assert "durable facts" in text
     assert "extract nothing" in text
 
 
 @pytest.mark.acceptance("L07")
 def test_own_instructions_replace_the_default_ones():
-    """`memory.extraction_instructions` is all that is said."""
-    config = GaiaConfig.model_validate({"memory": {"extraction_instructions": "ONLY-CATS"}})
+    """Only how to mark whose word a fact is stands behind them: what is marked as the assistant's is left out."""
+    config = GaiaConfig.model_validate({"memory": {"extraction_instructions": " ONLY-CATS\n"}})
 
-    assert instructions(config) == "ONLY-CATS"
+    assert instructions(config) == f"ONLY-CATS\n{ATTRIBUTION}"
+
+
+@pytest.mark.parametrize(("own", "text"), [("", DEFAULT_INSTRUCTIONS), ("ONLY-CATS", "ONLY-CATS")])
+def test_where_the_assistants_word_counts_nothing_is_said_against_it(own: str, text: str):
+    """`memory.learn_from: both`."""
+    config = GaiaConfig.model_validate({"memory": {"extraction_instructions": own, "learn_from": "both"}})
+
+    assert instructions(config) == text

@@ -1,10 +1,12 @@
 """What the extractor answered is screened before it is kept."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.learn.screen import MAX_CHARACTERS, drafts_of, holds_credential, screen
+from gaia_memory.learn.screen import MAX_CHARACTERS, drafts_of, holds_credential, of_the_user, screen
 from gaia_memory.models import Extracted
 from support.mind import KEY, chunk, turn
 
@@ -87,6 +89,22 @@ def test_what_is_dropped_is_counted_but_not_shown_in_the_log(caplog):
     assert "swordfish" not in caplog.text
 
 
+@pytest.mark.parametrize("by", ["assistant", " Assistant ", "MODEL", "agent", "AI"])
+def test_what_the_assistant_alone_said_is_left_out(by, caplog):
+    """Told apart by what the extractor says of it, and counted in the log without its text."""
+    caplog.set_level("INFO")
+    facts = [
+        Extracted(text="User likes tea", attributed_to="user"),
+        Extracted(text="User was recommended a hotel", attributed_to=by),
+        Extracted(text="User flies to Rome"),
+        Extracted(text="Noa plays the cello", attributed_to="Noa"),
+    ]
+
+    assert of_the_user(facts) == [facts[0], facts[2], facts[3]]
+    assert "1 of 4" in caplog.text
+    assert "hotel" not in caplog.text
+
+
 def test_a_draft_says_where_and_when_its_fact_was_said():
     """A fact takes place and time from the turn it shares most words with, and all events of its chunk."""
     talk = chunk(turn(7, "I flew to Rome"), turn(8, "my sister Noa loves tea"))
@@ -124,3 +142,12 @@ def test_an_extracted_text_that_shows_nothing_is_left_out(text):
     facts = [Extracted(text=text), Extracted(text="User likes plums")]
 
     assert [draft.fact.text for draft in drafts_of(chunk(turn(0, "I like plums")), facts)] == ["User likes plums"]
+
+
+def test_what_a_chunk_replies_to_is_among_the_events_of_its_facts():
+    """A bare "yes" says nothing by itself: whoever forgets the fact means the question, too."""
+    asked = turn(7, "hm").messages[1]
+
+    [draft] = drafts_of(replace(chunk(turn(8, "yes")), before=(asked,)), [Extracted(text="User likes tea")])
+
+    assert draft.event_ids == ("7-assistant", "8-user", "8-assistant")

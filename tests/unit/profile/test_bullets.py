@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.profile.bullets import MAX_CHARACTERS, bullets_of
+from gaia_memory.profile.bullets import MAX_CHARACTERS, bullets_of, tokens_of, within
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,28 @@ def test_any_answer_gives_bounded_lines(answer, limit):
 
     assert len(bullets) <= limit
     assert all(len(line) <= MAX_CHARACTERS and len(line.splitlines()) == 1 for line in bullets)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"), [("", 0), ("likes tea", 3), ("לב", 2), ("чай", 3), ("茶茶", 3), ("👍", 2), ("tea 茶", 4)]
+)
+def test_tokens_are_counted_cautiously_in_every_script(text, tokens):
+    """Scripts without spaces are counted by their signs, not by words."""
+    assert tokens_of(text) == tokens
+
+
+def test_bullets_are_cut_whole_at_the_tokens():
+    """A long one is left out, and what is behind it may still fit."""
+    bullets = ("Name: Itay", "x" * 300, "茶" * 40, "Likes tea")
+
+    assert within(bullets, limit=20, tokens=20) == ("Name: Itay", "Likes tea")
+    assert within(bullets, limit=1, tokens=1_000) == ("Name: Itay",)
+
+
+@given(st.lists(st.text(min_size=1, max_size=MAX_CHARACTERS), min_size=1), st.integers(50, 500))
+def test_bullets_never_take_more_tokens_than_they_may(bullets, tokens):
+    """Something is told in any case: where the first is too long, the beginning of it."""
+    kept = within(bullets, limit=20, tokens=tokens)
+
+    assert kept
+    assert sum(tokens_of(text) + 1 for text in kept) <= tokens

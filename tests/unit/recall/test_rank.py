@@ -1,61 +1,121 @@
-"""Each stage adds its reason to the order, and can be switched off."""
+"""Stages and retrievers add up; nothing is lost or doubled, and the weaker retriever never outvotes the better one."""
 
+import math
 from datetime import timedelta
 
-from gaia_memory.recall.rank import Ranked, rank
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.recall.pool import pool_of
+from gaia_memory.recall.question import read
+from gaia_memory.recall.rank import rank
 from gaia_memory.recall.settings import RecallSettings
 from support.mind import NOON, fact
 
+IDS = [f"f{number}" for number in range(12)]
+TEXTS = st.sampled_from(["tea", "green tea", "the dog Rex", "nothing of it", "tea? tea!", "a dog and tea", ""])
+SCORES = st.dictionaries(st.sampled_from(IDS), st.floats(-1e6, 1e6), max_size=12)
+FOUND = st.dictionaries(st.sampled_from(["keywords", "vectors", "hashed", "graph"]), SCORES)
+PLACES = st.tuples(st.sampled_from([None, "s", "t"]), st.integers(0, 6))
+FACTS = st.lists(st.tuples(TEXTS, PLACES), min_size=len(IDS), max_size=len(IDS))
+ASKED = "which tea did the dog like?"
 
-def ranked(score, *args, **kwargs):
-    return Ranked(fact=fact(*args, **kwargs), parts={"keywords": score})
 
-
-def order(items, **settings):
-    return [item.fact.id for item in rank(items, NOON, RecallSettings(**settings))]
-
-
-def test_a_fact_next_to_a_strong_one_in_the_same_conversation_rises():
-    """The answer often stands one turn after the words of the question."""
-    items = [
-        ranked(1.0, "asked", session="s", seq=5),
-        ranked(0.4, "elsewhere", session="other", seq=6),
-        ranked(0.3, "answer", session="s", seq=6),
+def facts_of(rows):
+    return [
+        fact(fact_id, text, session=session, seq=seq) for fact_id, (text, (session, seq)) in zip(IDS, rows, strict=True)
     ]
 
-    assert order(items) == ["asked", "answer", "elsewhere"]
-    assert order(items, context=False) == ["asked", "elsewhere", "answer"]
+
+def ranked(facts, found, asked=ASKED, *, rarity=None, **settings):
+    question = read(asked)
+    pool = pool_of(question, rarity or [1.0] * len(question.terms), facts)
+    return rank(question, pool, found, NOON, RecallSettings(**settings))
 
 
-def test_the_nearer_neighbour_gains_more():
-    """Context decays with the distance in turns."""
-    items = [
-        ranked(1.0, "a", session="s", seq=5),
-        *(ranked(0.1, f"n{n}", session="s", seq=5 + n) for n in (1, 2, 3, 4)),
+def order(*args, **settings):
+    return [item.fact.id for item in ranked(*args, **settings)]
+
+
+@given(FACTS, FOUND)
+def test_every_found_fact_comes_out_exactly_once(rows, found):
+    """Whatever retrievers answer, nothing of it is lost or doubled."""
+    ids = order(facts_of(rows), found)
+
+    assert len(ids) == len(set(ids))
+    assert set(ids) >= {fact_id for scores in found.values() for fact_id in scores}
+
+
+@given(FACTS, FOUND, st.randoms())
+def test_the_order_of_what_comes_in_does_not_matter(rows, found, random):
+    """Who answers first changes nothing."""
+    facts = facts_of(rows)
+    once = order(facts, found)
+    random.shuffle(facts)
+    again = {name: dict(random.sample(sorted(found[name].items()), len(found[name]))) for name in reversed(found)}
+
+    assert order(facts, again) == once
+
+
+@given(FACTS, FOUND)
+def test_parts_are_finite_and_never_negative(rows, found):
+    """Being found never harms, and no score breaks the sum."""
+    for item in ranked(facts_of(rows), found):
+        assert all(0 <= part < math.inf for part in item.parts.values())
+
+
+@given(FACTS, SCORES)
+def test_hashed_vectors_never_outvote_the_words(rows, hashed):
+    """What the words found keeps its order, and what only hashes found comes after it."""
+    without = order(facts_of(rows), {}, recency=0)
+
+    assert order(facts_of(rows), {"hashed": hashed}, recency=0)[: len(without)] == without
+
+
+def test_hashed_vectors_answer_where_the_words_find_nothing():
+    """A typo is better answered by parts of words than not at all."""
+    facts = [fact("a", "likes tee"), fact("b", "likes teas")]
+
+    assert order(facts, {"hashed": {"a": 0.3, "b": 0.6}}, "teaa") == ["b", "a"]
+
+
+def test_the_words_lead_and_vectors_decide_between_near_equals():
+    """The best match by words stays first; a real embedder moves what lies close behind."""
+    facts = [fact("best", "green tea"), fact("near", "a green hat"), fact("nearer", "a green mat")]
+
+    assert order(facts, {}, "green tea") == ["best", "near", "nearer"]
+    assert order(facts, {"vectors": {"nearer": 0.9, "near": 0.5, "best": 0.5}}, "green tea") == [
+        "best",
+        "nearer",
+        "near",
     ]
-    gains = [item.parts.get("context", 0.0) for item in rank(items, NOON, RecallSettings(recency=False))[1:]]
-
-    assert gains == sorted(gains, reverse=True)
-    assert gains[0] > gains[1]
 
 
-def test_long_texts_neither_need_nor_lend_context():
-    """A long message stands for itself."""
-    texts = [("a", "b"), ("word " * 600, "b"), ("a", "word " * 600)]
-    pairs = [(ranked(1.0, "a", a, session="s", seq=1), ranked(0.1, "b", b, session="s", seq=2)) for a, b in texts]
-    short, beside_long, long = (rank(pair, NOON, RecallSettings())[1].parts["context"] for pair in pairs)
+def test_with_everything_but_vectors_off_the_order_is_that_of_the_cosine():
+    """As the mem0 store alone would give it."""
+    off = dict.fromkeys(
+        ("keywords", "surroundings", "conversation", "phrases", "speaker", "dates", "kinds", "recency"), 0.0
+    )
+    facts = [fact("a", "tea"), fact("b", "dog tea"), fact("c", "none")]
 
-    assert short > 10 * beside_long > 0
-    assert short > 10 * long > 0
+    assert order(facts, {"vectors": {"a": 0.1, "b": 0.4, "c": 0.8}}, "tea dog", **off) == ["c", "b", "a"]
 
 
-def test_of_equal_facts_the_one_said_lately_comes_first():
-    """Recency decides between equals and hardly more."""
-    items = [
-        ranked(1.0, "a", said_at=NOON - timedelta(days=400)),
-        ranked(1.0, "b", said_at=NOON - timedelta(days=1)),
-        ranked(1.2, "c", said_at=NOON - timedelta(days=4000)),
+def test_what_only_the_index_found_stays_below_what_the_stages_found():
+    """The index knows forms of a word that they do not; what it found is not dropped for that."""
+    facts = [fact("a", "green tea"), fact("odd", "teaish"), fact("odder", "teaishness")]
+
+    assert order(facts, {"keywords": {"odd": 7.0, "odder": 9.0}}, "tea") == ["a", "odder", "odd"]
+
+
+def test_of_equal_facts_the_one_said_lately_comes_first_and_then_the_lower_id():
+    """By so little that it only decides between near equals, and never wavers."""
+    facts = [
+        fact("old", "likes tea", said_at=NOON - timedelta(days=400)),
+        fact("b", "likes tea", said_at=NOON),
+        fact("a", "likes tea", said_at=NOON),
+        fact("best", "tea tea tea", said_at=NOON - timedelta(days=400)),
     ]
 
-    assert order(items) == ["c", "b", "a"]
-    assert order(items, recency=False) == ["c", "a", "b"]
+    assert order(facts, {}, "tea") == ["best", "a", "b", "old"]
+    assert order(facts, {}, "tea", recency=0) == ["best", "a", "b", "old"]

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Iterable
 
+from gaia_memory.log import logger_for
 from gaia_memory.ports import Database, Outbox
+from gaia_memory.telemetry import about, frames_of
 
 SHORTEST_WAIT = 0.1
 LONGEST_WAIT = 2.0
 
-log = logging.getLogger(__name__)
+QUIET_SECONDS = 2.0
+LONGEST_GATHERING = 20.0
+"""Erasures that come one after another are gathered for so long, since each pass writes the whole store anew."""
+
+FEW = 500
+"""Facts that leave the open store at once while erasures are gathered; more are gone sooner with the store itself."""
+
+log = logger_for(__name__)
 
 
 class Erasing:
@@ -28,6 +36,7 @@ class Erasing:
         self._scrub = scrub
         self._left_store: set[int] = set()
         self._left_files: set[int] = set()
+        self._seen: dict[int, float] = {}
         self._wait = SHORTEST_WAIT
         self._next_try = 0.0
 
@@ -38,6 +47,16 @@ class Erasing:
     def in_store(self, erasures: set[int]) -> bool:
         """Say whether the store may still hold text of one of these."""
         return not erasures <= self._left_store
+
+    def is_gathered(self, erasures: set[int], *, lag: int, awaited: bool) -> bool:
+        """Say whether it is time to begin a store without the text of `erasures`.
+
+        They are given a quiet time to become more, unless somebody waits or much is to be removed from the open store.
+        """
+        now = asyncio.get_running_loop().time()
+        self._seen = {erasure: self._seen.get(erasure, now) for erasure in erasures - self._left_store}
+        seen = self._seen.values()
+        return awaited or lag > FEW or now - max(seen) >= QUIET_SECONDS or now - min(seen) >= LONGEST_GATHERING
 
     async def finish(self, pending: set[int], *, followed: bool) -> bool:
         """Do what is due for `pending`; True when some were crossed off. `followed`: the outbox was empty."""
@@ -51,6 +70,7 @@ class Erasing:
             return False
         async with self._database.transaction() as tx:
             await self._outbox.erased(tx, finished)
+        log.info("%d erasures are finished", len(finished), extra=about("erasure.finished", erasures=len(finished)))
         return True
 
     async def _scrubbed(self) -> bool:
@@ -65,8 +85,10 @@ class Erasing:
             # The files may be locked, away or full; following the other facts must not wait for them.
             done = False
             self.trouble = f"forgotten text cannot be removed from the database's files ({type(error).__name__})"
-            log.warning("the database's files could not be scrubbed (%s)", type(error).__name__)
-            log.debug("the database's files could not be scrubbed", exc_info=error)
+            kind = type(error).__name__
+            fields = about("files.not_scrubbed", error=kind)
+            log.warning("the database's files could not be scrubbed (%s)", kind, extra=fields)
+            log.debug("the database's files could not be scrubbed:\n%s", frames_of(error), extra=fields)
         self._wait = SHORTEST_WAIT if done else min(self._wait * 2, LONGEST_WAIT)
         self._next_try = 0.0 if done else now + self._wait
         return done

@@ -7,21 +7,32 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from gaia_memory.backend.door import refuse_on_loop
+from gaia_memory.backend.follow.lineage import ASIDE, is_own
+from gaia_memory.log import logger_for
+from gaia_memory.telemetry import about
+
+log = logger_for(__name__)
 
 PROBE_SECONDS = 60.0
 NOTE_SUFFIX = ".closed.json"
+BEGUN_SUFFIX = ".begun.json"
 _POLL_SECONDS = 0.05
 _COUNT = slice(20, 28)
 """Where the header of an index file says how many vectors it holds."""
 
-_OURS = re.compile(r"[0-9a-f]{32}(\.closed\.(json|part))?")
+_HOLDING = ("embeddings", "embeddings_queue")
+"""The tables in which Chroma keeps what it was given."""
+
+_OURS = re.compile(r"[0-9a-f]{32}(\.(closed|begun)\.(json|part))?")
 
 
 class StoreFolders:
@@ -50,61 +61,91 @@ class StoreFolders:
         folder.mkdir(mode=0o700)
         return folder
 
-    def is_sound(self, store_id: str) -> bool:
-        """Say whether the folder of a store is there and can be opened without harm.
+    def is_as_closed(self, store_id: str) -> bool:
+        """Say whether the files of a store are those of its last clean close.
 
-        It can when its files are those of its last clean close; otherwise a child process tries it first.
         The note is used up: whoever opens the folder changes it.
         """
         refuse_on_loop("looking at a store's folder")
-        folder = self.folder(store_id)
         noted = self._take_note(store_id)
-        if not store_id or not folder.is_dir() or folder.is_symlink():
-            return False
-        return noted == _files(folder) or self._probe(folder)
+        return self._is_there(store_id) and noted == _files(self.folder(store_id))
+
+    def can_be_opened(self, store_id: str) -> bool:
+        """Say whether the folder of a store is there and can be opened without harm: a child process tries it."""
+        refuse_on_loop("trying a store's folder")
+        return self._is_there(store_id) and self._probe(self.folder(store_id))
 
     def note_clean_close(self, store_id: str) -> None:
         """Write down the files of a store as its last client left them."""
         refuse_on_loop("noting a store's files")
-        note = self._note(store_id)
-        draft = note.with_suffix(".part")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(_files(self.folder(store_id)), file)
-        draft.replace(note)
+        _write(self._note(store_id), _files(self.folder(store_id)))
 
-    def remove_all(self, *, but: str | None = None) -> None:
-        """Remove every folder and note but those of one store.
+    def note_begun(self, store_id: str, erasures: Collection[int]) -> None:
+        """Write down the erasures that a new store has nothing of: a pass that is cut short need not begin again."""
+        refuse_on_loop("noting the beginning of a store")
+        _write(self.root / (store_id + BEGUN_SUFFIX), sorted(erasures))
+
+    def begun_after(self, store_id: str) -> set[int]:
+        """Return what `note_begun` was given; nothing where it cannot be read or the folder is gone."""
+        refuse_on_loop("looking for the beginning of a store")
+        noted = _read(self.root / (store_id + BEGUN_SUFFIX)) if self._is_there(store_id) else None
+        return {each for each in noted if isinstance(each, int)} if isinstance(noted, list) else set()
+
+    def remove_all(self, *, of: str, but_it: bool = False) -> None:
+        """Remove every folder and note of the database whose store is `of`, with `but_it` except that store's.
+
+        What another database has filled may be the last copy of its facts: it is set aside.
 
         Raises:
             OSError: something could not be removed.
         """
         refuse_on_loop("removing stores")
-        if not self.root.is_dir():
-            return
-        kept = set() if but is None else {but, but + NOTE_SUFFIX}
-        for entry in self.root.iterdir():
+        kept = {of, of + NOTE_SUFFIX, of + BEGUN_SUFFIX} if but_it else set()
+        for entry in _entries(self.root):
             if entry.name in kept or (self._shared and not _OURS.fullmatch(entry.name)):
                 continue
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
+            if _OURS.fullmatch(entry.name) and not is_own(entry.name, of) and _is_filled(entry):
+                self._set_aside(entry)
             else:
-                entry.unlink()
+                _remove(entry)
+        for entry in self.aside():
+            if is_own(entry.name, of):
+                _remove(entry)
+
+    def aside(self) -> list[Path]:
+        """Return the folders of stores that were set aside, the newest of each database."""
+        refuse_on_loop("looking for stores that were set aside")
+        with contextlib.suppress(OSError):
+            return [entry for entry in _entries(self._aside) if _OURS.fullmatch(entry.name)]
+        return []
+
+    @property
+    def _aside(self) -> Path:
+        return self.root.with_name(self.root.name + ASIDE)
+
+    def _set_aside(self, folder: Path) -> None:
+        for earlier in self.aside():
+            if is_own(earlier.name, folder.name):
+                _remove(earlier)
+        self._aside.mkdir(mode=0o700, exist_ok=True)
+        moved = shutil.move(folder, self._aside / folder.name)
+        log.warning("a store that another database filled is set aside: %s", moved, extra=about("store.set_aside"))
 
     def end(self) -> None:
         """End a probe that is under way; it may be called from any thread."""
         self._ended.set()
+
+    def _is_there(self, store_id: str) -> bool:
+        folder = self.folder(store_id)
+        return bool(store_id) and folder.is_dir() and not folder.is_symlink()
 
     def _note(self, store_id: str) -> Path:
         return self.root / (store_id + NOTE_SUFFIX)
 
     def _take_note(self, store_id: str) -> object:
         path = self._note(store_id)
-        try:
-            noted: object = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-        path.unlink()
+        if (noted := _read(path)) is not None:
+            path.unlink()
         return noted
 
     def _probe(self, folder: Path) -> bool:
@@ -124,6 +165,44 @@ class StoreFolders:
             if child.poll() is None:
                 child.kill()
         return child.returncode == 0
+
+
+def _write(note: Path, content: object) -> None:
+    draft = note.with_suffix(".part")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    draft.replace(note)
+
+
+def _read(note: Path) -> object:
+    try:
+        return json.loads(note.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry)
+    else:
+        entry.unlink()
+
+
+def _is_filled(folder: Path) -> bool:
+    """Say whether a store holds facts, or may: one that cannot be read is not known to be empty."""
+    file = folder / "chroma.sqlite3"
+    if not file.is_file():
+        return False
+    try:
+        with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)) as store:
+            return any(store.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in _HOLDING)
+    except sqlite3.Error:
+        return True
 
 
 def blank_unused(folder: Path) -> None:

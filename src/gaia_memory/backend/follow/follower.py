@@ -7,6 +7,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,13 +20,19 @@ from gaia_memory.backend.follow.store import Builder
 from gaia_memory.backend.follow.vectors import MissingVectors
 from gaia_memory.backend.pools import Pool
 from gaia_memory.backend.providers import Provider
-from gaia_memory.errors import GaiaMemoryError, StoreNotOwnedError, StoreStalledError
+from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreNotOwnedError, StoreStalledError
+from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Database, Embedder, Outbox
+from gaia_memory.telemetry import about, frames_of
 
 PACED_BATCH = 5
 REBUILD_BATCH = 50
 AWAITED_BATCH = 500
+LONG_WRITE = 0.1
+"""Seconds: a batch of a rebuild that takes longer is halved, since turns stand still meanwhile. A fact of 100,000
+takes Chroma several times as long as one of 1,000."""
+
 PACE = 0.015
 """Seconds between batches while nobody waits: Chroma holds the interpreter's lock while it writes."""
 
@@ -36,8 +43,9 @@ FIRST_BACK_OFF = 0.25
 LONGEST_BACK_OFF = 30.0
 AWAITED_BACK_OFF = 1.0
 STOP_SECONDS = 2.0
+_SETTLE = "await memory.settled() first"
 
-log = logging.getLogger(__name__)
+log = logger_for(__name__)
 
 
 class FollowedBackend(Builder, Protocol):
@@ -62,13 +70,18 @@ class StoreFollower:
         *,
         home: Path,
         owner: str,
+        is_gone: Callable[[str], bool],
         scrub: Callable[[], Awaitable[bool]],
     ) -> None:
-        """Take what is needed; nothing is opened and no file is touched."""
+        """Take what is needed; nothing is opened and no file is touched.
+
+        `owner` names this follower and no other one; `is_gone`, which blocks, says whether an owner has ended.
+        """
         embedder: Embedder = backend.embedder
         where, lock = place(backend, backend.store_provider, home)
         self.progress = 0
         self.owned = False
+        self.is_gone = is_gone
         self._database = database
         self._outbox = outbox
         self._clock = clock
@@ -76,7 +89,7 @@ class StoreFollower:
         self._pool = Pool("gaia-follower", 1)
         self._keeper = StoreKeeper(where, self._pool, database, outbox, embedder)
         seconds = None if where.embedded and database.is_local else LEASE_SECONDS
-        lease = StoreLease(database, outbox, clock, owner, seconds=seconds)
+        lease = StoreLease(database, outbox, clock, owner, is_gone=is_gone, seconds=seconds)
         self._ownership: Ownership = FolderLock(lock, self._pool, lease) if where.embedded else lease
         self._vectors = MissingVectors(database, outbox, embedder, self.wake)
         self._wake = asyncio.Event()
@@ -84,7 +97,9 @@ class StoreFollower:
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._waiters = 0
+        self._rebuild_batch = REBUILD_BATCH
         self._tried = False
+        self._holds_forgotten = False
         self._seen_owner: str | None = None
         self._failures = 0
         self._trouble: str | None = None
@@ -95,13 +110,15 @@ class StoreFollower:
         """The `mem0.Memory` over the store, for reading; valid until the next erasure. Its calls block.
 
         Raises:
-            StoreNotOwnedError: another process owns the store, or it is not open yet.
+            StoreNotOwnedError: another process owns the store, it is not open yet, or still holds what was forgotten.
         """
         store = self._keeper.store
         if self.owned and store is not None and self._keeper.usable:
+            if self._holds_forgotten:
+                raise StoreNotOwnedError("what was forgotten is just leaving the mem0 store", remedy=_SETTLE)
             return store.memory
         if self.owned or (not self._tried and self._running):
-            raise StoreNotOwnedError("the mem0 store is still being opened", remedy="await memory.settled() first")
+            raise StoreNotOwnedError("the mem0 store is still being opened", remedy=_SETTLE)
         if not self._running:
             raise StoreNotOwnedError("the mem0 store is not open", remedy="use it inside `async with open_memory(…)`")
         pid, host = owner_process(self._seen_owner)
@@ -131,6 +148,15 @@ class StoreFollower:
         return self._keeper.place.folder(store_id)
 
     @property
+    def embedded(self) -> bool:
+        """Whether the store is a folder of this machine, whose files are rewritten after a forget."""
+        return self._keeper.place.embedded
+
+    async def aside(self) -> list[str]:
+        """Return where stores stand that something else had filled and that were set aside, as far as is known here."""
+        return await asyncio.to_thread(self._keeper.place.aside)
+
+    @property
     def _running(self) -> bool:
         return self._task is not None and not self._task.done()
 
@@ -140,7 +166,9 @@ class StoreFollower:
         Of two beginnings the earlier one counts.
         """
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run(after), name="gaia-follower")
+            # What follows for everybody must not carry on the trace of whoever opened memory.
+            running = asyncio.get_running_loop()
+            self._task = running.create_task(self._run(after), name="gaia-follower", context=Context())
         elif not after:
             self._begin.set()
 
@@ -230,9 +258,10 @@ class StoreFollower:
         async with self._database.reading() as tx:
             state = await self._outbox.store(tx)
             erasures = set(await self._outbox.erasures(tx))
-            size = self._batch_size(state)
+            size = self._batch_size(state, erasures)
             limit = size + len(self._vectors.waiting)
             rows = [row for row in await self._outbox.dirty(tx, limit=limit) if row not in self._vectors.waiting]
+        self._holds_forgotten = bool(rows) and self._erasing.in_store(erasures)
         if await self._open(state, erasures):
             self.progress += 1
             return False
@@ -243,17 +272,20 @@ class StoreFollower:
         """Take the open store a batch further and finish erasures; with neither to do, wait a little."""
         awaited = self._awaited(state)
         self._vectors.start_due(awaited=awaited)
-        if not rows and not self._keeper.place.embedded:
+        if not rows and not self._keeper.place.keeps_deleted:
             # A store that is not begun anew has followed every delete now.
             self._erasing.left_store(erasures)
         if await self._erasing.finish(erasures, followed=not rows):
             self.progress += 1
         if rows:
+            started = asyncio.get_running_loop().time()
             self._vectors.offer(await self._keeper.follow(rows))
+            self._adapt(asyncio.get_running_loop().time() - started, written=len(rows))
             self.progress += 1
             await asyncio.sleep(0 if awaited else PACE)
             return
         self._keeper.rebuilding = False
+        await self._keeper.look()
         await self._pause(AWAITED_IDLE if awaited else IDLE)
 
     async def _claim(self) -> bool:
@@ -266,17 +298,37 @@ class StoreFollower:
 
     async def _open(self, state: StoreState, erasures: set[int]) -> bool:
         """Open or begin the store when there is none, it is another one or text has to leave it."""
-        erasing = self._keeper.place.embedded and self._erasing.in_store(erasures)
-        if self._keeper.usable and self._keeper.carries(state) and not erasing:
+        erasing = self._keeper.place.keeps_deleted and self._erasing.in_store(erasures)
+        if self._keeper.usable and self._keeper.carries(state) and not (erasing and self._is_time(state, erasures)):
             return False
-        if not (self._keeper.store is None and not erasing and await self._keeper.reopen(state)):
-            self._erasing.left_store(await self._keeper.renew())
+        if self._keeper.store is None and erasing:
+            self._erasing.left_store(await self._keeper.begun_after(state))
+            erasing = self._erasing.in_store(erasures)
+        if self._keeper.store is None and not erasing and await self._keeper.reopen(state):
+            # An erasure that is pending all the same is one whose store was not filled to its end.
+            self._keeper.rebuilding = bool(erasures)
+        else:
+            self._erasing.left_store(await self._keeper.renew(state, erasures))
         return True
 
-    def _batch_size(self, state: StoreState) -> int:
+    def _is_time(self, state: StoreState, erasures: set[int]) -> bool:
+        """Say whether to begin the open store anew: never while it is filled, or many forgets might never end."""
+        if self._keeper.rebuilding:
+            return False
+        return self._erasing.is_gathered(erasures, lag=state.lag, awaited=self._awaited(state))
+
+    def _batch_size(self, state: StoreState, erasures: set[int]) -> int:
         if self._awaited(state):
             return AWAITED_BATCH
-        return REBUILD_BATCH if self._keeper.rebuilding else PACED_BATCH
+        # What is forgotten leaves an open store first, and its files when that is written anew.
+        return self._rebuild_batch if self._keeper.rebuilding or erasures else PACED_BATCH
+
+    def _adapt(self, seconds: float, *, written: int) -> None:
+        """Let the next batch of a rebuild be as large as may be written without holding up turns for long."""
+        if written == self._rebuild_batch and seconds > LONG_WRITE:
+            self._rebuild_batch = max(PACED_BATCH, written // 2)
+        elif seconds < LONG_WRITE / 4:
+            self._rebuild_batch = min(REBUILD_BATCH, self._rebuild_batch * 2)
 
     def _awaited(self, state: StoreState) -> bool:
         return self._waiters > 0 or (state.awaited_until or 0.0) > self._clock.now().timestamp()
@@ -289,7 +341,9 @@ class StoreFollower:
     async def _let_go(self) -> None:
         await self._keeper.close()
         if self.owned:
-            await self._ownership.give_back()
+            # A lease runs out by itself where the database is away; the lock on a folder is released all the same.
+            with contextlib.suppress(MemoryUnavailable):
+                await self._ownership.give_back()
             self.owned = False
 
     async def _pause(self, seconds: float) -> None:
@@ -305,8 +359,10 @@ class StoreFollower:
         kind = type(error).__name__
         level = logging.DEBUG if kind in self._told else logging.WARNING
         self._told.add(kind)
-        log.log(level, "the mem0 store cannot be followed (%s); this is tried again until it can be", kind)
-        log.debug("following failed %d times in a row", self._failures, exc_info=error)
+        fields = about("store.not_followed", failures=self._failures, error=kind)
+        told = "the mem0 store cannot be followed (%s); this is tried again until it can be"
+        log.log(level, told, kind, extra=fields)
+        log.debug("following failed %d times in a row:\n%s", self._failures, frames_of(error), extra=fields)
         seconds = min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LONGEST_BACK_OFF)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, AWAITED_BACK_OFF) if self._waiters else seconds):

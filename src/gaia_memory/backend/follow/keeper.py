@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import uuid
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
+from gaia_memory.backend.follow.lineage import next_id
 from gaia_memory.backend.follow.places import Place
-from gaia_memory.backend.follow.store import Label, Mem0Store, same_embedder
+from gaia_memory.backend.follow.store import Held, Label, Mem0Store, same_embedder
 from gaia_memory.backend.pools import Pool
 from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, StoredFact, StoreState
 from gaia_memory.ports import Database, Embedder, Outbox
+from gaia_memory.telemetry import about, memory_span
 
 T = TypeVar("T")
 
+log = logger_for(__name__)
+
 ABANDON_SECONDS = 3.0
+COMPARED = 100
+"""Facts compared at once with what an unproven store holds: Chroma holds the interpreter's lock while it reads."""
+
+LOOK_SECONDS = 5.0
+"""How often a store on a server is looked for while there is nothing to write."""
 
 
 class StoreKeeper:
@@ -30,6 +40,7 @@ class StoreKeeper:
         self.rebuilding = False
         self.refused = 0
         self._broken = False
+        self._looked = 0.0
         self._pool = pool
         self._database = database
         self._outbox = outbox
@@ -49,18 +60,26 @@ class StoreKeeper:
         """Open the store the database names; False when it has to be begun anew."""
         await self.close()
         self.store = await self._work(self.place.reopen, Label(state.store_id, self._embedder.identity))
-        self._broken = False
-        return self.store is not None
+        self._broken = self.store is not None and self.store.unproven is not None
+        if self.store is not None and self.store.unproven is not None:
+            self._broken = not await self._is_proven(self.store.unproven)
+        return self.usable
 
-    async def renew(self) -> list[int]:
-        """Begin an empty store, which the database is then told to fill; no model is asked.
+    async def begun_after(self, state: StoreState) -> set[int]:
+        """Return the erasures that were noted before the store of the database was begun, as far as is known."""
+        label = Label(state.store_id, self._embedder.identity)
+        return await self._work(self.place.begun_after, label)
 
-        Returns the erasures that were pending in that very state of the database: nothing that was forgotten
-        before it can get into the new store.
+    async def renew(self, state: StoreState, erasures: Collection[int]) -> list[int]:
+        """Begin an empty store after that of `state`, which the database is then told to fill; no model is asked.
+
+        `erasures` are known to be noted. Returns those that were pending in the very state of the database in which
+        the store was named: nothing that was forgotten before it can get into the new store.
         """
         await self.close()
-        label = Label(uuid.uuid4().hex, self._embedder.identity)
-        self.store = await self._work(self.place.begin, label)
+        label = Label(next_id(state.store_id), self._embedder.identity)
+        with memory_span("create_memory_store", store=label.store_id):
+            self.store = await self._work(self.place.begin, label, erasures)
         self._broken = True
         async with self._database.transaction() as tx:
             await self._outbox.renew(tx, label.store_id)
@@ -68,6 +87,8 @@ class StoreKeeper:
         self._broken = False
         self.rebuilding = True
         self.refused = 0
+        fields = about("store.begun", mem0=label.store_id, erasures=len(erasures))
+        log.info("the mem0 store is written anew from the database", extra=fields)
         return erasures
 
     async def follow(self, rows: Sequence[DirtyFact]) -> list[DirtyFact]:
@@ -78,19 +99,30 @@ class StoreKeeper:
         """
         assert self.store is not None
         facts, gone, wanting, followed = await self._sort(rows)
-        try:
-            refused = await self._work(self.store.write, facts, gone)
-            if not self.place.embedded and facts:
-                await self._remove_forgotten(facts)
-        except GaiaMemoryError:
-            raise
-        except Exception:
-            self._broken = self.place.embedded
-            raise
+        with memory_span("follow_store", store=self.store.label.store_id) as span:
+            span.count(len(facts) + len(gone))
+            refused = await self._write(facts, gone)
         self.refused += len(refused)
         async with self._database.transaction() as tx:
             await self._outbox.done(tx, followed)
         return wanting
+
+    async def look(self) -> None:
+        """Close a store that does not stand on its server any more: what stands there now is opened instead.
+
+        Raises:
+            Exception: the server does not answer; when it does again, what it holds then is opened.
+        """
+        if self.store is None or self.place.embedded or time.monotonic() - self._looked < LOOK_SECONDS:
+            return
+        self._looked = time.monotonic()
+        try:
+            there = await self._work(self.store.is_in_place)
+        except Exception:
+            await self.close()
+            raise
+        if not there:
+            await self.close()
 
     async def close(self) -> None:
         """Close the store and note its files, so that the next open needs no probe."""
@@ -104,6 +136,39 @@ class StoreKeeper:
                 self._close()
             finally:
                 self._at_work.release()
+
+    async def _is_proven(self, held: Held) -> bool:
+        """Compare what a store holds with what the database says was followed: a damaged row may read well."""
+        followed, last = 0, ""
+        while True:
+            async with self._database.reading() as tx:
+                page = await self._outbox.followed(tx, after=last, limit=COMPARED)
+            if not page:
+                break
+            last = page[-1].fact.id
+            facts = [stored for stored in page if self._belongs(stored)]
+            followed += len(facts)
+            if facts and not await self._answers(held.holds, facts):
+                return False
+        count = await self._answers(held.count)
+        async with self._database.reading() as tx:
+            lag = (await self._outbox.store(tx)).lag
+        # What it holds besides was changed since, which is noted.
+        return count is not None and followed <= count <= followed + lag
+
+    async def _answers(self, ask: Callable[..., T], *arguments: Any) -> T | None:
+        """Return the answer of an open store; None where it cannot be read."""
+        try:
+            return await self._work(ask, *arguments)
+        except GaiaMemoryError:
+            raise
+        except Exception:
+            # Whatever Chroma raises about a damaged row, a new store does not have it.
+            return None
+
+    def _belongs(self, stored: StoredFact) -> bool:
+        """Say whether a fact has a vector of our embedder."""
+        return stored.vector is not None and same_embedder(self._embedder.identity, stored.embedder or "")
 
     async def _sort(
         self, rows: Sequence[DirtyFact]
@@ -121,11 +186,29 @@ class StoreKeeper:
                 wanting.append(row)
                 continue
             followed.append(row)
-            if stored is None or not same_embedder(self._embedder.identity, stored.embedder or ""):
+            if stored is None or not self._belongs(stored):
                 gone.append(row.fact_id)
             else:
                 facts.append(stored)
         return facts, gone, wanting, followed
+
+    async def _write(self, facts: Sequence[StoredFact], gone: Sequence[str]) -> list[str]:
+        """Write to the store; return the ids of facts that it refuses to hold."""
+        assert self.store is not None
+        try:
+            refused = await self._work(self.store.write, facts, gone)
+            if not self.place.embedded and facts:
+                await self._remove_forgotten(facts)
+        except GaiaMemoryError:
+            raise
+        except Exception:
+            if self.place.embedded:
+                self._broken = True
+            else:
+                # Whoever answers next may hold another store.
+                await self.close()
+            raise
+        return refused
 
     async def _remove_forgotten(self, written: Sequence[StoredFact]) -> None:
         """Look again after writing where another process may have followed a delete meanwhile."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -40,21 +42,32 @@ class StoreLease:
     """Owns the store by a lease in the memory database, which names the owner to everybody."""
 
     def __init__(
-        self, database: Database, outbox: Outbox, clock: Clock, owner: str, *, seconds: float | None = LEASE_SECONDS
+        self,
+        database: Database,
+        outbox: Outbox,
+        clock: Clock,
+        owner: str,
+        *,
+        is_gone: Callable[[str], bool],
+        seconds: float | None = LEASE_SECONDS,
     ) -> None:
-        """Hold the lease `seconds` at a time; None takes it from whoever has it, for as long as nobody else does."""
+        """Hold the lease `seconds` at a time; None takes it from whoever has it, for as long as nobody else does.
+
+        No other follower has the name `owner`, not even one of this process. `is_gone`, which blocks, says whether
+        an owner has ended: its lease is not waited for.
+        """
         self._database = database
         self._outbox = outbox
         self._clock = clock
         self._owner = owner
+        self._is_gone = is_gone
         self._seconds = seconds
         self._renewed = float("-inf")
 
     async def gain(self) -> bool:
-        """Take the lease if nobody else's is running."""
+        """Take the lease if nobody else's is running, or its owner was killed."""
         started = time.monotonic()
-        async with self._database.transaction() as tx:
-            mine = await self._outbox.own(tx, self._owner, now=self._clock.now().timestamp(), lease=self._seconds)
+        mine = await self._take() or await self._inherit()
         if mine:
             self._renewed = started
         return mine
@@ -72,6 +85,18 @@ class StoreLease:
 
     def abandon(self) -> None:
         """Nothing can be done without the database: the lease runs out by itself."""
+
+    async def _take(self, *, instead_of: str | None = None) -> bool:
+        now = self._clock.now().timestamp()
+        async with self._database.transaction() as tx:
+            return await self._outbox.own(tx, self._owner, now=now, lease=self._seconds, instead_of=instead_of)
+
+    async def _inherit(self) -> bool:
+        async with self._database.reading() as tx:
+            holder = (await self._outbox.store(tx)).owner
+        if holder is None or not await asyncio.to_thread(self._is_gone, holder):
+            return False
+        return await self._take(instead_of=holder)
 
 
 class FolderLock:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.door import refuse_on_loop
+from gaia_memory.backend.follow.lineage import is_own
 from gaia_memory.backend.follow.payload import payload
-from gaia_memory.backend.follow.store import EMBEDDER_KEY, Builder, Label, check_label, insert_all
+from gaia_memory.backend.follow.store import EMBEDDER_KEY, Builder, Held, Label, check_label, insert_all
+from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import StoredFact
 
 MARKER_USER = "gaia-store"
@@ -26,6 +28,8 @@ class ServerStore:
         """Write through `memory.vector_store`."""
         self.memory = memory
         self.label = label
+        self.unproven: Held | None = None
+        self.aside: list[str] = []
 
     def write(self, facts: Sequence[StoredFact], gone: Collection[str]) -> list[str]:
         """Put `facts`, each after a delete, and remove `gone`: not every adapter's insert replaces a row."""
@@ -35,8 +39,17 @@ class ServerStore:
         return insert_all(self._insert, facts, answers=self.carried)
 
     def begin(self) -> None:
-        """Empty the store and put its label into it, as a row of nobody's."""
+        """Empty the store and put its label into it, as a row of nobody's.
+
+        Raises:
+            MemoryUnavailable: another database or a plain mem0 has filled it; mem0 knows no way to set that aside.
+        """
         vectors = self.memory.vector_store
+        if not is_own(self.carried()[0], self.label.store_id) and self._is_filled():
+            raise MemoryUnavailable(
+                "the mem0 store holds what this memory has not written",
+                remedy="name another collection under memory.vector_store, or empty this one yourself",
+            )
         vectors.reset()
         size = getattr(self.memory.config.vector_store.config, "embedding_model_dims", None) or self.label.dimensions
         vectors.insert(
@@ -51,6 +64,11 @@ class ServerStore:
         found = (getattr(row, "payload", None) or {}) if row else {}
         return found.get("data"), found.get(EMBEDDER_KEY)
 
+    def is_in_place(self) -> bool:
+        """Say whether it still carries its label."""
+        refuse_on_loop("looking for the mem0 store")
+        return self.carried()[0] == self.label.store_id
+
     def close(self) -> None:
         """Close mem0 and, where its adapter has one, the client."""
         refuse_on_loop("closing the mem0 store")
@@ -58,6 +76,11 @@ class ServerStore:
         close = getattr(getattr(self.memory.vector_store, "client", None), "close", None)
         if callable(close):
             close()
+
+    def _is_filled(self) -> bool:
+        listed = self.memory.vector_store.list(top_k=2)
+        rows = listed[0] if listed and isinstance(listed[0], list | tuple) else listed
+        return any(str(row.id) != _MARKER_ID for row in rows or [])
 
     def _insert(self, facts: Sequence[StoredFact]) -> None:
         self.memory.vector_store.insert(

@@ -13,6 +13,9 @@ from gaia_memory.ports import Clock, Database, Outbox
 POLL = 0.05
 LONG_POLL = 0.25
 LONG_LIST = 1000
+TOO_LONG_TO_READ = 10_000
+"""Dirty ids that are only counted: reading more of them at each look would hold up the turns of this process."""
+
 AWAITED = 5.0
 """Seconds for which a request to hurry is valid; it is repeated while somebody waits."""
 
@@ -52,6 +55,7 @@ class Settling:
         self._follower = follower
         self._store_id: str | None = None
         self._pending: set[str] = set()
+        self._is_unread = False
         self._asked_at = float("-inf")
 
     async def wait(self, *, stall_seconds: float) -> None:
@@ -67,7 +71,7 @@ class Settling:
             # Whoever is ready only after the look may have begun a store anew meanwhile.
             ready = self._follower.ready
             state = await self._look(ready)
-            if ready and not self._pending and not state.erasures:
+            if ready and not self._pending and not self._is_unread and not state.erasures:
                 return
             now = (self._follower.progress, len(self._pending), state.lag, state.erasures, state.store_id, state.owner)
             if now != seen:
@@ -75,18 +79,24 @@ class Settling:
             elif loop.time() - changed_at >= stall_seconds:
                 raise self._stalled(state, stall_seconds)
             await self._hurry(loop.time())
-            await asyncio.sleep(LONG_POLL if len(self._pending) > LONG_LIST else POLL)
+            await asyncio.sleep(LONG_POLL if self._is_unread or len(self._pending) > LONG_LIST else POLL)
 
     async def _look(self, ready: bool) -> StoreState:
         """Cross off what is no longer dirty; a store that was begun anew lacks whatever is dirty then.
 
-        An id that is dirty at a later version may not be in the store at all yet, so it stays on the list.
+        An id that is dirty at a later version may not be in the store at all yet, so it stays on the list. Too long
+        a list is not read: whatever is dirty when it has become shorter is waited for.
         """
         async with self._database.reading() as tx:
             state = await self._outbox.store(tx)
-            rows = await self._outbox.dirty(tx, limit=state.lag) if state.lag else []
+            unread = state.lag > TOO_LONG_TO_READ
+            rows = await self._outbox.dirty(tx, limit=state.lag) if state.lag and not unread else []
+        if unread:
+            self._is_unread = True
+            return state
         dirty = {row.fact_id for row in rows}
-        if state.store_id != self._store_id or not ready:
+        if state.store_id != self._store_id or not ready or self._is_unread:
+            self._is_unread = False
             self._store_id = state.store_id
             self._pending |= dirty
         self._pending &= dirty
@@ -101,7 +111,7 @@ class Settling:
             await self._outbox.await_store(tx, until=self._clock.now().timestamp() + AWAITED)
 
     def _stalled(self, state: StoreState, seconds: float) -> StoreStalledError:
-        waiting = f"{len(self._pending)} facts and {state.erasures} erasures wait"
+        waiting = f"{state.lag if self._is_unread else len(self._pending)} facts and {state.erasures} erasures wait"
         trouble = f" ({self._follower.trouble})" if self._follower.trouble else ""
         if self._follower.owned:
             return StoreStalledError(
@@ -117,6 +127,6 @@ class Settling:
 
 
 def owner_process(owner: str | None) -> tuple[str, str]:
-    """Return process id and host of an owner written as `host:pid:start`."""
+    """Return process id and host of an owner written as `host:pid:…`."""
     host, _, rest = (owner or "").rpartition(":")[0].rpartition(":")
     return (rest, host) if rest else ("unknown", "an unknown host")

@@ -40,6 +40,18 @@ class Builder(Protocol):
         ...
 
 
+class Held(Protocol):
+    """What a store says of what it holds. Every method blocks, and raises anything where it cannot be read."""
+
+    def holds(self, facts: Sequence[StoredFact]) -> bool:
+        """Say whether it holds all of `facts` exactly as they are."""
+        ...
+
+    def count(self) -> int:
+        """Return how many facts it holds."""
+        ...
+
+
 class Mem0Store(Protocol):
     """One open store. Every method blocks."""
 
@@ -48,11 +60,25 @@ class Mem0Store(Protocol):
 
     label: Label
 
+    unproven: Held | None
+    """What is to be compared with the database before the store is used; None where it is as it was left."""
+
+    aside: list[str]
+    """What was set aside at the same place, for something else had filled it."""
+
     def write(self, facts: Sequence[StoredFact], gone: Collection[str]) -> list[str]:
         """Put `facts` as they are and remove `gone`; return the ids of facts the store refuses to hold.
 
         Raises:
             Exception: the store cannot be written; writing again later is harmless.
+        """
+        ...
+
+    def is_in_place(self) -> bool:
+        """Say whether it still stands where it was opened.
+
+        Raises:
+            Exception: nobody answers there.
         """
         ...
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
 
 from gaia_memory.errors import BadAnswerError, ModelError
+from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact
 from gaia_memory.ports import Database, Embedder, Outbox
+from gaia_memory.telemetry import about, frames_of
 
 BATCH = 64
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 LONGEST_PAUSE_AWAITED = 2.0
 
-log = logging.getLogger(__name__)
+log = logger_for(__name__)
 
 
 class MissingVectors:
@@ -76,8 +77,10 @@ class MissingVectors:
                 self._narrow(rows)
             said = str(error) if isinstance(error, ModelError) else type(error).__name__
             self.trouble = f"{len(self.waiting)} facts have no vector yet, the embedder failed: {said}"
-            log.warning("the embedder failed %d times in a row (%s)", self._failures, type(error).__name__)
-            log.debug("the embedder failed", exc_info=error)
+            kind = type(error).__name__
+            fields = about("embedder.failed", failures=self._failures, facts=len(self.waiting), error=kind)
+            log.warning("the embedder failed %d times in a row (%s)", self._failures, kind, extra=fields)
+            log.debug("the embedder failed:\n%s", frames_of(error), extra=fields)
         else:
             self._failures = self._halvings = 0
             self.trouble = None

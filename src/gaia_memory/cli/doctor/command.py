@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.opening import ConfigOption, JsonOption, run
-from gaia_memory.cli.terminal import coloured, counted, printable, unlogged
+from gaia_memory.cli.terminal import coloured, counted, say, unlogged
 
 if TYPE_CHECKING:
     from gaia_memory.cli.doctor.finding import Finding, Patient
@@ -57,7 +57,8 @@ def doctor(
         print_json({"ok": not counts["fail"], "findings": [_as_data(finding) for finding in findings]})
     else:
         warnings, failures = counted(counts["warn"], "warning"), counted(counts["fail"], "failure")
-        typer.echo(f"\n{counts['ok']} in order, {warnings}, {failures}, {counts['skipped']} not looked at")
+        say()
+        say(f"{counts['ok']} in order, {warnings}, {failures}, {counts['skipped']} not looked at")
     if counts["fail"]:
         raise typer.Exit(1)
 
@@ -74,9 +75,9 @@ async def _examined(patient: Patient, show: Callable[[Finding], None]) -> list[F
 
 def _show(finding: Finding) -> None:
     word, colour = _WORDS[finding.state]
-    typer.echo(f"{coloured(word, colour)} {finding.part:{_WIDTH}} {printable(finding.says)}")
+    say(finding.says, head=f"{coloured(word, colour)} {finding.part:{_WIDTH}} ")
     if finding.remedy:
-        typer.echo(f"     {'':{_WIDTH}} → {printable(finding.remedy)}")
+        say(finding.remedy, head=f"     {'':{_WIDTH}} → ")
 
 
 def _as_data(finding: Finding) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 
 from gaia_memory.cli.doctor.agents import services
@@ -14,8 +13,9 @@ from gaia_memory.cli.doctor.settings import configuration, environment, versions
 from gaia_memory.cli.doctor.store import store
 from gaia_memory.cli.doctor.waiting import conversations
 from gaia_memory.cli.terminal import bar
+from gaia_memory.log import logger_for
 
-logger = logging.getLogger(__name__)
+logger = logger_for(__name__)
 
 CHECKS = (
     Check("config", configuration, needs_config=False),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import shutil
-import stat
 from pathlib import Path
 
 from gaia_memory.cli.doctor.finding import Finding, Patient, fail, ok, skipped, warn
+from gaia_memory.database.rights import closing, open_to_others, shown
 
 LITTLE_SPACE = 200 * 1024**2
 NO_SPACE = 20 * 1024**2
 """Bytes: a new store, which an erasure writes beside the old one, takes tens of megabytes with ten thousand facts."""
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _NAMED = 3
 
 
@@ -60,14 +58,11 @@ def _rights(home: Path) -> list[Finding]:
         return skipped(part, "this system has no such rights")
     if not home.is_dir():
         return skipped(part, "nothing is stored yet")
-    open_to_others = [home] if _is_open(home) else []
-    for folder, folders, files in os.walk(home):
-        open_to_others += [path for path in (Path(folder, name) for name in (*folders, *files)) if _is_open(path)]
-    if not open_to_others:
+    found = list(open_to_others(home))
+    if not found:
         return ok(part, "no other user may read the home")
-    shown = ", ".join(f"{path} ({stat.filemode(path.stat().st_mode)})" for path in open_to_others[:_NAMED])
-    more = f" and {len(open_to_others) - _NAMED} more" if len(open_to_others) > _NAMED else ""
-    return warn(part, f"other users have rights to {shown}{more}", shlex.join(["chmod", "-R", "go=", str(home)]))
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return warn(part, f"other users have rights to {', '.join(map(shown, found[:_NAMED]))}{more}", closing(home))
 
 
 def may(path: Path, how: int) -> bool:
@@ -77,14 +72,6 @@ def may(path: Path, how: int) -> bool:
     except NotImplementedError:
         # Not every system tells the two apart.
         return os.access(path, how)
-
-
-def _is_open(path: Path) -> bool:
-    try:
-        return not path.is_symlink() and bool(path.stat().st_mode & _OTHERS)
-    except FileNotFoundError:
-        # A process at work removes files.
-        return False
 
 
 def _nearest(path: Path) -> Path:

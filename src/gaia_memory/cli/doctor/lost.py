@@ -23,9 +23,9 @@ def _lost(part: str, path: Path, what: str, patient: Patient, root: Path | None)
     if stores := _stores(root):
         says = (
             f"{path} {what}, and the store made from it is there ({stores[0]}), the last copy of the facts: the next "
-            "start of an agent or of `gaia chat` begins an empty memory and removes that store"
+            "start of an agent or of `gaia chat` begins an empty memory and sets that store aside"
         )
-        return fail(part, says, f"start nothing; keep a copy of {stores[0].parent}, then put {path.name} back")
+        return fail(part, says, f"put {path.name} back first: then nothing is lost, and what was forgotten stays so")
     sessions = file_of(patient.config.sessions_url)
     if patient.config.memory.enabled and sessions is not None and "sessions" in examine(sessions, seconds=0).tables:
         says = f"{path} {what}, although {sessions} holds conversations: the next start begins an empty memory"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gaia_memory.cli.doctor.finding import Finding, Patient, fail, ok, skipped, warn
 from gaia_memory.cli.unopened import unopened_engine
-from gaia_memory.config.openai import server
-from gaia_memory.config.secrets import PROVIDER_VARIABLES
+from gaia_memory.config.keys import missing_key
 from gaia_memory.errors import BadAnswerError, ConfigError, ModelError
 from gaia_memory.outage import outage_of
 
@@ -52,7 +50,7 @@ async def _memory_model(engine: Engine, patient: Patient) -> list[Finding]:
     identity = engine.backend.language_model.identity
     if provider == OFFLINE:
         return ok(MEMORY, f"offline rules stand in for one: {engine.backend.describe()}")
-    if missing := _missing_key(provider, engine.backend.llm_provider.config):
+    if missing := missing_key(provider, engine.backend.llm_provider.config, os.environ):
         return fail(MEMORY, f"{identity} needs a key", f"set {missing}")
     if not patient.asks:
         return skipped(MEMORY, f"{identity}: {_NOT_ASKED}")
@@ -68,7 +66,7 @@ async def _memory_model(engine: Engine, patient: Patient) -> list[Finding]:
 
 async def _embedder(engine: Engine, patient: Patient, stored: str | None) -> list[Finding]:
     embedder, provider = engine.backend.embedder, engine.backend.embedder_provider.name
-    if missing := _missing_key(provider, engine.backend.embedder_provider.config):
+    if missing := missing_key(provider, engine.backend.embedder_provider.config, os.environ):
         return fail(EMBEDDER, f"{embedder.identity} needs a key", f"set {missing}")
     if not patient.asks and provider != OFFLINE:
         return [*skipped(EMBEDDER, f"{embedder.identity}: {_NOT_ASKED}"), *_other_vectors(embedder.identity, stored)]
@@ -137,17 +135,6 @@ async def _ask(model: BaseLlm) -> list[Finding]:
         says = f"{model.model} does not answer ({type(error).__name__})" if outage is None else outage.told(model.model)
         return fail(AGENT, says, remedy)
     return ok(AGENT, f"{model.model} answers")
-
-
-def _missing_key(provider: str, config: Mapping[str, Any]) -> str | None:
-    """Return the variable a provider takes its key from, where it is not set; None where it needs none."""
-    named = PROVIDER_VARIABLES.get(provider)
-    if provider == "openai" and server(os.environ, named=config.get("openai_base_url")):
-        # Most servers of one's own ask for none, and one that does says so.
-        return None
-    if named is None or any(os.environ.get(name, "").strip() for name in named.split(" or ")):
-        return None
-    return named
 
 
 def _said(identity: str, error: Exception) -> str:

@@ -7,15 +7,15 @@ import platform
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from gaia_memory.cli.doctor.finding import Finding, Patient, ok, skipped, warn
 from gaia_memory.cli.terminal import counted
 from gaia_memory.cli.unopened import unopened_engine
+from gaia_memory.condition import set_aside
 from gaia_memory.database.look import examine
 from gaia_memory.models import StoreState
 
 CHROMA_FILE = "chroma.sqlite3"
+ASIDE = "-set-aside"
 CONNECT_SECONDS = 3.0
 
 _PART = "store"
@@ -32,14 +32,16 @@ async def store(patient: Patient) -> list[Finding]:
     state = patient.held.store
     if not state.store_id:
         return ok(_PART, "it is made at the first start") + _behind(state, running=False)
-    owner, running = _owner(state.owner)
     engine = await unopened_engine(patient.config, patient.scratch)
+    owner = state.owned_by.removesuffix(f" on {platform.node() or 'localhost'}")
+    running = state.owner is not None and not await asyncio.to_thread(engine.follower.is_gone, state.owner)
     folder = engine.follower.folder(state.store_id)
     if folder is None:
         findings = await _elsewhere(patient.config.memory.vector_store.config)
     else:
         folder = patient.in_home(folder)
         findings = await asyncio.to_thread(_embedded, folder, owner, running=running)
+        findings += await asyncio.to_thread(_aside, folder.parent)
     return findings + _behind(state, running=running)
 
 
@@ -53,6 +55,16 @@ def _embedded(folder: Path, owner: str, *, running: bool) -> list[Finding]:
         return warn(_PART, f"{folder} is damaged ({file.problem or f'{CHROMA_FILE} is missing'})", _REBUILT)
     last = f"; {owner} had it open and has ended" if owner else ""
     return ok(_PART, f"{folder} is there, and free for whoever starts{last}")
+
+
+def _aside(root: Path) -> list[Finding]:
+    """Return that stores were set aside; what they hold is not looked at."""
+    folder = root.with_name(root.name + ASIDE)
+    try:
+        there = [str(entry) for entry in sorted(folder.iterdir()) if entry.is_dir()]
+    except OSError:
+        return []
+    return warn(_PART, *set_aside(there)) if there else []
 
 
 async def _elsewhere(config: Any) -> list[Finding]:
@@ -80,22 +92,3 @@ def _behind(state: StoreState, *, running: bool) -> list[Finding]:
         remedy = "nothing: it is being rewritten" if running else "start anything that opens memory: it rewrites them"
         findings += warn(_PART, says, remedy)
     return findings
-
-
-def _owner(noted: str | None) -> tuple[str, bool]:
-    """Return the process that opened the store last, in words, and whether it may still have it open.
-
-    Of a process on another host nothing is known here: it counts as running.
-    """
-    if not noted:
-        return "", False
-    host, pid, start = noted.rsplit(":", 2)
-    if host != (platform.node() or "localhost") or not pid.isdecimal():
-        return f"process {pid} on {host}", True
-    try:
-        running = f"{psutil.Process(int(pid)).create_time():.2f}" == start.partition("/")[0]
-    except psutil.NoSuchProcess:
-        running = False
-    except psutil.AccessDenied:
-        running = True
-    return f"process {pid}", running

@@ -1,0 +1,21 @@
+"""How a PostgreSQL server is asked: one that accepts and does not answer is given up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 30.0
+"""How long a statement may take; those of a turn take milliseconds, those that rewrite tables have longer."""
+
+LONG_SECONDS = 3600.0
+"""How long a migration or a vacuum may take."""
+
+
+def connect_args(address: URL, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the driver's arguments with limits; the URL and whoever opens the engine know better."""
+    limits = {"timeout": CONNECT_SECONDS, "command_timeout": ANSWER_SECONDS}
+    return {name: value for name, value in limits.items() if name not in address.query} | given

@@ -1,0 +1,71 @@
+"""The dates a question names, and how close a moment is to them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+_MONTHS = [
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+]
+_NUMBER = {name: place for place, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
+_VERBS = ("may", "march")
+_NAME = "|".join(sorted(_NUMBER.keys() - set(_VERBS), key=len, reverse=True))
+_VERB = "|".join(_VERBS)
+_LEADS = "|".join(
+    rf"(?<={word} )" for word in (r"\d", "st", "nd", "rd", "th", "of", "in", "on", "since", "during", "by")
+)
+_DAY = r"(?P<{0}>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
+_MONTH = re.compile(
+    rf"\b(?:{_DAY.format('before')} (?:of )?)?"
+    # Some are months only beside a day or a year, or after a word that leads to a time.
+    rf"(?P<month>{_NAME}|(?:{_LEADS})(?:{_VERB})|(?:{_VERB})(?= \d))\b\.?(?: {_DAY.format('after')}\b(?!\d))?",
+    re.IGNORECASE,
+)
+_ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>0[1-9]|[12]\d|3[01]))?\b")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+_NEXT_MONTH = 0.3
+_OTHER_YEAR = 0.3
+_YEAR_ALONE = 0.3
+_WEEK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The months (1 to 12), years and days of the month that a question names."""
+
+    months: frozenset[int] = frozenset()
+    years: frozenset[int] = frozenset()
+    days: frozenset[int] = frozenset()
+
+    def closeness(self, moment: datetime) -> float:
+        """Return how well a moment fits, from 0 to 2.
+
+        The named month counts 1 and the one after it 0.3 (what happened is told of later), less in another year
+        than the named one; the nearer to a named day, up to 1 more. A year alone counts 0.3: it says little.
+        """
+        if not self.months:
+            return _YEAR_ALONE if moment.year in self.years else 0.0
+        before = moment.month - 1 or 12
+        fits = 1.0 if moment.month in self.months else _NEXT_MONTH if before in self.months else 0.0
+        if self.years and moment.year not in self.years:
+            return fits * _OTHER_YEAR
+        if fits == 1.0 and self.days:
+            fits += max(0.0, 1 - min(abs(moment.day - day) for day in self.days) / _WEEK)
+        return fits
+
+
+def dates_in(text: str) -> Dates:
+    """Return the dates that a text names in English or in ISO form."""
+    months, days = set(), set()
+    years = {int(year) for year in _YEAR.findall(text)}
+    for match in _MONTH.finditer(text):
+        months.add(_NUMBER[match["month"].casefold()])
+        days |= {int(day) for day in (match["before"], match["after"]) if day}
+    for match in _ISO.finditer(text):
+        months.add(int(match["month"]))
+        days |= {int(match["day"])} if match["day"] else set()
+    return Dates(frozenset(months), frozenset(years), frozenset(days))

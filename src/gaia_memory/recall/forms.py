@@ -1,0 +1,56 @@
+"""Forms of English words that a stemmer does not bring together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+_FAMILIES = """
+act actor actress acting | adopt adoption adoptive | advise advice advisor | allergic allergy allergies | answer reply
+apply application applicant | argue argument | arrive arrival | attend attendance | bake baked baker bakery
+bear born birth birthday | become became | begin began begun start started beginning | behave behaviour behavior
+bite bit bitten | blow blew blown | break broke broken | bring brought | build built building | burn burnt burned
+buy bought purchase purchased | catch caught | celebrate celebration | child children kid kids
+choose chose chosen choice | collect collection collector | come came | compete competition competitor competitive
+complain complaint | cook cooked cooking | create creation creative creator | dad father daddy | dance dancer dancing
+decide decision decided | describe description | develop development developer | die died death dead dying
+diagnose diagnosis | differ difference different | discuss discussion | dive dove diving | draw drew drawn drawing
+drink drank drunk | drive drove driven driver | eat ate eaten meal food | educate education educational
+employ employer employment employee | encourage encouragement | engage engaged engagement
+enjoy enjoyed enjoyable enjoyment | excite excited exciting excitement | exercise workout | explain explanation
+fall fell fallen | feel felt feeling | fight fought | film movie | find found | fly flew flown flight | foot feet
+forget forgot forgotten | forgive forgave forgiven | freeze froze frozen | garden gardening gardener
+give gave given gift | graduate graduated graduation | grow grew grown growth | hear heard | hide hid hidden
+hike hiking hiker | hold held | hurt injury injured injure | imagine imagination | improve improvement
+inform information | inspire inspired inspiration inspiring | invite invitation invited
+job career occupation profession | keep kept | know knew known knowledge | lead led leader leadership
+learn learnt learned | leave left | lend lent loan | lose lost loss | make made maker | man men
+manage manager management | marry married marriage wedding | mean meant meaning | meet met meeting meetup
+mom mother mum mommy | mouse mice | move moved moving | music musical musician | nervous anxious anxiety
+operate operation | organise organize organisation organization organised organized
+paint painted painter painting paintings | pay paid payment | people person | perform performance performer
+photo photograph photography photographer picture | plan planned planning | play played player | pottery pot pots
+prepare preparation | present presented presentation | produce production producer | promote promotion promoted
+propose proposal | publish publication publisher published | read reading reader
+recommend recommendation recommended | relax relaxing relaxation | religion religious | research researched researcher
+ride rode ridden rider | ring rang rung | rise rose risen | run ran running runner | say said | see saw seen
+sell sold sale seller | send sent | shake shook shaken | shoot shot shooting | sick ill illness sickness
+sing sang sung song singer singing | sit sat | sleep slept asleep | speak spoke spoken speech | spend spent
+stand stood | steal stole stolen theft | strong strength | study studied student | succeed success successful
+suggest suggestion | support supported supportive | swear swore sworn | swim swam swum swimmer swimming
+take took taken | teach taught teacher teaching | tear tore torn | tell told | think thought | throw threw thrown
+tooth teeth | train trained trainer training | travel travelled traveled traveling travelling trip | treat treatment
+understand understood understanding | vet veterinarian veterinary | visit visited visitor
+volunteer volunteered volunteering | wake woke woken | wear wore worn | wife wives | win won winner | wolf wolves
+woman women | worry worried | write wrote written writer writing author
+"""
+
+
+def _families() -> Iterator[tuple[str, frozenset[str]]]:
+    for family in _FAMILIES.replace("\n", "|").split("|"):
+        words = frozenset(family.split())
+        for word in words:
+            yield word, words
+
+
+RELATED = dict(_families())
+"""Words by each of their own: irregular forms, the noun of a verb, and the commonest names of one thing."""

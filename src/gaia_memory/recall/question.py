@@ -1,0 +1,109 @@
+"""What a question asks for: its words, dates, and kind of answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import snowballstemmer
+
+from gaia_memory.models.words import indexed_words, query_words
+from gaia_memory.recall.dates import Dates, dates_in
+from gaia_memory.recall.forms import RELATED
+from gaia_memory.recall.words import words_of
+
+_stemmer = snowballstemmer.stemmer("english")
+_BEGINNING = 2
+"""Letters that every form of a word shares with its stem: other words need not be stemmed."""
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """Return the stem of a word by Porter's second algorithm; words of other scripts stay as they are."""
+    return str(_stemmer.stemWord(word))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question taken apart. `terms` are its words, each as the set of stems that say the same."""
+
+    text: str
+    terms: tuple[frozenset[str], ...]
+    words: tuple[frozenset[str], ...]
+    dates: Dates
+
+    def names(self, names: Iterable[str]) -> list[bool]:
+        """Say of each term whether it only names one of these people; of none when no other term would be left."""
+        naming = {stem(word) for name in names for word in indexed_words(name)}
+        found = [bool(term & naming) for term in self.terms]
+        return [False] * len(found) if all(found) else found
+
+
+def read(text: str) -> Question:
+    """Take a question apart."""
+    words = query_words(" ".join(words_of(text)))
+    families = list(dict.fromkeys(frozenset({word, *RELATED.get(word, ())}) for word in words))
+    return Question(
+        text,
+        tuple(frozenset(map(stem, family)) for family in families),
+        tuple(families),
+        dates_in(text),
+    )
+
+
+class Finder:
+    """Finds the terms of one question in texts."""
+
+    def __init__(self, terms: Sequence[frozenset[str]]) -> None:
+        self._places = {each: place for place, term in reversed(list(enumerate(terms))) for each in term}
+        self._beginnings = {each[:_BEGINNING] for each in self._places}
+        self._known: dict[str, int | None] = {}
+
+    def places(self, words: Sequence[str]) -> list[int | None]:
+        """Return for each word the place of the term it is a form of, or None."""
+        known = self._known
+        for word in words:
+            if word not in known:
+                known[word] = self._places.get(stem(word)) if word[:_BEGINNING] in self._beginnings else None
+        return [known[word] for word in words]
+
+
+_NUMBERS = (
+    r"\d+|one|two|three|four|five|six|seven|eight|nine|ten|once|twice|couple|several|few|dozen|every|second|third"
+)
+_MOMENTS = (
+    r"yesterday|today|tonight|tomorrow|ago|last|next|recently|since|morning|evening|weekend|days?|weeks?|months?|years?"
+    r"|summer|winter|spring|autumn|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march"
+    r"|april|june|july|august|september|october|november|december|(?:19|20)\d\d"
+)
+_CUES = tuple(
+    (re.compile(asked, re.IGNORECASE), answered)
+    for asked, answered in (
+        (
+            r"^\W*(?:when|(?:what|which) (?:date|day|month|year))\b|\bhow long\b",
+            re.compile(rf"\b(?:{_MOMENTS})\b", re.IGNORECASE),
+        ),
+        (
+            r"\bhow (?:many|much|often|old)\b|\bwhat (?:time|number|age)\b",
+            re.compile(rf"\b(?:{_NUMBERS})\b", re.IGNORECASE),
+        ),
+        (
+            r"^\W*(?:where|(?:what|which) (?:city|country|state|place)) ?\b",
+            re.compile(r"\b(?:in|at|from|near|to|around) (?:the )?[A-Z]\w+"),
+        ),
+        (
+            r"\b(?:books?|movies?|films?|songs?|games?|titles?|bands?|shows?|series|names?|called)\b",
+            re.compile(
+                r"[\"\u201c\u201e\u00ab][^\"\u201d\u201c\u00bb]{2,}|['\u2018][A-Z][^'\u2019]{2,}['\u2019]"
+                r"|\b(?:called|named)\b"
+            ),
+        ),
+    )
+)
+
+
+def cues(question: str) -> list[re.Pattern[str]]:
+    """Return what an answer to the question is likely to hold: a date, a number, a place or a title."""
+    return [answered for asked, answered in _CUES if asked.search(question)]

@@ -1,0 +1,22 @@
+"""How memory's work is seen from outside: spans for OpenTelemetry, fields for log lines, and no words of a person."""
+
+from __future__ import annotations
+
+from gaia_memory.telemetry.content import capture_content, shows_content, want_content
+from gaia_memory.telemetry.ids import store_id
+from gaia_memory.telemetry.logs import about, frames_of
+from gaia_memory.telemetry.spans import MemorySpan, memory_span
+from gaia_memory.telemetry.turns import TurnSpans, in_background
+
+__all__ = [
+    "MemorySpan",
+    "TurnSpans",
+    "about",
+    "capture_content",
+    "frames_of",
+    "in_background",
+    "memory_span",
+    "shows_content",
+    "store_id",
+    "want_content",
+]

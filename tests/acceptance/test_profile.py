@@ -1,0 +1,53 @@
+"""The profile over the life of a session, as the agent's model sees it."""
+
+import re
+from collections.abc import Awaitable, Callable
+
+import pytest
+from google.adk.models.llm_request import LlmRequest
+
+from gaia_memory.testing import call
+from support.harness import ALL, Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+
+@pytest.mark.acceptance("P02", "P03", "R06")
+async def test_a_profile_lives_as_long_as_its_session_and_not_longer(make: Make) -> None:
+    """The same bytes over turns and restarts; the next session sees what was remembered or learned meanwhile."""
+    profiles = ["- likes tea", "- likes tea\n- has a dog", "- likes tea\n- has a dog\n- lives in Oslo"]
+    main = ["ok", call("remember", fact="has a dog"), "noted", "ok"]
+    sut = await make(main=main, profiler=profiles, extractor=[facts("lives in Oslo")] * 9)
+    await sut.gaia.memory.remember(sut.scope("ada"), "likes tea")
+
+    await sut.chat("ada", "cli", "hi")
+    await sut.chat("ada", "cli", "I have a dog")
+    await sut.close()
+    await sut.reopen()
+    await sut.chat("ada", "cli", "hi again")
+    told = [block_in(request) for request in sut.REQ]
+    assert len(set(told)) == 1
+    assert "has a dog" not in told[0]
+    assert len(sut.PROF) == 1
+
+    await sut.chat("ada", "telegram", "hi")
+    await sut.chat("ada", "desk", "hi")
+    assert block_in(sut.REQ[-1]) == block_in(sut.REQ[-2]) != told[0]
+    assert "has a dog" in block_in(sut.REQ[-1])
+    assert len(sut.PROF) == 2
+
+    await sut.run_idle()
+    await sut.chat("ada", "phone", "hi")
+    assert "lives in Oslo" in block_in(sut.REQ[-1])
+    assert len(sut.PROF) == 3
+
+    await sut.chat("ada", "phone", "/forget yes")
+    await sut.chat("ada", "phone", "hi")
+    assert "USER_PROFILE" not in ALL(sut.REQ[-1])
+    assert len(sut.PROF) == 3
+
+
+def block_in(request: LlmRequest) -> str:
+    """The profile block of a request."""
+    [block] = re.findall(r"<USER_PROFILE>.*?</USER_PROFILE>", ALL(request), re.DOTALL)
+    return str(block)

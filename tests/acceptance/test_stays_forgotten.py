@@ -1,0 +1,190 @@
+"""A fact that was forgotten does not come back: not from the talk it came from, and not in its own words."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from gaia_memory.errors import BadAnswerError
+from gaia_memory.models import Origin
+from gaia_memory.sessions.learning import Learner
+from gaia_memory.testing import call
+from support.harness import ALL, Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+LONG = " and so on" * 700
+"""So much that two messages of this length are asked for one after the other."""
+DISGUISES = [
+    "USER IS ALLERGIC TO NUTS!",
+    "User  is\u00a0allergic, to nuts.",
+    "User is aller\u200bgic to nu\u00adts",
+    "U\u0455er is all\u0435rgic t\u03bf nuts",
+    "\uff35\uff53\uff45\uff52 is allergic to nuts",
+    "\u202eUser is allergic to nuts\u202c",
+]
+
+
+async def forget(sut: Sut, text: str) -> None:
+    """Forget the one fact that reads so."""
+    [fact] = [fact for fact in await sut.gaia.memory.facts(sut.scope("u")) if fact.text == text]
+    assert (await sut.gaia.memory.forget(sut.scope("u"), fact_id=fact.id)).count == 1
+
+
+@pytest.mark.acceptance("C12")
+@pytest.mark.parametrize("clear", ["keep", "rewind", "delete"])
+async def test_the_talk_a_forgotten_fact_came_from_is_not_shown_again(make: Make, clear: str) -> None:
+    """Neither what was said, nor the question it replied to: both would let an extractor word it anew."""
+    answers = ["You sneeze a lot, then?", "So MACADAMIA makes you ill?", "I see.", "Soup."]
+    learned = [facts("User sneezes"), facts("User is allergic to nuts"), facts("User wants dinner")]
+    sut = await make(f"sessions: {{clear: {clear}}}", main=answers, extractor=learned)
+    await sut.chat("u", "cli", "I have hay fever")
+    await sut.chat("u", "cli", "not from grass alone")
+    await sut.run_idle()
+    await sut.chat("u", "cli", "yes, that one")
+    await sut.run_idle()
+    assert ("MACADAMIA" in sut.EXT[1]) == (clear == "keep")
+
+    await forget(sut, "User is allergic to nuts")
+    await sut.chat("u", "cli", "what is for dinner?")
+    await sut.run_idle()
+
+    assert len(sut.EXT) == 3
+    assert "what is for dinner?" in sut.EXT[2]
+    assert not [word for word in ("hay fever", "sneeze", "MACADAMIA", "that one", "I see") if word in sut.EXT[2]]
+    assert await sut.texts("u") == ["User sneezes", "User wants dinner"]
+
+
+async def test_where_the_last_answer_is_left_out_no_earlier_one_takes_its_place(make: Make) -> None:
+    """An older question would be taken for what is replied to."""
+    sut = await make("sessions: {clear: keep}", main=["MACADAMIA, then?", "ok", "ok"], extractor=[facts()] * 3)
+    for text in ("what may I eat?", "yes"):
+        await sut.chat("u", "cli", text)
+        await sut.run_idle()
+    session = await sut.session("u", "cli")
+    assert session is not None
+    async with sut.gaia.memory.database.transaction() as tx:
+        await sut.gaia.memory.ledger.skip(tx, sut.talk("u", "cli").key, [event.id for event in session.events[-2:]])
+    await sut.chat("u", "cli", "I like rain")
+    await sut.run_idle()
+
+    assert [("MACADAMIA" in prompt) for prompt in sut.EXT] == [True, True, False]
+
+
+async def test_a_fact_that_was_told_in_two_chunks_leaves_none_of_its_context(make: Make) -> None:
+    """What the chunk after it replies to is asked for without it, also when it is forgotten meanwhile."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        assert go_on.wait(60)
+        return facts("User cannot eat what squirrels eat")
+
+    last = facts("User likes rain")
+    sut = await make(main=["So MACADAMIA, then?", "ok"], extractor=[facts("User is allergic to nuts"), slow, last])
+    await sut.chat("u", "cli", f"I cannot eat macadamia{LONG}")
+    await sut.chat("u", "cli", f"yes, and I like rain{LONG}")
+    idle = asyncio.create_task(sut.run_idle())
+    await asyncio.to_thread(asked.wait, 60)
+    await forget(sut, "User is allergic to nuts")
+    go_on.set()
+    await idle
+    await sut.run_idle()
+
+    assert [("MACADAMIA" in prompt) for prompt in sut.EXT] == [True, True, False]
+    assert await sut.texts("u") == ["User likes rain"]
+
+
+@pytest.mark.acceptance("C12")
+async def test_nothing_of_a_person_is_asked_for_once_all_was_forgotten(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long talk is asked for chunk by chunk: the forget comes between two of them."""
+    commit = Learner._commit
+
+    async def forgets(self: Learner, *arguments: Any, **options: Any) -> Any:
+        done = await commit(self, *arguments, **options)
+        await sut.gaia.memory.forget(sut.scope("u"))
+        return done
+
+    sut = await make(extractor=[facts("User likes tea"), facts("User's word is ZEBRA")])
+    await sut.chat("u", "cli", f"I like tea{LONG}")
+    await sut.chat("u", "cli", f"my PIN word is ZEBRA{LONG}")
+    monkeypatch.setattr(Learner, "_commit", forgets)
+    await sut.run_idle()
+    monkeypatch.undo()
+    await sut.run_idle()
+
+    assert len(sut.EXT) == 1
+    assert "ZEBRA" not in sut.EXT[0]
+    assert await sut.texts("u") == []
+
+
+async def test_its_own_words_do_not_come_back_from_any_talk_however_they_are_written(make: Make) -> None:
+    """What was said elsewhere before, and what is said later; the person can ask for it back."""
+    sut = await make(extractor=[facts("User is allergic to nuts"), *(facts(text) for text in DISGUISES)])
+    await sut.chat("u", "cli", "nuts make me ill")
+    await sut.run_idle()
+    await sut.chat("u", "telegram", "did I say that nuts make me ill?")
+    await forget(sut, "User is allergic to nuts")
+    for number in range(len(DISGUISES)):
+        await sut.chat("u", "cli" if number else "telegram", "as I said")
+        await sut.run_idle()
+
+        assert await sut.texts("u") == []
+
+    assert len(sut.EXT) == 1 + len(DISGUISES)
+    await sut.gaia.memory.remember(sut.scope("u"), DISGUISES[0])
+    await forget(sut, DISGUISES[0])
+    await sut.chat("u", "cli", "/remember user is allergic to nuts")
+    assert await sut.texts("u") == ["user is allergic to nuts"]
+
+
+async def test_a_profile_without_a_model_holds_nothing_forgotten(make: Make) -> None:
+    """Nor does the one of the session that runs on."""
+
+    def fails(_: str) -> str:
+        raise BadAnswerError("no bullets")
+
+    sut = await make(profiler=["- Allergic to nuts", fails])
+    await sut.gaia.memory.remember(sut.scope("u"), "User is allergic to nuts")
+    await sut.gaia.memory.remember(sut.scope("u"), "User likes tea")
+    await sut.chat("u", "cli", "hi")
+    await forget(sut, "User is allergic to nuts")
+    await sut.chat("u", "cli", "and?")
+    await sut.chat("u", "telegram", "hi")
+
+    assert "nuts" in ALL(sut.REQ[0])
+    assert ["nuts" in ALL(request) for request in sut.REQ[1:]] == [False, False]
+    assert "User likes tea" in ALL(sut.REQ[2])
+
+
+@pytest.mark.acceptance("C12")
+async def test_what_was_told_to_the_tool_is_not_learned_in_other_words_once_it_is_forgotten(make: Make) -> None:
+    """The turn it was told in is left out, with the answer that repeats it; the turns around it are learned."""
+    main = ["ok", call("remember", fact="User is allergic to nuts"), "Noted: no MACADAMIA for you.", "ok"]
+    sut = await make(main=main, extractor=[facts("User likes rain")])
+    for text in ("I like rain", "please remember that I cannot eat MACADAMIA", "and I like snow"):
+        await sut.chat("u", "cli", text)
+    await forget(sut, "User is allergic to nuts")
+    await sut.run_idle()
+
+    [shown] = sut.EXT
+    assert "I like rain" in shown
+    assert "and I like snow" in shown
+    assert "MACADAMIA" not in shown
+    assert await sut.texts("u") == ["User likes rain"]
+
+
+async def test_a_fact_told_to_the_tool_goes_with_its_conversation(make: Make) -> None:
+    """It was taught nowhere else; what a tool of its own heard is of no conversation that is counted."""
+    sut = await make(main=[call("remember", fact="User has a dog"), "ok"])
+    await sut.chat("u", "cli", "remember my dog")
+    memory, scope = sut.gaia.memory, sut.scope("u")
+    elsewhere = Origin(source="remember", app=scope.app, session_id="unknown", event_ids=("1",))
+    assert (await memory.remember(scope, "User has a cat", told_in=elsewhere)).session_id is None
+
+    assert (await memory.forget(scope, session_id=sut.talk("u", "cli").key.session)).count == 1
+    assert await sut.texts("u") == ["User has a cat"]

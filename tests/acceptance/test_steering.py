@@ -1,0 +1,241 @@
+"""What a person does to their own memory by slash commands, in a conversation and in somebody else's Runner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from support.commandline import gaia
+from support.harness import SYS, Sut, tools
+from support.turns import SCOPE, agent_of, hosted, learn_with, text_of, tools_of, words_of
+
+Make = Callable[..., Awaitable[Sut]]
+
+KNOWN = ["likes tea", "is allergic to nuts", *(f"owns book number {n}" for n in range(40)), "keeps nuts in the kitchen"]
+PEOPLE = "people: {users: {boss: {admin: true, telegram: ['1']}}}"
+NEW = [NewFact(text) for text in KNOWN]
+
+
+@pytest.mark.acceptance("C07")
+async def test_a_search_shows_rows_under_the_numbers_of_the_whole_list(make: Make) -> None:
+    """The neighbour's fact is not among them, the model is not asked, and nothing is left in the session."""
+    sut = await make()
+    await sut.gaia.memory.add(sut.scope("u"), NEW)
+    await sut.gaia.memory.add(sut.scope("neighbour"), [NewFact("sells nuts")])
+
+    pages = [(await sut.chat("u", "cli", f"/memory {page}"))[0] for page in (1, 2, 3)]
+    [found] = await sut.chat("u", "cli", "/memory nuts")
+
+    assert sorted(found.splitlines()[1:]) == ["- 2. is allergic to nuts", "- 43. keeps nuts in the kitchen"]
+    assert all(line.removeprefix("- ") in "\n".join(pages).splitlines() for line in found.splitlines()[1:])
+    assert sut.REQ == []
+    assert await sut.session("u", "cli") is None
+
+
+@pytest.mark.acceptance("C07")
+async def test_a_search_in_somebody_elses_runner_reaches_no_model(tmp_path: Path) -> None:
+    """Neither the question nor the answer."""
+    model = ScriptedLlm("ok")
+    async with hosted(tmp_path, agent_of(model)) as host:
+        await (await host.engine()).memory.add(SCOPE, NEW)
+        found = text_of(await host.say("/memory nuts"))
+        await host.say("hi")
+
+    assert "- 43. keeps nuts in the kitchen" in found.splitlines()
+    assert "nuts" not in words_of(model.requests[0])
+
+
+@pytest.mark.acceptance("C09", "C10", "C13")
+async def test_a_person_forgets_some_of_what_is_known_after_seeing_it(make: Make) -> None:
+    """By numbers and by words; the rest, the neighbour's facts and the session stay, and neither model is asked."""
+    sut = await make()
+    await sut.gaia.memory.add(sut.scope("u"), NEW)
+    await sut.gaia.memory.add(sut.scope("neighbour"), [NewFact("sells nuts")])
+
+    [asks] = await sut.chat("u", "cli", "/forget 1 3")
+    [elsewhere] = await sut.chat("u", "telegram", "/forget 1 3 yes")
+    assert await sut.texts("u") == KNOWN
+    assert asks.splitlines()[1:3] == elsewhere.splitlines()[2:4] == ["- 1. likes tea", "- 3. owns book number 0"]
+
+    [done] = await sut.chat("u", "cli", "/forget 1 3 yes")
+    assert "2 facts" in done
+    assert await sut.texts("u") == ["is allergic to nuts", *KNOWN[3:]]
+
+    await sut.chat("u", "cli", "/forget nuts")
+    await sut.reopen()
+    [asks] = await sut.chat("u", "cli", "/forget nuts yes")
+    assert "please look first" in asks
+    await sut.chat("u", "cli", "/forget nuts yes")
+    await sut.gaia.memory.settled()
+
+    assert len(await sut.rows("u")) == 39
+    assert await sut.texts("u") == KNOWN[3:-1]
+    assert await sut.texts("neighbour") == ["sells nuts"]
+    assert sut.REQ == []
+    assert sut.EXT == []
+
+
+@pytest.mark.acceptance("C09", "C10", "C13", "I07")
+async def test_a_person_forgets_some_in_somebody_elses_runner(tmp_path: Path) -> None:
+    """What was shown and the yes reach no model and no extractor, and what was forgotten is not learned again."""
+    model = ScriptedLlm(default="ok")
+    extractor = ScriptedExtractor(default=[])
+    async with hosted(tmp_path, agent_of(model)) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        await engine.memory.add(SCOPE, NEW)
+        asks = text_of(await host.say("/forget nuts"))
+        done = text_of(await host.say("/forget nuts yes"))
+        await host.say("hi")
+        await engine.sweep(force=True)
+        left = [fact.text for fact in await engine.memory.facts(SCOPE)]
+
+    assert "43. keeps nuts in the kitchen" in asks
+    assert "2 facts" in done
+    assert left == [text for text in KNOWN if "nuts" not in text]
+    assert words_of(model.requests[0]) == "hi"
+    assert [said.text for chunk in extractor.chunks for said in chunk.messages] == ["hi", "ok"]
+
+
+@pytest.mark.acceptance("C16", "C17")
+async def test_only_an_admin_switches_memory_off_and_on_for_everybody(make: Make) -> None:
+    """The file says it, its comments stay; tools and profile leave at the next turn and come back with all rows."""
+    sut = await make(PEOPLE, profiler=["- likes tea"])
+    commented = f"# ours\n{await asyncio.to_thread(sut.yaml_path.read_text)}# end\n"
+    await asyncio.to_thread(sut.yaml_path.write_text, commented)
+    await sut.gaia.memory.add(sut.scope("u"), NEW)
+    await sut.chat("u", "cli", "hi")
+    assert {"remember", "load_memory"} <= tools(sut.REQ[-1])
+    assert "likes tea" in SYS(sut.REQ[-1])
+
+    refused = [await sut.chat("u", "cli", f"/memory {word}") for word in ("off", "on", "OFF")]
+    assert all("Only an admin" in text for [text] in refused)
+    assert await asyncio.to_thread(sut.yaml_path.read_text) == commented
+
+    [off] = await sut.gaia.inbound("telegram", "1", "/memory off", agent=sut.agent)
+    written = await asyncio.to_thread(sut.yaml_path.read_text)
+    await sut.chat("u", "cli", "my PIN word is ZEBRA")
+    assert "Memory is off now" in off.text
+    assert written.replace("  enabled: false\n", "", 1) == commented
+    assert tools(sut.REQ[-1]) == set()
+    assert "likes tea" not in SYS(sut.REQ[-1])
+
+    [on] = await sut.chat("u", "desk", "/memory on", admin=True)
+    await sut.chat("u", "cli", "hi again")
+    assert "Memory is on again" in on
+    assert {"remember", "load_memory"} <= tools(sut.REQ[-1])
+    assert "likes tea" in SYS(sut.REQ[-1])
+    assert await sut.texts("u") == KNOWN
+    assert await asyncio.to_thread(sut.yaml_path.read_text) == written.replace("enabled: false", "enabled: true")
+    assert await sut.session("u", "desk") is None
+
+
+@pytest.mark.acceptance("C16", "C17")
+async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path) -> None:
+    """The commands reach neither the model nor the extractor; without a file the answer says how long it holds."""
+    model = ScriptedLlm(default="ok")
+    extractor = ScriptedExtractor(default=[])
+    people = {"people": {"users": {"boss": {"admin": True}}}}
+    async with hosted(tmp_path, agent_of(model), config=people) as host:
+        engine = await host.engine()
+        learn_with(engine, extractor)
+        await engine.memory.add(SCOPE, NEW)
+        refused = text_of(await host.say("/memory off"))
+        await host.say("one")
+        off = text_of(await host.say("/memory off", user="boss", session="b"))
+        await host.say("two")
+        on = text_of(await host.say("/memory on", user="boss", session="b"))
+        await host.say("three")
+        await engine.sweep(force=True)
+        left = await engine.memory.facts(SCOPE)
+
+    assert "Only an admin" in refused
+    assert "until memory is opened anew" in off
+    assert "Memory is on again" in on
+    assert [bool(tools_of(request)) for request in model.requests] == [True, False, True]
+    assert not any("/memory" in words_of(request) for request in model.requests)
+    assert [fact.text for fact in left] == KNOWN
+    said = [message.text for chunk in extractor.chunks for message in chunk.messages]
+    assert said == ["one", "ok", "three", "ok"]
+
+
+@pytest.mark.acceptance("C17")
+async def test_what_an_admin_switched_off_is_off_after_a_restart(make: Make) -> None:
+    """The file is what counts, for every process."""
+    sut = await make(PEOPLE)
+    await sut.chat("boss", "cli", "/memory off")
+    await sut.close()
+
+    async with open_memory(sut.yaml_path, home=sut.home, model=sut.main) as again:
+        talk = again.conversation(sut.agent, user_id="boss", channel="cli")
+        listed = (await talk.send("/memory")).text
+        await talk.send("/memory on")
+        back = (await talk.send("/memory")).text
+
+    assert "Memory is off" in listed
+    assert "don't remember" in back
+
+
+def without_embedder(text: str) -> list[str]:
+    """The lines of a configuration but those of the embedder's section."""
+    lines = text.splitlines()
+    first = lines.index("  embedder:")
+    last = next(at for at in range(first + 1, len(lines)) if not lines[at].startswith("    "))
+    return lines[:first] + lines[last:]
+
+
+@pytest.mark.acceptance("C18")
+async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked first; the file alone changes, and after a restart all is there and found by its words."""
+    sut = await make(PEOPLE)
+    before = f"# ours\n{await asyncio.to_thread(sut.yaml_path.read_text)}# end\n"
+    await asyncio.to_thread(sut.yaml_path.write_text, before)
+    await sut.gaia.memory.add(sut.scope("boss"), NEW)
+
+    [refused] = await sut.chat("u", "cli", "/memory embedder offline")
+    unknown = await sut.chat("boss", "cli", "/memory embedder opnai/x")
+    keyless = await sut.chat("boss", "cli", "/memory embedder openai/text-embedding-3-small yes")
+    hasty = await sut.chat("boss", "cli", "/memory embedder offline yes")
+    assert "Only an admin" in refused
+    assert "'opnai' is not a provider; did you mean 'openai'" in unknown[0]
+    assert "'openai' needs a key; set OPENAI_API_KEY" in keyless[0]
+    assert "No fact is lost" in hasty[0]
+    assert await asyncio.to_thread(sut.yaml_path.read_text) == before
+
+    [done] = await sut.chat("boss", "cli", "/memory embedder offline yes")
+    written = await asyncio.to_thread(sut.yaml_path.read_text)
+    status = await sut.gaia.memory.status(sut.scope("boss"))
+    running = await sut.texts("boss")
+    assert "in force when memory is started again" in done
+    assert without_embedder(written) == without_embedder(before)
+    assert yaml.safe_load(written)["memory"]["embedder"] == {"provider": "offline"}
+    assert written.startswith("# ours\n")
+    assert written.endswith("# end\n")
+    assert (status.state, "takes effect after a restart" in status.reason) == ("degraded", True)
+    assert running == KNOWN
+
+    await sut.close()
+    monkeypatch.setenv("GAIA_HOME", str(sut.home))
+    examined = await asyncio.to_thread(gaia, "doctor", "--no-model", "--config", str(sut.yaml_path))
+    async with open_memory(sut.yaml_path, home=sut.home, model=sut.main) as again:
+        scope = again.scope("boss")
+        status = await again.memory.status(scope)
+        kept = [fact.text for fact in await again.memory.facts(scope)]
+        found = [hit.fact.text for hit in await again.memory.recall(scope, "nuts")]
+        await again.memory.remember(scope, "eats walnuts now")
+        listed = await again.conversation(sut.agent, user_id="boss", channel="cli").send("/memory")
+    assert "found by their words alone" in examined.out
+    assert status.embedder.startswith("offline/")
+    assert kept == KNOWN
+    assert sorted(found) == sorted(text for text in KNOWN if "nuts" in text)
+    assert f"{len(KNOWN) + 1} facts" in listed.text
+
+    await sut.reopen()
+    hits = await sut.gaia.memory.recall(sut.scope("boss"), "nuts")
+    assert any("vectors" in hit.why for hit in hits)

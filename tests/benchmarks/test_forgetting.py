@@ -1,0 +1,35 @@
+"""The benchmark of forgetting runs, and forgetting a person is far quicker than mem0's own way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import forgetting
+
+LEAST = 50.0
+"""How many times as long mem0 takes for 10,000 facts, at least."""
+
+
+def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a few facts; the ratio is that of the two times."""
+    out = tmp_path / "forgetting.json"
+
+    assert forgetting.main(["--facts", "60", "--others", "20", "--json", str(out)]) == 0
+
+    figure = json.loads(out.read_text(encoding="utf-8"))
+    assert figure["ratio"] == pytest.approx(figure["theirs"] / figure["ours"])
+    assert figure["erased"] >= figure["ours"]
+    assert "| 60 | 20 |" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_forgetting_ten_thousand_facts_is_fifty_times_as_quick(tmp_path: Path) -> None:
+    """Until nothing shows them and the database holds them no more."""
+    out = tmp_path / "forgetting.json"
+    forgetting.main(["--others", "1000", "--json", str(out)])
+
+    assert json.loads(out.read_text(encoding="utf-8"))["ratio"] >= LEAST

@@ -1,0 +1,121 @@
+"""What each way to clear leaves in each of ADK's session services, and that the chat goes on in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.sessions.base_session_service import BaseSessionService
+from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from sqlalchemy import text, update
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from gaia_memory.adk.stored_events import service_behind
+from gaia_memory.engine import Engine
+from gaia_memory.ledger.tables import conversations
+from support.foreign_host import hosting
+from support.session_services import APP, KINDS
+
+DAY = 24 * 3600.0
+
+
+@pytest.fixture(autouse=True)
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweep only where a test says so."""
+    monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("clear", "left", "holds"),
+    [
+        ("keep", ["one", "re one"], ["one", "re one"]),
+        ("rewind", ["one", "re one"], []),
+        ("auto", ["one", "re one"], []),
+        ("delete", None, None),
+    ],
+)
+async def test_each_way_to_clear_leaves_what_it_should_and_the_chat_goes_on(
+    kind: str, clear: str, left: list[str] | None, holds: list[str] | None, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """With a session that was loaded before it was cleared, and with a new one; nothing is learned twice."""
+    async with hosting(kind, tmp_path, clear=clear) as host:
+        await host.say("one")
+        before = await host.loaded()
+        assert before is not None
+        first = await host.engine.sweep(force=True)
+
+        assert (first.consolidated, first.failed) == (1, 0)
+        assert await host.texts(live=False) == left
+        assert await host.texts(live=True) == holds
+        assert left is not None or await _rows(host.service) == (0, 0)
+
+        kept = left if clear == "keep" else []
+        assert await host.say_in(before, "two", monkeypatch) == "re two"
+        assert host.shown == [*kept, "two"]
+
+        await host.engine.sweep(force=True)
+        kept = [*kept, "two", "re two"] if clear == "keep" else []
+        assert await host.say("three") == "re three"
+        assert host.shown == [*kept, "three"]
+        assert await host.texts(live=True) == [*kept, "three", "re three"]
+
+        await host.engine.sweep(force=True)
+        again = await host.engine.sweep(force=True)
+        assert again.consolidated == 0
+        assert host.learned == ["one", "two", "three"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_talk_that_was_rewound_long_ago_leaves_the_tables_of_adk(kind: str, tmp_path: Path) -> None:
+    """Not a day earlier; then no row of the session or of its events stays behind, and other sessions do."""
+    async with hosting(kind, tmp_path, clear="rewind", retain_days=30) as host:
+        await host.say("one")
+        await host.engine.sweep(force=True)
+        await _cleared_earlier(host.engine, by=29 * DAY)
+        await host.engine.sweep()
+        early = await _rows(host.service)
+        await _cleared_earlier(host.engine, by=2 * DAY)
+        await host.say("meanwhile", session="s2")
+        await host.engine.sweep()
+        late = await _rows(host.service)
+
+        assert early == (1, 3)
+        assert late == (1, 2)
+        assert await host.loaded() is None
+        assert await host.say("two") == "re two"
+        assert host.shown == ["two"]
+        await host.engine.sweep(force=True)
+        assert sorted(host.learned) == ["meanwhile", "one", "two"]
+
+
+async def _cleared_earlier(engine: Engine, *, by: float) -> None:
+    """Let it be so many seconds longer ago that sessions were talked in and cleared."""
+    earlier = {name: conversations.c[name] - by for name in ("cleared_at", "touched")}
+    async with engine.database.transaction() as tx:
+        await tx.execute(update(conversations).values(earlier))
+
+
+async def _rows(service: BaseSessionService) -> tuple[int, int]:
+    """Return how many sessions and events are stored, by whatever the service keeps them in."""
+    service = await service_behind(service, APP)
+    if isinstance(service, InMemorySessionService):
+        sessions = [each for users in service.sessions.values() for its in users.values() for each in its.values()]
+        return len(sessions), sum(len(session.events) for session in sessions)
+    if isinstance(service, DatabaseSessionService):
+        return await _rows_in(service.db_engine)
+    assert isinstance(service, SqliteSessionService)
+    engine = create_async_engine(f"sqlite+aiosqlite:///{service._db_path}")
+    try:
+        return await _rows_in(engine)
+    finally:
+        await engine.dispose()
+
+
+async def _rows_in(engine: AsyncEngine) -> tuple[int, int]:
+    async with engine.connect() as connection:
+        counts = [await connection.scalar(text(f"SELECT count(*) FROM {table}")) for table in ("sessions", "events")]
+    return counts[0] or 0, counts[1] or 0

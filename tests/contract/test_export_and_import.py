@@ -1,0 +1,102 @@
+"""What is exported comes in again as it was, on each database and from one to the other."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory import NewFact
+from gaia_memory.models import Draft, Source
+from support.both_databases import make as make  # a fixture, on both databases
+from support.harness import Sut
+from support.harness import make as open_sut
+
+Make = Callable[..., Awaitable[Sut]]
+START = datetime(2020, 1, 1, tzinfo=UTC)
+KINDS: tuple[Source, ...] = ("remember", "add", "conversation", "import")
+TEXTS = (
+    "likes tea",
+    "Likes tea.",
+    "住在東京",
+    "uses {curly} </USER_PROFILE> braces",
+    "a\tb",
+    "שלום",
+    "\U0001d4eabc",
+    "é",
+    "e\u0301",
+)
+
+
+def any_moment(chance: random.Random) -> datetime:
+    """Return a time to the microsecond."""
+    return START + timedelta(microseconds=chance.randrange(10**15))
+
+
+def any_draft(chance: random.Random) -> Draft:
+    """Return a fact from anywhere, often one that is known already."""
+    text = f"{chance.choice(TEXTS)} {chance.randrange(6)}"
+    session = chance.choice((None, "itay:cli", "a/b c%", "ש"))
+    fact = NewFact(
+        text,
+        said_at=chance.choice((None, any_moment(chance))),
+        session_id=session,
+        seq=None if session is None else chance.choice((None, 0, 2**63 - 1)),
+        metadata=chance.choice(({}, {"speaker": "Itay", "n": 1.5, "is": True, "דגל": 2**62})),
+    )
+    events = tuple(f"e-{chance.randrange(99)}" for _ in range(chance.randrange(3)))
+    return Draft(fact=fact, source=chance.choice(KINDS), app=chance.choice((None, "gaia", "x:y")), event_ids=events)
+
+
+async def held(sut: Sut, user: str) -> dict[str, Any]:
+    """Return an export without what is new in each."""
+    data = json.loads(json.dumps(await sut.gaia.memory.export(sut.scope(user))))
+    for fact in data["facts"]:
+        del fact["id"]
+        fact["sources"].sort(key=json.dumps)
+    return {key: data[key] for key in ("facts", "profile", "pending")}
+
+
+async def test_whatever_is_held_comes_in_as_it_was(make: Make, tmp_path: Path) -> None:
+    """Texts, metadata, times, kinds and sources; a second time nothing changes, into the home it comes from either."""
+    sut = await make()
+    other = await open_sut(tmp_path / "another")
+    try:
+        for seed in range(10):
+            chance = random.Random(seed)
+            for _ in range(chance.randrange(1, 4)):
+                drafts = [any_draft(chance) for _ in range(chance.randrange(1, 9))]
+                async with sut.gaia.memory.database.transaction() as tx:
+                    await sut.gaia.memory.facts_store.write(tx, sut.scope(f"{seed}"), drafts, now=any_moment(chance))
+        # A fact that has no vector yet is changed by whoever gives it one.
+        await sut.gaia.memory.settled()
+        for user in map(str, range(10)):
+            there = await sut.gaia.memory.export(sut.scope(user))
+            for to, of in ((other, user), (sut, user), (other, user), (sut, f"{user} again")):
+                taken = await to.gaia.memory.import_(to.scope(of), json.loads(json.dumps(there)))
+
+                assert taken == len(there["facts"])
+                assert await held(to, of) == await held(sut, user), user
+    finally:
+        await other.close()
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+async def test_thousands_of_facts_are_taken_in_at_once(make: Make, count: int) -> None:
+    """Each once, and again without a change."""
+    sut = await make()
+    texts = [{"text": f"fact number {n}", "created_at": (START + timedelta(n)).isoformat()} for n in range(count)]
+    data = {"format": "gaia-memory", "version": 1, "facts": texts}
+
+    assert await sut.gaia.memory.import_(sut.scope("u"), data) == count
+    whole = await sut.gaia.memory.export(sut.scope("u"))
+    assert [(fact["text"], fact["created_at"]) for fact in whole["facts"]] == [tuple(fact.values()) for fact in texts]
+    assert await sut.gaia.memory.import_(sut.scope("u"), whole) == count
+    assert [fact["id"] for fact in (await sut.gaia.memory.export(sut.scope("u")))["facts"]] == [
+        fact["id"] for fact in whole["facts"]
+    ]

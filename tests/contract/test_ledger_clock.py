@@ -1,0 +1,164 @@
+"""What the ledger does when the clock was wrong: a mark that cannot be so far ahead says nothing."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select, update
+
+from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger.rows import is_at, is_over
+from gaia_memory.ledger.tables import conversations as c
+from gaia_memory.models import SessionKey, Talker
+from gaia_memory.ports.ledger import (
+    ACTIVE_SECONDS,
+    CLEAR_SECONDS,
+    LEASE_SECONDS,
+    LONGEST_PAUSE,
+    SKEW_SECONDS,
+    runs,
+)
+from gaia_memory.sessions.retry import after_failures, after_outages
+from support.truth import database
+
+__all__ = ["database"]
+
+ledger = SqlLedger()
+KEY = SessionKey("gaia", "itay", "itay:cli")
+ME = "elsewhere:1:1.00/a"
+YOU = "elsewhere:2:2.00/b"
+NOW = 1_000_000.0
+YEAR = 365 * 86_400.0
+MARKS = [
+    (c.c.active_until, ACTIVE_SECONDS),
+    (c.c.lease_until, LEASE_SECONDS),
+    (c.c.clearing_until, CLEAR_SECONDS),
+    (c.c.retry_at, LONGEST_PAUSE),
+]
+
+
+async def speak(database, *, now):
+    """Let a turn begin and end."""
+    async with database.transaction() as tx:
+        await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=now, active_seconds=ACTIVE_SECONDS)
+        await ledger.end_turn(tx, KEY, now=now, owner=ME)
+
+
+async def claim(database, owner, *, now):
+    """Try to take the lease."""
+    async with database.transaction() as tx:
+        return await ledger.claim(tx, KEY, owner, now=now, lease_seconds=LEASE_SECONDS)
+
+
+async def due(database, *, now, idle=1800.0):
+    """Give the due conversations, as a sweep looks for them."""
+    async with database.transaction() as tx:
+        await ledger.expire(tx, now=now)
+    async with database.reading() as tx:
+        found = await ledger.due(tx, now=now, quiet_since=now - idle, limit=9, apps=["gaia"])
+    return [one.key for one in found]
+
+
+async def row(database):
+    """Give the conversation's row."""
+    async with database.reading() as tx:
+        return await ledger.row(tx, KEY)
+
+
+@pytest.mark.parametrize(("mark", "longest"), MARKS, ids=[mark.name for mark, _ in MARKS])
+async def test_a_mark_holds_from_now_to_as_far_ahead_as_it_can_be(database, mark, longest):
+    """The same in Python and in both databases, for no other host's clock may differ by more than the slack."""
+    await speak(database, now=NOW)
+    ends = {None: False, NOW - YEAR: False, NOW: False, NOW + 0.5: True, NOW + longest: True}
+    ends |= {NOW + longest + SKEW_SECONDS: True, NOW + longest + SKEW_SECONDS + 0.5: False, NOW + YEAR: False}
+    for until, holds in ends.items():
+        async with database.transaction() as tx:
+            await tx.execute(update(c).where(is_at(KEY)).values({mark.name: until}))
+            found = (await tx.execute(select(c.c.app).where(is_over(mark, NOW)))).all()
+
+        assert (not found) == holds, until
+        assert runs(until, now=NOW, longest=longest) == holds, until
+
+
+def test_no_pause_is_longer_than_the_ledger_believes():
+    """Else a conversation that is put off for so long would not be."""
+    assert all(after_failures(99) <= LONGEST_PAUSE for _ in range(50))
+    assert all(after_outages(99, named=1e9) <= LONGEST_PAUSE for _ in range(50))
+
+
+async def test_a_turn_that_began_in_the_future_ended_long_ago(database):
+    """Its process was killed, or the turn cancelled, before the clock was set back."""
+    async with database.transaction() as tx:
+        await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=NOW + YEAR, active_seconds=ACTIVE_SECONDS)
+    assert await due(database, now=NOW) == []
+    assert (await row(database)).touched == NOW
+    assert await due(database, now=NOW + 1800.0) == [KEY]
+    assert await claim(database, YOU, now=NOW + 1800.0) is not None
+
+
+@pytest.mark.parametrize("how", ["claim", "alone"])
+async def test_nobody_waits_for_a_turn_of_the_future(database, how):
+    """Neither learning nor another turn."""
+    async with database.transaction() as tx:
+        await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=NOW + YEAR, active_seconds=ACTIVE_SECONDS)
+        if how == "claim":
+            assert await ledger.claim(tx, KEY, YOU, now=NOW, lease_seconds=LEASE_SECONDS) is not None
+        else:
+            begun = await ledger.begin_turn(
+                tx, KEY, Talker(owner=YOU, alone=True), now=NOW, active_seconds=ACTIVE_SECONDS
+            )
+            assert begun.active_owner == YOU
+
+
+@pytest.mark.parametrize("jump", [YEAR, 86_400.0])
+async def test_a_lease_of_the_future_is_free(database, jump):
+    """For the next who asks, and for the sweep."""
+    await speak(database, now=NOW - 3600.0)
+    assert await claim(database, ME, now=NOW + jump) is not None
+    assert await claim(database, YOU, now=NOW) is not None
+    async with database.transaction() as tx:
+        assert not await ledger.renew(tx, KEY, ME, now=NOW, lease_seconds=LEASE_SECONDS)
+        await ledger.release(tx, KEY, YOU)
+    await claim(database, ME, now=NOW + jump)
+    assert await due(database, now=NOW) == [KEY]
+
+
+async def test_a_clear_of_the_future_keeps_no_turn_waiting(database):
+    """Nor another clear."""
+    await speak(database, now=NOW - 3600.0)
+    await claim(database, ME, now=NOW + YEAR)
+    async with database.transaction() as tx:
+        assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=NOW + YEAR, seconds=CLEAR_SECONDS)
+    await claim(database, YOU, now=NOW)
+    async with database.transaction() as tx:
+        assert await ledger.begin_clearing(tx, KEY, YOU, turn_no=1, now=NOW, seconds=CLEAR_SECONDS)
+        await tx.execute(update(c).where(is_at(KEY)).values(clearing_until=NOW + YEAR))
+        begun = await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=NOW, active_seconds=ACTIVE_SECONDS)
+
+    assert (begun.clearing, begun.turn_no) == (None, 2)
+
+
+async def test_a_conversation_put_off_by_a_clock_of_the_future_is_tried_now(database):
+    """Not in a year; one that is put off for an hour is tried in an hour."""
+    await speak(database, now=NOW - 3600.0)
+    for now, found in [(NOW + YEAR, [KEY]), (NOW, [])]:
+        await claim(database, ME, now=now)
+        async with database.transaction() as tx:
+            await ledger.failed(tx, KEY, ME, error="x", now=now, retry_at=now + LONGEST_PAUSE)
+        assert await due(database, now=NOW) == found
+    assert await due(database, now=NOW + LONGEST_PAUSE) == [KEY]
+
+
+async def test_what_was_touched_in_the_future_is_quiet_from_now_on(database):
+    """It is due an idle time from now, not in a year, and not at once: it may have been a moment ago."""
+    await speak(database, now=NOW + YEAR)
+    assert await due(database, now=NOW) == []
+    assert await due(database, now=NOW + 1799.0) == []
+    assert await due(database, now=NOW + 1800.0) == [KEY]
+
+
+async def test_a_clock_that_is_a_little_ahead_is_believed(database):
+    """Two hosts never have quite the same time."""
+    await speak(database, now=NOW + SKEW_SECONDS - 1.0)
+    await due(database, now=NOW)
+
+    assert (await row(database)).touched == NOW + SKEW_SECONDS - 1.0

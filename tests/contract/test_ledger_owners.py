@@ -1,0 +1,141 @@
+"""What the ledger promises about who talks and who works: the own marks, those of others, those of the gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, retire, this_process
+from gaia_memory.models import SessionKey, Talker
+from support.truth import database
+
+__all__ = ["database"]
+
+ledger = SqlLedger()
+KEY = SessionKey("gaia", "itay", "itay:cli")
+ME = "elsewhere:1:1.00/a"
+YOU = "elsewhere:2:2.00/b"
+DEAD = this_process().rpartition("-")[0] + "-1/a1b2"
+
+
+async def begin(database, owner=ME, *, now=10.0, active=900.0, **how):
+    """Begin a turn."""
+    async with database.transaction() as tx:
+        return await ledger.begin_turn(tx, KEY, Talker(owner=owner, **how), now=now, active_seconds=active)
+
+
+async def row(database):
+    """Give the conversation's row."""
+    async with database.reading() as tx:
+        return await ledger.row(tx, KEY)
+
+
+async def claim(database, owner=YOU, *, now=20.0):
+    """Try to take a lease."""
+    async with database.transaction() as tx:
+        return await ledger.claim(tx, KEY, owner, now=now, lease_seconds=30)
+
+
+async def due(database, *, now=20.0):
+    """Give the due conversations, idle or not."""
+    async with database.transaction() as tx:
+        await ledger.expire(tx, now=now)
+    async with database.reading() as tx:
+        return [one.key for one in await ledger.due(tx, now=now, quiet_since=None, limit=9, apps=["gaia"])]
+
+
+@pytest.mark.parametrize("hold", [False, True])
+async def test_a_turn_alone_waits_while_another_owner_talks(database, hold):
+    """Nothing is written, and the row says who talks; one's own second turn does not wait, nor does one later on."""
+    await begin(database)
+    async with database.transaction() as tx:
+        ask = ledger.hold if hold else ledger.begin_turn
+        other = await ask(tx, KEY, Talker(owner=YOU, alone=True), now=20.0, active_seconds=900)
+    own = await begin(database, ME, now=20.0, alone=True)
+    late = await begin(database, YOU, now=920.0, alone=True)
+
+    assert (other.active_owner, other.active_until, other.turn_no) == (ME, 910.0, 1)
+    assert (own.active_owner, own.turn_no) == (ME, 2)
+    assert (late.active_owner, late.active_until, late.turn_no) == (YOU, 1820.0, 3)
+
+
+async def test_a_turn_that_does_not_wait_takes_the_mark_over(database):
+    """What the first one does to it then changes nothing, but that it has talked."""
+    await begin(database, ME)
+    taken = await begin(database, YOU, now=20.0)
+    async with database.transaction() as tx:
+        await ledger.renew_turn(tx, KEY, now=30.0, active_seconds=900, owner=ME)
+        await ledger.let_go(tx, KEY, until=taken.active_until, owner=ME)
+        await ledger.end_turn(tx, KEY, now=40.0, owner=ME)
+    left = await row(database)
+    async with database.transaction() as tx:
+        await ledger.end_turn(tx, KEY, now=50.0, owner=YOU)
+    ended = await row(database)
+
+    assert (taken.active_owner, taken.turn_no) == (YOU, 2)
+    assert (left.active_owner, left.active_until, left.touched) == (YOU, 920.0, 40.0)
+    assert (ended.active_owner, ended.active_until, ended.touched) == (None, None, 50.0)
+
+
+async def test_a_long_turn_that_was_given_up_marks_itself_again(database):
+    """It is still going on."""
+    await begin(database, ME)
+    assert await due(database, now=910.0) == [KEY]
+    async with database.transaction() as tx:
+        await ledger.renew_turn(tx, KEY, now=920.0, active_seconds=900, owner=ME)
+
+    assert (await row(database)).active_owner == ME
+    assert await due(database, now=930.0) == []
+
+
+@pytest.mark.parametrize("how", ["alone", "due", "claim", "clear"])
+async def test_a_turn_of_a_dead_process_of_this_host_is_over_at_once(database, how):
+    """A person is not kept waiting, nor is learning, for a process that was killed in a turn."""
+    await begin(database, DEAD)
+    if how == "alone":
+        assert (await begin(database, ME, now=20.0, alone=True)).active_owner == ME
+    elif how == "due":
+        assert await due(database) == [KEY]
+    elif how == "claim":
+        assert (await claim(database)).active_owner is None
+    else:
+        await claim(database)
+        async with database.transaction() as tx:
+            assert await ledger.begin_clearing(tx, KEY, YOU, turn_no=1, now=20.0, seconds=5)
+
+
+@pytest.mark.parametrize("how", ["alone", "due", "claim"])
+async def test_a_turn_of_another_host_or_a_living_process_is_waited_for(database, how):
+    """Nothing is known of it, or it is going on."""
+    for living in (ME, new_owner()):
+        await begin(database, living)
+        if how == "alone":
+            assert (await begin(database, YOU, now=20.0, alone=True)).active_owner == living
+        elif how == "due":
+            assert await due(database) == []
+        else:
+            assert await claim(database) is None
+
+
+async def test_an_engine_of_this_process_whose_loop_is_over_is_gone(database):
+    """Its lease and its turn do not keep the next engine of this process waiting."""
+    over = new_owner()
+    await begin(database, over, active=5.0)
+    await claim(database, over)
+    assert await claim(database, YOU, now=21.0) is None
+    assert await due(database, now=21.0) == []
+    retire(over)
+
+    assert owner_is_gone(over)
+    assert await due(database, now=21.0) == [KEY]
+    assert (await claim(database, YOU, now=21.0)).lease_owner == YOU
+
+
+async def test_that_a_foreign_runner_talks_in_it_is_kept_for_good(database):
+    """A later turn of ours, or a clear, does not take it back."""
+    await begin(database, ME)
+    assert not (await row(database)).is_foreign
+    await begin(database, ME, is_foreign=True)
+    assert (await begin(database, ME)).is_foreign
+    await begin(database, YOU)
+
+    assert (await row(database)).is_foreign

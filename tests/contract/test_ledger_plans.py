@@ -1,0 +1,126 @@
+"""The cost of a sweep follows what is due, not what is known: each search reads an index that holds little else."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event, select, text
+
+from gaia_memory.ledger import SqlLedger, this_process
+from gaia_memory.ledger.tables import FREE, conversations
+from gaia_memory.models import SessionKey, Talker
+from support.known import APP, DUE, MIXES, NOW, QUIET_SINCE, know
+from support.truth import database
+
+__all__ = ["database"]
+
+KNOWN = 1500
+ledger = SqlLedger()
+
+MARKS = ("talking", "talkers", "leased", "workers", "put_off")
+SEARCHES = {
+    "expire": (
+        lambda tx: ledger.expire(tx, now=NOW),
+        {"talking", "talkers", "leased", "workers", "put_off", "at_rest"},
+    ),
+    "due": (lambda tx: ledger.due(tx, now=NOW, quiet_since=QUIET_SINCE, limit=20, apps=[APP]), {"free"}),
+    "forced": (lambda tx: ledger.due(tx, now=NOW, quiet_since=None, limit=20, apps=[APP]), {"at_rest"}),
+    "elsewhere": (lambda tx: ledger.waiting_elsewhere(tx, apps=[APP]), {"at_rest"}),
+    "pending of one person": (lambda tx: ledger.pending(tx, user="person 7", app=APP), {"undone"}),
+    "rewound": (lambda tx: ledger.to_purge(tx, before=NOW, limit=9, apps=[APP]), {"rewound"}),
+}
+
+
+@contextmanager
+def statements(opened):
+    """Collect what is executed meanwhile."""
+    told = []
+
+    def hear(connection, cursor, statement, parameters, context, many):
+        told.append((statement, parameters))
+
+    event.listen(opened.engine.sync_engine, "before_cursor_execute", hear)
+    try:
+        yield told
+    finally:
+        event.remove(opened.engine.sync_engine, "before_cursor_execute", hear)
+
+
+async def plan_of(tx, statement, parameters):
+    """Give the database's plan of a statement."""
+    explain = "EXPLAIN" if tx.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
+    return "\n".join(str(step) for step in (await tx.exec_driver_sql(f"{explain} {statement}", parameters)).all())
+
+
+def reads_all(plan):
+    """Say whether a plan goes through the whole table."""
+    return bool(re.search(r"Seq Scan on gaia_conversations|SCAN gaia_conversations(?! USING)", plan))
+
+
+@pytest.mark.parametrize("mix", MIXES)
+async def test_no_search_reads_what_is_not_due(database, mix):
+    """In every mix of known conversations, and on each database: the plans name the index that is made for them."""
+    await know(database, mix, KNOWN)
+    for name, (search, indexes) in SEARCHES.items():
+        with statements(database) as told:
+            async with database.transaction() as tx:
+                found = await search(tx)
+        if name == "due":
+            assert len(found) == DUE
+        async with database.transaction() as tx:
+            for statement, parameters in told:
+                if "gaia_conversations" not in statement:
+                    continue
+                plan = await plan_of(tx, statement, parameters)
+                used = set(re.findall(r"ix_gaia_conversations_(\w+)", plan))
+
+                assert not reads_all(plan), f"{name}: {statement}\n{plan}"
+                assert used, f"{name}: {statement}\n{plan}"
+                assert used <= indexes, f"{name}: {statement}\n{plan}"
+
+
+async def test_marks_are_looked_through_engine_by_engine_not_turn_by_turn(database):
+    """Each turn has a name of its own; of an engine that is gone all are taken back in one statement."""
+    await know(database, "talked in", KNOWN)
+    with statements(database) as few:
+        async with database.transaction() as tx:
+            await ledger.expire(tx, now=NOW)
+    gone = this_process().rpartition("-")[0] + "-1/a1b2"
+    async with database.transaction() as tx:
+        for name in (gone, f"{gone}/7", f"{gone}/8~", f"{gone}0"):
+            key = SessionKey(APP, "late", name)
+            await ledger.begin_turn(tx, key, Talker(owner=name), now=NOW, active_seconds=900)
+    with statements(database) as some:
+        async with database.transaction() as tx:
+            await ledger.expire(tx, now=NOW)
+    async with database.reading() as tx:
+        owners = {row.active_owner for row in await tx.execute(select(conversations.c.active_owner).distinct())}
+
+    assert len(few) < 15
+    assert len(some) < len(few) + 8
+    assert not any(owner.startswith(gone) for owner in owners if owner)
+    assert len(owners) > KNOWN - 2 * DUE
+
+
+async def test_a_search_that_reads_everything_would_be_seen(database):
+    """The check above can fail."""
+    await know(database, "parked", KNOWN)
+    async with database.transaction() as tx:
+        every = await plan_of(tx, "SELECT app FROM gaia_conversations WHERE learned_turns = 7", ())
+
+    assert reads_all(every)
+
+
+async def test_only_what_may_be_learned_is_in_the_index_that_a_sweep_reads(database):
+    """Entries of parked ones and the like would be read each time."""
+    await know(database, "parked", KNOWN)
+    async with database.transaction() as tx:
+        if tx.dialect.name == "postgresql":
+            await tx.execute(text("REINDEX INDEX ix_gaia_conversations_free"))
+            count = "SELECT reltuples FROM pg_class WHERE relname = 'ix_gaia_conversations_free'"
+            assert (await tx.execute(text(count))).scalar_one() == DUE
+        else:
+            count = f"SELECT count(*) FROM gaia_conversations INDEXED BY ix_gaia_conversations_free WHERE {FREE.text}"
+            assert (await tx.execute(text(count))).scalar_one() == DUE

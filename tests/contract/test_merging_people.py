@@ -1,0 +1,303 @@
+"""Two ids of one person become one memory: nothing is lost, nothing is there twice, nothing forgotten comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from gaia_memory import NewFact
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.facts.tables import outbox, tombstones
+from support.both_databases import make as make  # a fixture, on both databases
+from support.harness import Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+
+async def known(sut: Sut, user: str) -> dict[str, str]:
+    """Return a person's facts by id, after checking that plain mem0 shows the same."""
+    return {row["id"]: row["text"] for row in await sut.rows(user)}
+
+
+async def two(make: Make) -> Sut:
+    sut = await make()
+    memory = sut.gaia.memory
+    await memory.add(sut.scope("guest"), [NewFact("Likes tea", session_id="g1"), NewFact("Has a dog", session_id="g1")])
+    await memory.add(sut.scope("ada"), [NewFact("likes  TEA.", session_id="a1"), NewFact("Lives in Haifa")])
+    await memory.remember(sut.scope("noa"), "Likes tea")
+    return sut
+
+
+async def test_facts_move_with_their_ids_and_what_both_know_stands_once(make: Make) -> None:
+    """In the database, the keyword index, the vectors and the mem0 store; others keep theirs."""
+    sut = await two(make)
+    before = {**await known(sut, "guest"), **await known(sut, "ada")}
+    others = await known(sut, "noa")
+
+    merged = await sut.gaia.memory.merge(sut.scope("guest"), sut.scope("ada"))
+
+    assert (merged.moved, merged.joined, merged.dropped) == (1, 1, 0)
+    after = await known(sut, "ada")
+    assert sorted(after.values()) == ["Has a dog", "Lives in Haifa", "likes  TEA."]
+    assert after.items() <= before.items()
+    assert await known(sut, "guest") == {}
+    assert await known(sut, "noa") == others
+    hits = await sut.gaia.memory.recall(sut.scope("ada"), "dog")
+    assert (hits[0].fact.text, {"keywords", "vectors"} <= hits[0].why.keys()) == ("Has a dog", True)
+    assert await sut.gaia.memory.recall(sut.scope("guest"), "dog") == []
+
+
+async def test_sources_follow_so_that_forgetting_a_conversation_still_works(make: Make) -> None:
+    """What both had keeps the conversations of both."""
+    sut = await two(make)
+    memory, ada = sut.gaia.memory, sut.scope("ada")
+    await memory.merge(sut.scope("guest"), ada)
+
+    assert (await memory.forget(ada, session_id="a1")).count == 0
+    assert (await memory.forget(ada, session_id="g1")).count == 2
+    assert list((await known(sut, "ada")).values()) == ["Lives in Haifa"]
+
+
+async def test_merging_again_moves_only_what_came_since(make: Make) -> None:
+    """It may be repeated without harm."""
+    sut = await two(make)
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    await memory.merge(guest, ada)
+
+    assert (await memory.merge(guest, ada)).count == 0
+    await memory.remember(guest, "Plays chess")
+    assert (await memory.merge(guest, ada)).moved == 1
+    assert "Plays chess" in (await known(sut, "ada")).values()
+
+
+@pytest.mark.parametrize("forgetful", ["guest", "ada"])
+async def test_what_either_has_forgotten_stays_forgotten(make: Make, forgetful: str) -> None:
+    """Also after a second merge, and in a disguise; remembering it on purpose lifts that."""
+    sut = await two(make)
+    memory, ada = sut.gaia.memory, sut.scope("ada")
+    fact = await memory.remember(sut.scope(forgetful), "Collects stamps")
+    await memory.forget(sut.scope(forgetful), fact_id=fact.id)
+    await memory.merge(sut.scope("guest"), ada)
+    await memory.remember(sut.scope("elsewhere"), "Plays chess")
+    await memory.merge(ada, sut.scope("elsewhere"))
+    last = sut.scope("elsewhere")
+
+    async with memory.database.reading() as tx:
+        assert await memory.facts_store.buried(tx, last, ["collects \u200bSTAMPS", "Has a dog"]) == [True, False]
+    await memory.remember(last, "Collects stamps")
+    async with memory.database.reading() as tx:
+        assert await memory.facts_store.buried(tx, last, ["Collects stamps"]) == [False]
+
+
+async def test_what_the_other_id_had_forgotten_is_left_out(make: Make) -> None:
+    """It is one person, who did not want it known."""
+    sut = await two(make)
+    memory, ada = sut.gaia.memory, sut.scope("ada")
+    dog = await memory.remember(ada, "has a dog")
+    await memory.forget(ada, fact_id=dog.id)
+
+    merged = await memory.merge(sut.scope("guest"), ada)
+
+    assert (merged.moved, merged.joined, merged.dropped) == (0, 1, 1)
+    assert "Has a dog" not in (await known(sut, "ada")).values()
+
+
+async def test_the_moment_of_forgetting_all_is_that_of_the_later_one(make: Make) -> None:
+    """An export of before does not bring back under one id what was forgotten under the other."""
+    sut = await two(make)
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    data = await memory.export(guest)
+    await asyncio.sleep(0.01)
+    await memory.forget(guest)
+    await memory.merge(guest, ada)
+
+    assert await memory.import_(ada, data) == 0
+
+
+async def test_a_profile_made_before_is_told_no_more(make: Make) -> None:
+    """The next one is made of all facts."""
+    sut = await make(profiler=["- Likes tea", "- Has a dog"])
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    await memory.remember(guest, "Has a dog")
+    await memory.remember(ada, "Likes tea")
+    assert (await memory.profile(ada)).bullets == ("Likes tea",)
+    await memory.merge(guest, ada)
+
+    assert (await memory.profile(ada)).bullets == ("Has a dog",)
+    assert (await memory.profile(guest)).bullets == ()
+
+
+async def test_talk_that_waits_is_to_be_learned_first(make: Make) -> None:
+    """Whoever's it is; nothing is moved, and after learning all of it is."""
+    sut = await make(extractor=[facts("Has a boat")])
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    await memory.remember(guest, "Has a dog")
+    await memory.remember(ada, "Likes tea")
+    await sut.chat("guest", "cli", "I bought a boat")
+
+    for one, other in ((guest, ada), (ada, guest)):
+        with pytest.raises(InvalidInputError, match=r"talk of 'guest' waits .*gaia sweep --force"):
+            await memory.merge(one, other)
+    assert list((await known(sut, "ada")).values()) == ["Likes tea"]
+    await sut.sweep(force=True)
+    assert (await memory.merge(guest, ada)).moved == 2
+
+
+async def test_nobody_is_merged_with_themselves_or_a_stranger(make: Make) -> None:
+    """The message names the id; what is known stays where it is."""
+    sut = await two(make)
+    memory, ada = sut.gaia.memory, sut.scope("ada")
+
+    with pytest.raises(InvalidInputError, match=r"'ada' was to be merged into itself: name two different"):
+        await memory.merge(ada, ada)
+    for one, other in ((sut.scope("eve"), ada), (ada, sut.scope("eve"))):
+        with pytest.raises(InvalidInputError, match=r"nothing is known of 'eve' in the app 'gaia'"):
+            await memory.merge(one, other)
+    assert len(await known(sut, "ada")) == 2
+
+
+async def test_who_is_named_may_be_new(make: Make) -> None:
+    """So a guest is given an id of their own; whom nobody knows and nobody names stays nobody."""
+    sut = await make("people: {users: {eve: {telegram: ['555']}}}")
+    await sut.gaia.memory.remember(sut.scope("telegram:555"), "Likes tea")
+
+    assert (await sut.gaia.memory.merge(sut.scope("telegram:555"), sut.scope("eve"))).moved == 1
+    assert list((await known(sut, "eve")).values()) == ["Likes tea"]
+
+
+async def test_two_merges_at_once_each_leave_everything_once(make: Make) -> None:
+    """The same one twice, and two into one: nothing is lost, doubled or waits for ever."""
+    sut = await two(make)
+    memory, guest, ada, noa = sut.gaia.memory, *map(sut.scope, ("guest", "ada", "noa"))
+    async with asyncio.timeout(60):
+        merged = await asyncio.gather(
+            memory.merge(guest, ada), memory.merge(guest, ada), memory.merge(noa, ada), memory.merge(noa, ada)
+        )
+
+    assert (sum(each.moved for each in merged), sum(each.joined for each in merged)) == (1, 2)
+    assert sorted((await known(sut, "ada")).values()) == ["Has a dog", "Lives in Haifa", "likes  TEA."]
+    assert (await known(sut, "guest"), await known(sut, "noa")) == ({}, {})
+
+
+async def test_two_merges_against_each_other_end(make: Make) -> None:
+    """One of the ids has everything, whichever came first."""
+    sut = await two(make)
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    async with asyncio.timeout(60):
+        await asyncio.gather(memory.merge(guest, ada), memory.merge(ada, guest))
+
+    assert sorted([len(await known(sut, user)) for user in ("guest", "ada")]) == [0, 3]
+
+
+async def test_a_merge_while_somebody_learns_is_refused_and_works_afterwards(make: Make) -> None:
+    """What is being learned would go to the id that is given up."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        assert go_on.wait(60)
+        return facts("Plays chess")
+
+    sut = await make(extractor=[slow])
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    await memory.remember(ada, "Likes tea")
+    await sut.chat("guest", "cli", "I play chess")
+    learning = asyncio.create_task(sut.run_idle())
+    assert await asyncio.to_thread(asked.wait, 60)
+    with pytest.raises(InvalidInputError, match="waits to be learned"):
+        await memory.merge(guest, ada)
+    go_on.set()
+    await learning
+
+    assert (await memory.merge(guest, ada)).moved == 1
+    assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
+
+
+async def test_one_memory_across_apps_is_merged_as_one(make: Make) -> None:
+    """With `memory.scope: user` the talk of every app has to be learned first."""
+    sut = await make("memory: {scope: user}", extractor=[facts("Plays chess")])
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    await memory.remember(ada, "Likes tea")
+    await sut.chat("guest", "cli", "I play chess")
+    with pytest.raises(InvalidInputError, match="waits to be learned"):
+        await memory.merge(guest, ada)
+    await sut.run_idle()
+
+    assert guest.app is None
+    assert (await memory.merge(guest, ada)).moved == 1
+    assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+async def test_thousands_of_facts_move_at_once(make: Make, count: int) -> None:
+    """Half of them are known of both."""
+    sut = await make()
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    await memory.add(guest, [NewFact(f"fact {n}") for n in range(count)])
+    await memory.add(ada, [NewFact(f"FACT {n}.") for n in range(0, count, 2)])
+
+    merged = await memory.merge(guest, ada)
+
+    assert (merged.moved, merged.joined, merged.dropped) == (count // 2, count // 2, 0)
+    assert (await memory.count(ada), await memory.count(guest)) == (count, 0)
+
+
+@pytest.mark.parametrize("step", ["raise_revision", "_join_sources", "delete_facts", "_move", "join_tombstones"])
+async def test_a_merge_that_is_killed_has_moved_nothing_and_can_be_repeated(make: Make, step: str) -> None:
+    """SIGKILL behind each of its steps, in another process, then the same command again."""
+    sut = await two(make)
+    fact = await sut.gaia.memory.remember(sut.scope("guest"), "Collects stamps")
+    await sut.gaia.memory.forget(sut.scope("guest"), fact_id=fact.id)
+    before = [await known(sut, user) for user in ("guest", "ada")]
+
+    done = await asyncio.to_thread(killed, sut.yaml_path, sut.home, step)
+
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert [await known(sut, user) for user in ("guest", "ada")] == before
+    merged = await sut.gaia.memory.merge(sut.scope("guest"), sut.scope("ada"))
+    assert (merged.moved, merged.joined) == (1, 1)
+    assert len(await known(sut, "ada")) == 3
+    async with sut.gaia.memory.database.reading() as tx:
+        assert (await tx.execute(text(f"SELECT count(*) FROM {outbox.name}"))).scalar_one() == 0
+        left = text(f"SELECT count(*) FROM {tombstones.name} WHERE partition = 'gaia:guest'")
+        assert (await tx.execute(left)).scalar_one() == 0
+
+
+PROGRAM = """
+import asyncio, os, signal, sys
+from gaia_memory.config.load import load
+from gaia_memory.engine import Engine
+from gaia_memory.facts import merge
+from support import scripted_mem0
+
+real = getattr(merge, sys.argv[3])
+
+async def die(*arguments, **options):
+    await real(*arguments, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    engine = await Engine.open(load({"home": sys.argv[2], "sessions": {"database_url": sys.argv[1]}}))
+    setattr(merge, sys.argv[3], die)
+    await engine.memory.merge(engine.scope("gaia", "guest"), engine.scope("gaia", "ada"))
+
+asyncio.run(main())
+"""
+
+
+def killed(config: Path, home: Path, step: str) -> subprocess.CompletedProcess[str]:
+    from gaia_memory.config.load import load
+
+    address = load(config, home=home).config.sessions_url
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    command = [sys.executable, "-c", PROGRAM, address, str(home), step]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)

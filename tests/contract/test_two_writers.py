@@ -1,0 +1,395 @@
+"""What two processes do at one database at once is as if one had done it after the other, whoever is first where.
+
+Each test lets the second in after every single statement of the first: without a lock on the row that both depend
+on, READ COMMITTED shows the first one half of what the second did.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.engine import URL
+
+from gaia_memory.adk.session_profile import session_block
+from gaia_memory.engine import Engine
+from gaia_memory.facts.tables import profiles
+from gaia_memory.models import NewFact, SessionKey
+from support.truth import emptied, shared_url
+from support.turns import begin, speak
+from support.two_writers import APP, KEY, SCOPE, USER, Act, Pair, pair
+
+OTHER = SessionKey(APP, USER, "itay:web")
+LATER = 3600.0
+
+Check = Callable[[Pair], Any]
+
+
+@pytest.fixture(
+    params=[
+        ("sqlite", 40),
+        ("postgresql", 12),
+        pytest.param(("sqlite", 1), marks=pytest.mark.slow),
+        pytest.param(("postgresql", 1), marks=pytest.mark.slow),
+    ],
+    ids=lambda given: f"{given[0]}-every-{given[1]}",
+)
+async def both(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
+    """Two engines over an empty database of each kind, and after every how many statements they meet."""
+    kind, stride = request.param
+    file = URL.create("sqlite+aiosqlite", database=str(tmp_path / "memory.db"))
+    async with pair(file if kind == "sqlite" else await shared_url(request.config), tmp_path) as opened:
+        await emptied(opened.first.database)
+        opened.stride = stride
+        yield opened
+
+
+async def everywhere(both: Pair, prepare: Check, act: Act, other: Act, check: Check) -> None:
+    """Let `other` meet `act` after each of its statements, and the other way round, each time from `prepare` on.
+
+    Outside the slow tier only after every so many.
+    """
+    for one, two in ((act, other), (other, act)):
+        at, met = 1, True
+        while met:
+            await _anew(both)
+            await prepare(both)
+            met = await both.meet(one, two, at=at)
+            if not met:
+                await two(both.second)
+            await check(both)
+            at += both.stride
+        assert at > 3
+
+
+async def _anew(both: Pair) -> None:
+    await emptied(both.first.database)
+    both.said.turns.clear()
+    both.clock.later = 0.0
+    both.learns(both.first, "F")
+    both.learns(both.second, "F")
+
+
+async def spoken(engine: Engine, key: SessionKey = KEY) -> None:
+    """Let a turn pass."""
+    await speak(engine, key)
+
+
+async def talked(both: Pair) -> None:
+    """Say something that is to be learned."""
+    both.said.say("hello")
+    await spoken(both.first)
+
+
+async def learn_it(engine: Engine) -> Any:
+    return await engine.consolidate(KEY)
+
+
+async def forget_all(engine: Engine) -> Any:
+    return await engine.memory.forget(SCOPE)
+
+
+async def forget_talk(engine: Engine) -> Any:
+    return await engine.memory.forget(SCOPE, session_id=KEY.session)
+
+
+async def forget_fact(engine: Engine) -> Any:
+    known = [fact.id for fact in await engine.memory.facts(SCOPE) if fact.text == "F"]
+    return await engine.memory.forget(SCOPE, fact_id=known[0]) if known else None
+
+
+async def remember(engine: Engine) -> Any:
+    return await engine.memory.remember(SCOPE, "F")
+
+
+async def texts(engine: Engine) -> list[str]:
+    return [fact.text for fact in await engine.memory.facts(SCOPE)]
+
+
+async def nothing_left(both: Pair) -> None:
+    assert await texts(both.first) == []
+
+
+@pytest.mark.parametrize("forget", [forget_all, forget_talk])
+async def test_what_is_forgotten_while_it_is_learned_is_not_learned(both: Pair, forget: Act) -> None:
+    """The forget is later than the talk, so nothing of it is there afterwards."""
+    await everywhere(both, talked, learn_it, forget, nothing_left)
+
+
+async def test_a_fact_that_is_forgotten_while_it_is_learned_again_stays_forgotten(both: Pair) -> None:
+    """The tombstone is seen, or the new source goes with the fact."""
+
+    async def prepared(both: Pair) -> None:
+        await remember(both.first)
+        await talked(both)
+
+    await everywhere(both, prepared, learn_it, forget_fact, nothing_left)
+
+
+async def test_a_fact_that_another_conversation_teaches_meanwhile_outlives_the_forgetting_of_one(both: Pair) -> None:
+    """Whether the other conversation was sooner or later, it still stands for the fact."""
+
+    async def prepared(both: Pair) -> None:
+        await talked(both)
+        await learn_it(both.first)
+        both.said.say("hello again", key=OTHER)
+        await spoken(both.first, OTHER)
+
+    async def learn_other(engine: Engine) -> Any:
+        return await engine.consolidate(OTHER)
+
+    async def check(both: Pair) -> None:
+        async with both.first.database.reading() as tx:
+            origins = await both.first.facts.origins(tx, SCOPE)
+        assert [[source.session_id for source in sources] for sources in origins.values()] == [[OTHER.session]]
+
+    await everywhere(both, prepared, learn_other, forget_talk, check)
+
+
+async def one_learned(both: Pair) -> None:
+    assert await texts(both.first) in (["F"], ["G"])
+
+
+async def taken_over(engine: Engine) -> Any:
+    """Learn it where the lease of whoever is at it has run out."""
+    engine.clock.later += LATER  # type: ignore[attr-defined]
+    return await engine.consolidate(KEY)
+
+
+@pytest.mark.parametrize("other", [learn_it, taken_over])
+async def test_two_who_learn_one_conversation_learn_it_once(both: Pair, other: Act) -> None:
+    """Also where the first one's lease ran out: what it comes back with is not written."""
+
+    async def prepared(both: Pair) -> None:
+        await talked(both)
+        both.learns(both.second, "G")
+
+    await everywhere(both, prepared, learn_it, other, one_learned)
+
+
+@pytest.mark.parametrize("lost", [False, True])
+async def test_talk_that_is_handed_over_while_it_is_learned_is_learned_once(both: Pair, lost: bool) -> None:
+    """By the sweep or by the one who handed it over, and never by both."""
+    turns: list[Any] = []
+
+    async def prepared(both: Pair) -> None:
+        await talked(both)
+        turns[:] = both.said.turns[KEY]
+        both.learns(both.second, "G")
+
+    async def handed(engine: Engine) -> Any:
+        both.clock.later += LATER if lost else 0.0
+        return await engine.learn(KEY, turns)
+
+    await everywhere(both, prepared, taken_over if lost else learn_it, handed, one_learned)
+
+
+async def test_the_same_fact_remembered_by_two_at_once_is_one(both: Pair) -> None:
+    """Both are told that it is kept."""
+
+    async def prepared(_: Pair) -> None:
+        return
+
+    async def check(both: Pair) -> None:
+        assert await texts(both.first) == ["F"]
+
+    await everywhere(both, prepared, remember, remember, check)
+
+
+async def test_a_fact_is_remembered_or_forgotten_and_never_both(both: Pair) -> None:
+    """A tombstone beside the fact would keep it from ever being learned again."""
+
+    async def prepared(both: Pair) -> None:
+        await remember(both.first)
+
+    async def check(both: Pair) -> None:
+        async with both.first.database.reading() as tx:
+            [is_buried] = await both.first.facts.buried(tx, SCOPE, ["F"])
+        assert await texts(both.first) == ([] if is_buried else ["F"])
+
+    await everywhere(both, prepared, remember, forget_fact, check)
+
+
+async def test_what_is_forgotten_while_it_is_imported_is_not_there_afterwards(both: Pair) -> None:
+    """The export is older than the forgetting."""
+    exported: dict[str, Any] = {}
+
+    async def prepared(both: Pair) -> None:
+        await remember(both.first)
+        exported.update(await both.first.memory.export(SCOPE))
+
+    async def take(engine: Engine) -> Any:
+        return await engine.memory.import_(SCOPE, exported)
+
+    await everywhere(both, prepared, take, forget_all, nothing_left)
+
+
+async def test_a_profile_never_outlives_what_it_was_made_of(both: Pair) -> None:
+    """Neither the one that is frozen for the session nor the one that is kept for the next."""
+
+    async def prepared(both: Pair) -> None:
+        await remember(both.first)
+        await spoken(both.first)
+
+    async def profiled(engine: Engine) -> Any:
+        row = await engine.marks.row(KEY)
+        assert row is not None
+        return await session_block(engine, KEY, row)
+
+    async def check(both: Pair) -> None:
+        row = await both.first.marks.row(KEY)
+        assert row is not None
+        assert not row.profile
+        async with both.first.database.reading() as tx:
+            kept = (await tx.execute(select(profiles.c.bullets))).scalars().all()
+        assert kept in ([], [[]])
+
+    await everywhere(both, prepared, profiled, forget_all, check)
+
+
+async def test_a_turn_while_its_conversation_is_learned_and_cleared_is_learned_too(
+    both: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits for the clear, which here stands still, or the clear for it; all that was said is asked for once."""
+    monkeypatch.setattr("gaia_memory.sessions.turns.CLEAR_WAIT_SECONDS", 0.05)
+    asked: Counter[str] = Counter()
+
+    async def turn(engine: Engine) -> None:
+        hold = await begin(engine, KEY)
+        both.said.say("more", at=2_000.0)
+        await engine.marks.leave(hold)
+
+    async def check(both: Pair) -> None:
+        for engine in (both.first, both.second):
+            asked.update(_asked(engine))
+        both.learns(both.first, "F")
+        await both.first.sweep(force=True)
+        asked.update(_asked(both.first))
+
+        assert asked == {"hello": 1, "more": 1}
+        assert KEY not in both.said.turns
+        asked.clear()
+
+    await everywhere(both, talked, learn_it, turn, check)
+
+
+def _asked(engine: Engine) -> list[str]:
+    extractor: Any = engine.consolidator.learner._extractor
+    return [message.text for chunk in extractor.chunks for message in chunk.messages]
+
+
+async def test_two_who_sweep_what_was_there_before_them_learn_each_once(both: Pair) -> None:
+    """Both enter the sessions they find, and one of them is spoken in meanwhile."""
+
+    async def prepared(both: Pair) -> None:
+        for number in range(2):
+            both.said.say(f"hello {number}", key=SessionKey(APP, USER, f"s{number}"))
+
+    async def swept(engine: Engine) -> Any:
+        return await engine.sweep(force=True)
+
+    async def check(both: Pair) -> None:
+        asked = Counter(_asked(both.first) + _asked(both.second))
+        both.learns(both.first, "F")
+        await both.first.sweep(force=True)
+        asked.update(_asked(both.first))
+
+        assert asked == {f"hello {number}": 1 for number in range(2)}
+        assert both.said.turns == {}
+
+    await everywhere(both, prepared, swept, swept, check)
+
+
+async def test_facts_added_while_everything_is_forgotten_are_all_there_or_none(both: Pair) -> None:
+    """A batch is one."""
+    batch = [NewFact(f"fact {number}") for number in range(3)]
+
+    async def prepared(both: Pair) -> None:
+        await remember(both.first)
+
+    async def added(engine: Engine) -> Any:
+        return await engine.memory.add(SCOPE, batch)
+
+    async def check(both: Pair) -> None:
+        assert await texts(both.first) in ([], [fact.text for fact in batch])
+
+    await everywhere(both, prepared, added, forget_all, check)
+
+
+async def test_two_facts_forgotten_while_the_store_is_begun_anew_are_no_deadlock(both: Pair) -> None:
+    """One locks the outbox in the order of its facts, the other all of it."""
+    ids: list[str] = []
+
+    async def prepared(both: Pair) -> None:
+        written = await both.first.memory.add(SCOPE, [NewFact("one"), NewFact("two"), NewFact("three")])
+        ids[:] = [fact.id for fact in written]
+        async with both.first.database.transaction() as tx:
+            await both.first.outbox.done(tx, await both.first.outbox.dirty(tx, limit=10))
+
+    async def gone(engine: Engine) -> None:
+        async with engine.database.transaction() as tx:
+            for fact_id in reversed(ids):
+                await engine.facts.delete(tx, SCOPE, [fact_id])
+
+    async def begun(engine: Engine) -> None:
+        async with engine.database.transaction() as tx:
+            await engine.outbox.renew(tx, uuid.uuid4().hex)
+
+    await everywhere(both, prepared, gone, begun, nothing_left)
+
+
+async def test_a_conversation_that_nobody_has_entered_yet_is_forgotten_all_the_same(both: Pair) -> None:
+    """It was there before the first sweep; what is said in it later is learned."""
+    both.said.say("hello")
+    await forget_talk(both.first)
+    both.said.say("and now?", at=time.time() + LATER)
+    await both.first.sweep(force=True)
+
+    assert _asked(both.first) == ["and now?"]
+
+
+async def test_a_clock_that_is_behind_takes_no_forgetting_back(both: Pair) -> None:
+    """Two hosts forget the same conversation, and one of them lives a minute earlier."""
+    await spoken(both.first)
+    for said_until in (100.0, 40.0):
+        async with both.first.database.transaction() as tx:
+            await both.first.ledger.forget_talk(tx, user=USER, app=APP, session=KEY.session, said_until=said_until)
+    row = await both.first.marks.row(KEY)
+
+    assert row is not None
+    assert row.forgotten_at == 100.0
+
+
+async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: Pair) -> None:
+    """It is refused, and looks why: the clear must not end in between, or nobody would count the turn."""
+    now = both.clock.now().timestamp()
+
+    async def prepared(both: Pair) -> None:
+        await spoken(both.first)
+        async with both.second.database.transaction() as tx:
+            await both.second.ledger.claim(tx, KEY, "elsewhere:1:1", now=now, lease_seconds=30)
+            assert await both.second.ledger.begin_clearing(tx, KEY, "elsewhere:1:1", turn_no=1, now=now, seconds=5)
+
+    async def end(engine: Engine) -> None:
+        async with engine.database.transaction() as tx:
+            await engine.ledger.end_clearing(tx, KEY, "elsewhere:1:1", cleared_at=now)
+
+    async def check(both: Pair) -> None:
+        row = await both.first.marks.row(KEY)
+        assert row is not None
+        assert (row.turn_no, row.clearing) == (2, None)
+
+    async def turn(engine: Engine) -> None:
+        await speak(engine, KEY)
+
+    for at in (1, 2, 3):
+        await _anew(both)
+        await prepared(both)
+        assert await both.meet(turn, end, at=at)
+        await check(both)

@@ -1,0 +1,47 @@
+"""`adk web`: a person searches and forgets some of their memory, and an admin switches it off and on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.adk_process import OFFLINE, Agents, bare_agent, serving
+
+SETTINGS = "# ours\npeople: {users: {boss: {admin: true}}}\nsessions: {idle_consolidate_minutes: 60}\n"
+
+
+@pytest.mark.acceptance("C07", "C10", "C16", "C17")
+def test_memory_is_steered_in_adk_web(tmp_path: Path) -> None:
+    """Over the interface that the browser uses; the configuration file keeps all but the one setting."""
+    agents = Agents(tmp_path / "agents", SETTINGS, assistant=bare_agent(model=OFFLINE))
+    with serving("web", agents) as server:
+        server.begin()
+        server.begin(user="boss")
+        for fact in ("I like teal", "I am allergic to nuts", "I live in Haifa"):
+            server.say(f"/remember {fact}")
+        found = server.say("/memory NUTS")
+        shown = server.say("/forget nuts")
+        kept = len(agents.texts())
+        done = server.say("/forget nuts yes")
+        left = agents.texts()
+        before = agents.config.read_text(encoding="utf-8")
+        refused = server.say("/memory off")
+        untouched = agents.config.read_text(encoding="utf-8")
+        off = server.say("/memory off", user="boss")
+        written = agents.config.read_text(encoding="utf-8")
+        without = server.say("/memory")
+        on = server.say("/memory on", user="boss")
+        back = server.say("/memory")
+
+    assert found.splitlines()[1:] == shown.splitlines()[1:2] == ["- 2. I am allergic to nuts"]
+    assert kept == 3
+    assert "1 fact" in done
+    assert left == ["I like teal", "I live in Haifa"]
+    assert "Only an admin" in refused
+    assert untouched == before
+    assert "Memory is off now" in off
+    assert written == f"{before}memory:\n  enabled: false\n"
+    assert "Memory is off" in without
+    assert "Memory is on again" in on
+    assert back == "I remember 2 facts about you:\n1. I like teal\n2. I live in Haifa"

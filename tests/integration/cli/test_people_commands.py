@@ -1,0 +1,78 @@
+"""`gaia people merge`: asks, moves, counts, and says what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.commandline import Done, gaia, offline_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Give an installation that knows two people."""
+    path = str(offline_config(tmp_path))
+    assert gaia("memory", "add", "-u", "guest", "-c", path, "Likes tea", "Has a dog").code == 0
+    assert gaia("memory", "add", "-u", "ada", "-c", path, "likes tea", "Lives in Haifa").code == 0
+    return path
+
+
+def texts(user: str, config: str) -> list[str]:
+    listed = gaia("memory", "list", "-u", user, "-c", config, "--json")
+    return [fact["text"] for fact in listed.data["memories"]] if listed.code == 0 else []
+
+
+def merge(*arguments: str, config: str, typed: str | None = None) -> Done:
+    return gaia("people", "merge", *arguments, "-c", config, typed=typed)
+
+
+def test_it_asks_with_both_counts_and_does_nothing_without_a_yes(config: str) -> None:
+    """The question names who becomes whom."""
+    done = merge("guest", "ada", config=config, typed="n\n")
+
+    assert done.code == 1
+    assert "Move 2 facts of guest to ada, of whom 2 facts are known, for good?" in done.err
+    assert texts("guest", config) == ["Likes tea", "Has a dog"]
+
+
+def test_without_anybody_to_ask_it_says_so(config: str) -> None:
+    """A script passes -y."""
+    done = merge("guest", "ada", config=config, typed="")
+
+    assert (done.code, "nothing was moved: pass -y" in done.err) == (1, True)
+    assert texts("guest", config) == ["Likes tea", "Has a dog"]
+
+
+def test_what_was_moved_is_counted(config: str) -> None:
+    """And a second time there is nothing left."""
+    done = merge("guest", "ada", config=config, typed="y\n")
+
+    assert done.code == 0
+    assert done.out.endswith("Moved 1 fact of guest to ada.\n1 fact known of both stands once.\n")
+    assert sorted(texts("ada", config)) == ["Has a dog", "Lives in Haifa", "likes tea"]
+    again = merge("guest", "ada", "--yes", "--json", config=config)
+    assert again.data == {"from": "guest", "into": "ada", "moved": 0, "joined": 0, "dropped": 0}
+
+
+@pytest.mark.parametrize(
+    ("who", "told"),
+    [
+        (("eve", "ada"), "nothing is known of 'eve' in the app 'gaia': pass a user id that memory has met"),
+        (("ada", "eve"), "nothing is known of 'eve' in the app 'gaia'"),
+        (("ada", "ada"), "'ada' was to be merged into itself: name two different user ids"),
+    ],
+)
+def test_wrong_names_are_refused(config: str, who: tuple[str, str], told: str) -> None:
+    """One message, no traceback, nothing moved."""
+    done = merge(*who, "-y", config=config)
+
+    assert (done.code, told in done.err, "Traceback" in done.err) == (1, True, False)
+    assert texts("ada", config) == ["likes tea", "Lives in Haifa"]
+
+
+def test_another_app_is_another_person(config: str) -> None:
+    """`--app` is for both."""
+    done = merge("guest", "ada", "-y", "--app", "other", config=config)
+
+    assert (done.code, "nothing is known of 'ada' in the app 'other'" in done.err) == (1, True)

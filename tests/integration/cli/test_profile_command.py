@@ -1,0 +1,128 @@
+"""`gaia memory profile` on a real home: exactly what the agent is told, and no model is asked for it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.backend.offline import llm
+from gaia_memory.testing import ScriptedLlm
+from support.commandline import gaia, offline_config
+from support.turns import system_of
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Return the path of a configuration for an empty home."""
+    return str(offline_config(tmp_path))
+
+
+def profile(config: str, *arguments: str) -> dict[str, Any]:
+    """Return what the command answers as JSON."""
+    done = gaia("memory", "profile", "--user", "itay", "--config", config, "--json", *arguments)
+    assert done.code == 0
+    return dict(done.data)
+
+
+def talk_once(config: str, *facts: str) -> str:
+    """Let a host that knows these facts take one turn, and return the block in its prompt."""
+
+    async def turn() -> str:
+        model = ScriptedLlm(default="ok")
+        async with open_memory(config) as gaia_memory:
+            scope = gaia_memory.scope(user_id="itay")
+            await gaia_memory.memory.add(scope, [NewFact(fact) for fact in facts])
+            agent = LlmAgent(name="assistant", model=model)
+            await gaia_memory.conversation(agent, user_id="itay", channel="cli").send("hi")
+        system = system_of(model.requests[0])
+        return system[system.index("<USER_PROFILE>") :]
+
+    return asyncio.run(turn())
+
+
+def test_it_shows_the_very_block_that_the_agent_was_told(config: str) -> None:
+    """For the session that runs and for the next one, with the number of facts and who made it."""
+    began = datetime.now(UTC)
+    block = talk_once(config, "Is called Itay", "Allergic to nuts")
+    told = profile(config)
+    shown = gaia("memory", "profile", "--user", "itay", "--config", config).out
+
+    assert told["facts"] == 2
+    assert [session["session"] for session in told["sessions"]] == ["itay:cli"]
+    assert told["sessions"][0]["block"] == told["next"]["block"] == block
+    assert told["sessions"][0]["made_by"] == told["next"]["made_by"] == "model"
+    assert shown.count(block) == 2
+    assert re.search(r"told this, written by the model at 20\S+ from 2 facts", shown)
+    assert told["sessions"][0]["made_at"] == told["next"]["made_at"]
+    made_at = datetime.fromisoformat(told["next"]["made_at"])
+    assert began - timedelta(seconds=1) <= made_at <= datetime.now(UTC)
+
+
+def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until then it says what is told if the model does not answer, and that it is asked."""
+    asked = []
+    answer = llm.OfflineLlm.generate_response
+
+    def counted(self: Any, *arguments: Any, **more: Any) -> Any:
+        asked.append(1)
+        return answer(self, *arguments, **more)
+
+    monkeypatch.setattr(llm.OfflineLlm, "generate_response", counted)
+    gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea", "Is called Itay")
+    before = profile(config)["next"]
+    calls = len(asked)
+    after = profile(config, "--refresh")["next"]
+
+    assert calls == 0
+    assert (before["made_by"], after["made_by"]) == ("fallback", "model")
+    assert before["block"].split("\n")[2:-1] == ["- Is called Itay", "- Likes tea"]
+    assert "when the next session starts" in before["note"]
+    assert len(asked) == 1
+    assert profile(config, "--refresh")["next"] == after
+    assert len(asked) == 1
+
+
+def test_it_says_plainly_when_nothing_is_told_and_why(config: str, tmp_path: Path) -> None:
+    """Nothing known, forgotten, or switched off."""
+    nobody = gaia("memory", "profile", "--user", "itay", "--config", config).out
+    talk_once(config, "Likes tea")
+    gaia("memory", "forget", "--user", "itay", "--config", config, "-y")
+    forgotten = profile(config)
+    off = gaia(
+        "memory", "profile", "--user", "itay", "--config", str(offline_config(tmp_path, "memory: {preload: false}"))
+    ).out
+
+    assert nobody == "The next session of itay is told nothing (nothing is remembered: agents are told nothing).\n"
+    assert forgotten["sessions"] == []
+    assert forgotten["next"]["block"] == ""
+    assert "memory.preload is false" in off
+
+
+def test_a_session_keeps_who_made_its_profile_and_when(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when the model answers again, and when the facts are others by now."""
+
+    answer = llm.OfflineLlm.generate_response
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise ValueError("no answer")
+
+    monkeypatch.setattr(llm.OfflineLlm, "generate_response", refuse)
+    talk_once(config, "Is called Itay")
+    [made] = profile(config)["sessions"]
+    monkeypatch.setattr(llm.OfflineLlm, "generate_response", answer)
+    gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
+    told = profile(config, "--refresh")
+    shown = gaia("memory", "profile", "--user", "itay", "--config", config).out
+
+    assert made["made_by"] == "fallback"
+    assert datetime.fromisoformat(made["made_at"]) <= datetime.now(UTC)
+    assert told["sessions"] == [made]
+    assert told["next"]["made_by"] == "model"
+    assert f"at each turn, made without the model at {made['made_at']}:" in shown

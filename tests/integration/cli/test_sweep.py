@@ -1,0 +1,134 @@
+"""`gaia sweep` as a person and as a program see it while it works."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from gaia_memory import open_memory
+from support.commandline import gaia, home, offline_config
+from support.fake_gemini import Answer, Failure, facts
+from support.terminal import at_terminal
+
+if TYPE_CHECKING:
+    from support.fake_gemini import FakeGemini
+
+MODEL = b"gemini/"
+
+
+class Gate:
+    """A model that answers nobody until it is opened, then each with the same answer, and refuses what Bob said."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._open = threading.Event()
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        assert self._open.wait(60)
+        return Failure(400) if "I am bob" in str(body) else self._answer
+
+    def open(self) -> None:
+        self._open.set()
+
+
+def talked(folder: Path, *users: str) -> str:
+    """Let people talk, each once, and return the configuration; the model that learns from it is Gemini."""
+    config = offline_config(folder, "memory: {embedder: {provider: offline}}", "sessions: {coalesce_seconds: 0}")
+
+    async def talk() -> None:
+        async with open_memory(config) as memory:
+            agent = LlmAgent(name="assistant", model=memory.model)
+            for user in users:
+                await memory.conversation(agent, user_id=user, channel="cli").send(f"I am {user} and I like tea")
+
+    asyncio.run(talk())
+    return str(config)
+
+
+@pytest.fixture
+def config(tmp_path: Path, gemini: FakeGemini) -> str:
+    """Three people have talked."""
+    return talked(tmp_path, "ada", "bob", "cy")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
+def test_a_person_sees_how_far_it_is_and_what_it_waits_for(
+    config: str, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts as they go, the model by name once it keeps everybody waiting, and each failure once, after the bar."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    gate = Gate(facts("likes tea"))
+    gemini.default("extractor", gate)
+    with at_terminal("sweep", "--force", "--config", config) as (screen, process):
+        shown = screen.until(b"0 learned, 0 failed, 3 waiting", seconds=60)
+        shown += screen.until(b"waits for " + MODEL)
+        gate.open()
+        shown += screen.until(b"2 learned, 1 failed, 0 waiting")
+        shown += screen.until(b"2 conversations learned, 1 failed, 0 skipped")
+        shown += screen.until(b"what failed is kept and tried again")
+        assert process.wait(timeout=60) == 1
+
+    assert shown.count(b"bob:cli") == 1
+    assert b"warning" not in shown
+
+
+def test_a_program_reads_one_line_or_counts_and_no_bar(config: str, gemini: FakeGemini) -> None:
+    """Into a pipe nothing is drawn."""
+    gemini.default("extractor", facts("likes tea"))
+    counts = gaia("sweep", "--force", "--json", "--config", config)
+    line = gaia("sweep", "--force", "--config", config)
+
+    assert counts.data == {"consolidated": 3, "failed": 0, "skipped": 0}
+    assert line.out == "0 conversations learned, 0 failed, 0 skipped\n"
+    assert counts.err == line.err == ""
+
+
+def test_of_many_that_fail_some_are_named_and_the_rest_counted(tmp_path: Path, gemini: FakeGemini) -> None:
+    """A wall of lines would hide the reason."""
+    config = talked(tmp_path, *(f"user{number}" for number in range(12)))
+    gemini.default("extractor", Failure(400))
+    swept = gaia("sweep", "--force", "--config", config)
+
+    assert swept.code == 1
+    assert swept.out == "0 conversations learned, 12 failed, 0 skipped\n"
+    assert swept.err.count("is not learned yet") == 10
+    assert "2 more are not learned yet" in swept.err
+
+
+def test_conversations_that_were_not_tried_are_told_with_the_reason(tmp_path: Path, gemini: FakeGemini) -> None:
+    """A model that is away is not asked about everybody; that is no success."""
+    config = talked(tmp_path, *(f"user{number}" for number in range(12)))
+    gemini.default("extractor", Failure(503))
+    swept = gaia("sweep", "--force", "--config", config)
+
+    assert swept.code == 1
+    assert "not tried, the model is away" in swept.err
+    assert "503" in swept.err
+
+
+def test_a_sweep_finishes_what_a_forget_left_in_files(tmp_path: Path) -> None:
+    """Where only sweeps run, each would else leave before the files are rewritten."""
+    config = offline_config(tmp_path)
+
+    async def forget() -> int:
+        async with open_memory(config) as gaia:
+            scope = gaia.scope("ada")
+            await gaia.memory.remember(scope, "Allergic to zanzibarnuts")
+            await gaia.memory.settled()
+            await gaia.memory.forget(scope)
+            return (await gaia.memory.status(scope)).erasures
+
+    assert asyncio.run(forget()) == 1
+    swept = gaia("sweep", "--config", str(config))
+
+    assert (swept.code, swept.err) == (0, "")
+    files = [path for path in home().rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if b"zanzibarnuts" in path.read_bytes()] == []

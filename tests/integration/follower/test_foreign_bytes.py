@@ -1,0 +1,233 @@
+"""Foreign bytes in the files of a store: plain mem0 lists what the database holds all the same, without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gaia_memory import open_memory
+from gaia_memory.backend.follow.chroma import ChromaStore
+from gaia_memory.models import Fact, Scope
+from support.follower import rig
+
+ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
+COUNT = 150
+"""More than Chroma keeps outside its index."""
+
+FACTS = [f"Ann's fact number {n} is about saffron" for n in range(COUNT)]
+OFFLINE = {"provider": "offline"}
+Damage = Callable[[Path, Fact, tuple[float, ...]], None]
+
+
+async def filled(home: Path, *, is_closed: bool) -> tuple[str, Fact, tuple[float, ...]]:
+    """Leave a home with a store, closed in order or not; return its id and one of its facts with its vector."""
+    async with rig(home) as memory:
+        added = await memory.add(ANN, *FACTS)
+        await memory.add(BEN, "Ben bakes sourdough")
+        await memory.follower.settled(stall_seconds=60)
+        async with memory.database.reading() as tx:
+            stored = (await memory.outbox.read(tx, [added[70].id]))[added[70].id]
+        store_id = await memory.store_id()
+    if not is_closed:
+        (home / "store" / f"{store_id}.closed.json").unlink()
+    assert stored.vector is not None
+    return store_id, stored.fact, stored.vector
+
+
+def replaced(folder: Path, old: bytes, new: bytes) -> None:
+    """Write other bytes over every place in Chroma's database."""
+    path = folder / "chroma.sqlite3"
+    before = path.read_bytes()
+    assert old in before
+    path.write_bytes(before.replace(old, new))
+
+
+def a_word(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
+    """Another text of the same length."""
+    replaced(folder, fact.text.encode(), b"x" * len(fact.text.encode()))
+
+
+def an_owner(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
+    """The facts of one person under the name of another one."""
+    replaced(folder, b"gaia:ann", b"gaia:ben")
+
+
+def a_vector(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
+    """Other numbers in the middle of a vector."""
+    packed = np.asarray(vector, dtype="<f4").tobytes()
+    replaced(folder, packed, packed[:400] + np.full(40, 0.25, dtype="<f4").tobytes() + packed[560:])
+
+
+def noise(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
+    """A page of foreign bytes in the middle of the database."""
+    chance = random.Random(3)
+    with (folder / "chroma.sqlite3").open("r+b") as file:
+        file.seek((folder / "chroma.sqlite3").stat().st_size // 2)
+        file.write(chance.randbytes(6000))
+
+
+def no_rows(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
+    """A database without a byte, which Chroma takes for a new one."""
+    (folder / "chroma.sqlite3").write_bytes(b"")
+
+
+def no_database(folder: Path, fact: Fact, vector: tuple[float, ...]) -> None:
+    """Only the index is left."""
+    (folder / "chroma.sqlite3").unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "is_closed"),
+    [(damage, False) for damage in (a_word, an_owner, a_vector, noise, no_rows, no_database)] + [(a_word, True)],
+)
+async def test_damaged_rows_are_found_at_the_start_and_the_store_is_begun_anew(
+    tmp_path: Path, damage: Damage, is_closed: bool
+) -> None:
+    """A row that reads well may be damaged: what is not as it was closed is compared with the database."""
+    home = tmp_path / "home"
+    before, fact, vector = await filled(home, is_closed=is_closed)
+    await asyncio.to_thread(damage, home / "store" / before, fact, vector)
+    async with rig(home, embedder_down=True) as memory:
+        await memory.follower.settled(stall_seconds=60)
+
+        assert await memory.store_id() != before
+        assert await memory.listed(ANN) == await memory.current(ANN)
+        assert await memory.listed(BEN) == await memory.current(BEN)
+        assert memory.embedder.calls == 0
+        assert fact.text in await memory.found(ANN, fact.text)
+
+
+def halved(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def foreign(path: Path) -> None:
+    path.write_bytes(b"\xff" * path.stat().st_size)
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+@pytest.mark.parametrize("damage", [halved, foreign, removed])
+async def test_damaged_index_files_cost_no_fact(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    """Header, data, lengths and links at once: of a store of ours the index is made from the rows at an open."""
+    home = tmp_path / "home"
+    before, fact, _ = await filled(home, is_closed=False)
+    for path in (home / "store" / before).glob("*/*.bin"):
+        damage(path)
+    async with rig(home, embedder_down=True) as memory:
+        await memory.follower.settled(stall_seconds=60)
+
+        assert await memory.listed(ANN) == await memory.current(ANN)
+        assert fact.text in await memory.found(ANN, fact.text)
+        assert memory.embedder.calls == 0
+
+
+CRASHING = """
+import json, random, sys, chromadb
+path, name, metadata = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+random.seed(1)
+with chromadb.PersistentClient(path) as client:
+    index = {"space": "cosine", "sync_threshold": 100, "batch_size": 50}
+    made = client.create_collection(name, embedding_function=None, configuration={"hnsw": index}, metadata=metadata)
+    for start in range(0, 400, 50):
+        ids = [f"i{n}" for n in range(start, start + 50)]
+        vectors = [[random.random() for _ in range(16)] for _ in ids]
+        made.upsert(ids=ids, embeddings=vectors, metadatas=[{"data": "x", "user_id": "u"} for _ in ids])
+    made.query(query_embeddings=vectors[:1], n_results=3)
+"""
+
+
+def crashing(folder: Path) -> None:
+    """Put a store there that carries our label and kills whoever opens it: its index points into nowhere."""
+    label = "import chromadb, json, sys\nwith chromadb.PersistentClient(sys.argv[1]) as client:\n"
+    label += "    [found] = client.list_collections()\n    print(json.dumps([found.name, found.metadata]))"
+    told = subprocess.run([sys.executable, "-c", label, str(folder)], check=True, capture_output=True, text=True)
+    name, metadata = json.loads(told.stdout)
+    shutil.rmtree(folder)
+    folder.mkdir(mode=0o700)
+    subprocess.run([sys.executable, "-c", CRASHING, str(folder), name, json.dumps(metadata)], check=True)
+    [header] = folder.glob("*/header.bin")
+    # Each element of the index is its neighbours, its vector and its label.
+    size, neighbours = (struct.unpack_from("<Q", header.read_bytes(), place)[0] for place in (28, 44))
+    data = bytearray(header.with_name("data_level0.bin").read_bytes())
+    for start in range(0, len(data), size):
+        data[start : start + neighbours] = (struct.pack("<I", 16) + b"\xff\xff\xff\x7f" * 64)[:neighbours]
+    header.with_name("data_level0.bin").write_bytes(data)
+
+
+async def test_an_open_that_crashes_the_process_crashes_a_child_and_leads_to_a_new_store(tmp_path: Path) -> None:
+    """Chroma reads addresses from its index: a damaged one ends the process with SIGSEGV."""
+    home = tmp_path / "home"
+    before, fact, _ = await filled(home, is_closed=True)
+    folder = home / "store" / before
+    await asyncio.to_thread(crashing, folder)
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    probe = [sys.executable, "-m", "gaia_memory.backend.follow.probe", str(copy)]
+    child = await asyncio.create_subprocess_exec(*probe, stdin=asyncio.subprocess.PIPE)
+
+    assert await asyncio.wait_for(child.wait(), 60) == -signal.SIGSEGV
+
+    async with rig(home, embedder_down=True) as memory:
+        await memory.follower.settled(stall_seconds=60)
+
+        assert await memory.store_id() != before
+        assert await memory.listed(ANN) == await memory.current(ANN)
+        assert fact.text in await memory.found(ANN, fact.text)
+        assert memory.embedder.calls == 0
+
+
+async def test_recall_goes_on_from_the_database_while_a_damaged_store_is_rebuilt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing that a person asks for waits for the store; `status` says how far it is."""
+    home = tmp_path / "home"
+    settings = {"model": "offline", "memory": {"llm": OFFLINE, "embedder": OFFLINE}}
+    async with open_memory(settings, home=home) as gaia:
+        ann = gaia.scope("ann")
+        await gaia.memory.remember(ann, "Ann is allergic to walnuts")
+        await gaia.memory.settled()
+        before = (await gaia.memory.status(ann)).store
+    (home / "store" / before / "chroma.sqlite3").write_bytes(b"foreign bytes" * 1000)
+
+    rebuilding, go_on = threading.Event(), threading.Event()
+    write = ChromaStore.write
+
+    def slow(store: ChromaStore, *args: Any) -> list[str]:
+        rebuilding.set()
+        assert go_on.wait(60)
+        return write(store, *args)
+
+    monkeypatch.setattr(ChromaStore, "write", slow)
+    async with open_memory(settings, home=home) as gaia:
+        try:
+            assert await asyncio.to_thread(rebuilding.wait, 60)
+            hits = await gaia.memory.recall(ann, "Ann is allergic to walnuts")
+            during = await gaia.memory.status(ann)
+            kept = await gaia.memory.remember(ann, "Ann plays the ocarina")
+        finally:
+            go_on.set()
+        await gaia.memory.settled()
+        after = await gaia.memory.status(ann)
+        listed = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": ann.partition})
+
+    assert [(hit.fact.text, hit.missing) for hit in hits] == [("Ann is allergic to walnuts", ())]
+    assert (during.state, during.facts, during.lag) == ("ok", 1, 1)
+    assert after.store not in ("", before)
+    assert sorted(row["memory"] for row in listed["results"]) == ["Ann is allergic to walnuts", kept.text]

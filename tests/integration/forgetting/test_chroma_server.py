@@ -1,0 +1,56 @@
+"""What a Chroma server keeps of what was forgotten: nothing in a table, nor in its database once that is vacuumed."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gaia_memory import NewFact, open_memory
+from support.chroma_server import chroma_server
+from support.remains import Sought, remains
+
+OFFLINE = {"provider": "offline"}
+WORDS = [f"qu{number}zvrkpltmnxw" for number in range(5)]
+
+
+def places(found: list[str]) -> set[str]:
+    """Return the files and tables in which something was found."""
+    return {line.rpartition(": ")[0] for line in found}
+
+
+@pytest.mark.acceptance("C11")
+async def test_its_tables_hold_nothing_and_after_a_vacuum_its_database_does_not_either(tmp_path: Path) -> None:
+    """Its log would keep all that was deleted for good; a collection made anew leaves free pages alone."""
+    folder, home = tmp_path / "chroma", tmp_path / "home"
+    with chroma_server(folder) as where:
+        settings = {"memory": {"llm": OFFLINE, "embedder": OFFLINE, "vector_store": where}}
+        async with open_memory(settings, home=home) as gaia:
+            memory, ann, ben = gaia.memory, gaia.scope("ann"), gaia.scope("ben")
+            stay = await memory.add(ben, [NewFact(f"Ben took trip {number}") for number in range(60)])
+            texts = [f"Ann keeps the {word} at home" for word in WORDS]
+            await memory.add(ann, [NewFact(text) for text in texts])
+            await memory.settled()
+            sought = Sought(WORDS, await gaia._engine.backend.embedder.embed(texts, purpose="add"))
+            before = places(await remains(folder, sought))
+            await memory.forget(ann)
+            await memory.settled()
+            after = places(await remains(folder, sought))
+            filters = {"user_id": ben.partition}
+            listed = await asyncio.to_thread(gaia.mem0.get_all, filters=filters, top_k=100)
+
+            assert {row["id"] for row in listed["results"]} == {fact.id for fact in stay}
+    chroma = Path(sys.executable).with_name("chroma")
+    vacuum = [str(chroma), "vacuum", "--path", str(folder), "--force"]
+    await asyncio.to_thread(subprocess.run, vacuum, check=True, capture_output=True)
+
+    # Index files are left out: a server may write what its memory held into them, at random.
+    vacuumed = places(await remains(folder, sought))
+
+    assert "chroma.sqlite3 embeddings_queue" in before
+    assert {place for place in after if not place.endswith(".bin")} <= {"chroma.sqlite3"}
+    assert not {place for place in vacuumed if not place.endswith(".bin")}
+    assert await remains(home, sought) == []

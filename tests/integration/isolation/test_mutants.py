@@ -1,0 +1,111 @@
+"""Each condition that keeps people apart, taken out alone, is noticed by what the fuzz checks."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.facts import delete, facts, keywords, lineage, write
+from support.isolation import LeakError
+from support.isolation_process import act, opened, plain_mem0_shows, seed, settings_of
+from support.mutants import Mutant
+
+OPERATIONS = 1_500
+FACTS, LEDGER = "gaia_memory.facts", "gaia_memory.ledger"
+BORDER = "facts.c.partition == scope.partition"
+NO_BORDER = 'facts.c.partition != ""'
+
+
+def border(module: str, function: str, nth: int = 0, table: str = "facts") -> Mutant:
+    old = BORDER.replace("facts", table)
+    return Mutant(f"{FACTS}.{module}", function, old, NO_BORDER.replace("facts", table), nth)
+
+
+def partition(new: str) -> Mutant:
+    return Mutant("gaia_memory.models.scope", "Scope.partition", "return joined", f"return {new}")
+
+
+BORDERS = [
+    border("facts", "SqlFacts.facts"),
+    border("facts", "SqlFacts.count"),
+    border("facts", "SqlFacts.get"),
+    border("facts", "SqlFacts.around"),
+    border("facts", "SqlFacts.vectors"),
+    border("facts", "SqlFacts.cached_profile", table="profiles"),
+    border("write", "_find"),
+    border("lineage", "conversations"),
+    border("lineage", "origins"),
+    border("lineage", "taught_only_by"),
+    border("lineage", "drop_source"),
+    border("delete", "delete"),
+    border("delete", "delete", table="profiles"),
+    border("delete", "delete_all"),
+    border("delete", "bury"),
+    Mutant(f"{FACTS}.delete", "delete_all", "table.c.partition == scope.partition", 'table.c.partition != ""'),
+]
+BEHIND_THE_SALT = 3
+"""Conditions on tombstones: without them nothing changes, because another scope's hashes have another salt."""
+
+OF_MERGING = 1
+"""The condition on the tombstones that a merge moves; the tests of merging hold it."""
+
+OTHERS = [
+    Mutant(f"{LEDGER}.search", "Search.pending", "if user is not None", "if False"),
+    Mutant(f"{LEDGER}.search", "Search.pending", "if app is not None", "if False"),
+    Mutant("gaia_memory.backend.follow.payload", "payload", ".scope.partition", ".scope.app"),
+    partition("joined.casefold()"),
+    partition("joined.replace('%20', '')"),
+    partition("joined.replace('%3A', ':')"),
+    partition("_encode(__import__('unicodedata').normalize('NFKC', f'{self.app}:{self.user}'))"),
+]
+
+
+def test_every_border_is_tried() -> None:
+    """A condition on the partition of a new statement has to be listed here."""
+    sources = [inspect.getsource(module) for module in (delete, facts, keywords, lineage, write)]
+    conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
+
+    # Where the number of a scope is looked up; its words then carry the number.
+    assert conditions - 1 == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING
+
+
+async def fuzzed(folder: Path) -> None:
+    """Let everybody act, one after the other, and look at the store."""
+    settings = settings_of(folder / "home", None)
+    async with opened(settings) as (gaia, _):
+        ids = await seed(gaia)
+        await act(settings, ids, OPERATIONS)
+        await plain_mem0_shows(gaia)
+
+
+async def leaks(folder: Path) -> bool:
+    """Say whether somebody is seen to be shown, or to have changed, what is another's."""
+    seen = False
+    try:
+        await fuzzed(folder)
+    except* LeakError:
+        seen = True
+    return seen
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", BORDERS + OTHERS, ids=str)
+async def test_without_the_condition_a_leak_is_seen(mutant: Mutant, tmp_path: Path) -> None:
+    """So none of them is there for nothing, and what holds for the whole is seen to hold."""
+    with mutant.alive():
+        assert await leaks(tmp_path)
+
+
+@pytest.mark.parametrize("mutant", [BORDERS[0], BORDERS[11], OTHERS[0]], ids=str)
+async def test_without_one_of_the_conditions_a_leak_is_seen(mutant: Mutant, tmp_path: Path) -> None:
+    """Listing, deleting and what waits: a sample of those of the slow tier."""
+    with mutant.alive():
+        assert await leaks(tmp_path)
+
+
+@pytest.mark.slow
+async def test_with_all_conditions_it_does_not(tmp_path: Path) -> None:
+    """Else it would prove nothing."""
+    await fuzzed(tmp_path)

@@ -1,0 +1,60 @@
+"""A talk of any length is learned with the memory that a short one takes."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from google.adk.sessions.database_session_service import DatabaseSessionService
+
+from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.engine import Engine
+from gaia_memory.learn.chunk import MAX_CHARACTERS
+from gaia_memory.models import Scope
+from support.long_talks import APP, CountingExtractor, key_of, learning_engine, store
+from support.truth import both_kinds
+from support.turns import learn_with
+
+LIMIT = 1.5
+
+
+async def learned(engine: Engine, turns: int) -> int:
+    """Learn and clear a talk of so many turns, and return how much memory that took at most."""
+    extractor = CountingExtractor()
+    learn_with(engine, extractor)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        assert await engine.consolidate(key_of(turns)) == "learned"
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert extractor.has_had_each_of(turns)
+    assert extractor.longest <= MAX_CHARACTERS
+    return peak
+
+
+@both_kinds
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        (50, 500),
+        pytest.param(500, 5_000, marks=[pytest.mark.slow, pytest.mark.timeout(1_800)]),
+        pytest.param(500, 20_000, marks=[pytest.mark.slow, pytest.mark.timeout(3_600)]),
+    ],
+)
+async def test_memory_does_not_grow_with_the_length_of_a_talk(tmp_path: Path, kind: str, short: int, long: int) -> None:
+    """Each turn is asked for once, the session is cleared, and the peak is that of a page and a chunk."""
+    async with learning_engine(kind, tmp_path) as engine:
+        service = DatabaseSessionService(db_engine=engine.sessions_engine())
+        engine.attach_transcript(APP, SessionTranscript(service, APP, clears_by="rewind"))
+        for turns in (20, short, long):
+            await store(engine.sessions_engine(), turns)
+        await learned(engine, 20)
+        peaks = [await learned(engine, short), await learned(engine, long)]
+        kept = await engine.memory.facts(Scope(APP, "itay"))
+
+    assert peaks[1] < LIMIT * peaks[0]
+    assert kept

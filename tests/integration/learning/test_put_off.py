@@ -1,0 +1,124 @@
+"""A conversation that breaks for other reasons than the model is put off too: told, kept, never parked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.sessions.retry import PARK_AFTER
+from support.harness import Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+SAID = "ZEBRA is the word"
+
+
+class Broken:
+    """Stands before a method that raises, in words that quote what was said, until it is mended."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, error: Exception) -> None:
+        self.calls = 0
+        self._error: Exception | None = error
+        self._method = getattr(owner, name)
+        monkeypatch.setattr(owner, name, self)
+
+    async def __call__(self, *arguments: Any, **named: Any) -> Any:
+        self.calls += 1
+        if self._error is not None:
+            raise self._error
+        return await self._method(*arguments, **named)
+
+    def mend(self) -> None:
+        self._error = None
+
+
+def session_service(sut: Sut) -> tuple[Any, str]:
+    return sut.gaia.session_service, "get_session"
+
+
+def facts_store(sut: Sut) -> tuple[Any, str]:
+    return sut.gaia._engine.facts, "state"
+
+
+def clearing(sut: Sut) -> tuple[Any, str]:
+    return sut.gaia.session_service, "delete_session"
+
+
+@pytest.mark.parametrize("part", [session_service, facts_store, clearing])
+async def test_what_breaks_is_counted_told_and_tried_again_later(
+    make: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    part: Callable[[Sut], tuple[Any, str]],
+) -> None:
+    """With growing pauses instead of at each beat, for as long as it takes, and without a word of the person."""
+    caplog.set_level(logging.INFO)
+    sut = await make(extractor=[facts("F")])
+    await sut.chat("u", "cli", SAID)
+    broken = Broken(monkeypatch, *part(sut), OSError(f"away: {SAID}"))
+    first = await sut.run_idle()
+    status = await sut.gaia.memory.status(sut.scope("u"))
+    calls = broken.calls
+    at_once = await sut.sweep()
+    [waiting] = status.pending
+
+    assert (first.failed, at_once.failed, broken.calls) == (1, 0, calls)
+    assert (status.state, waiting.attempts, waiting.parked) == ("degraded", 1, False)
+    assert "broke off (OSError)" in status.reason
+    assert 60 <= (waiting.retry_at or 0) - sut.clock.now().timestamp() <= 75
+
+    for _ in range(PARK_AFTER):
+        sut.clock.advance(timedelta(hours=1))
+        await sut.sweep()
+    status = await sut.gaia.memory.status(sut.scope("u"))
+
+    assert [(each.attempts, each.parked) for each in status.pending] == [(1 + PARK_AFTER, False)]
+
+    broken.mend()
+    sut.clock.advance(timedelta(hours=1))
+    await sut.sweep()
+
+    assert await sut.session("u", "cli") is None
+    assert await sut.texts("u") == ["F"]
+    assert len(sut.EXT) == 1
+    assert (await sut.gaia.memory.status(sut.scope("u"))).state == "ok"
+    assert "ZEBRA" not in caplog.text + str(status)
+
+
+async def test_one_that_breaks_holds_up_no_other_one(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of the same person."""
+    sut = await make(extractor=[facts("F")])
+    await sut.chat("u", "bad", SAID)
+    await sut.chat("u", "good", "I like tea")
+    get = sut.gaia.session_service.get_session
+
+    async def breaks(**named: Any) -> Any:
+        if named["session_id"] == "u:bad":
+            raise ZeroDivisionError
+        return await get(**named)
+
+    monkeypatch.setattr(sut.gaia.session_service, "get_session", breaks)
+    report = await sut.run_idle()
+
+    assert (report.consolidated, report.failed) == (1, 1)
+    assert await sut.texts("u") == ["F"]
+
+
+async def test_a_memory_database_that_is_away_fails_a_sweep_and_loses_nothing(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing can be noted in it; the next sweep finds everything as it was."""
+    sut = await make(extractor=[facts("F")])
+    await sut.chat("u", "cli", SAID)
+    away = Broken(monkeypatch, sut.gaia._engine.ledger, "claim", MemoryUnavailable("away"))
+    report = await sut.run_idle()
+    away.mend()
+    again = await sut.sweep()
+
+    assert (report.failed, again.consolidated) == (1, 1)
+    assert await sut.texts("u") == ["F"]

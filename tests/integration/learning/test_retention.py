@@ -1,0 +1,80 @@
+"""Cleared talk stays in the host's session for `sessions.retain_days`, and not a sweep longer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import pytest
+
+from support.harness import Sut, facts
+
+Make = Callable[..., Awaitable[Sut]]
+
+REWOUND = "sessions: {clear: rewind, retain_days: 30}"
+
+
+async def kept(sut: Sut) -> list[str]:
+    """Return the texts in the session of itay, hidden or not; None of them where there is no session."""
+    session = await sut.session("itay", "cli")
+    events = session.events if session is not None else []
+    return [part.text for event in events if event.content for part in event.content.parts or [] if part.text]
+
+
+async def learned_and_rewound(make: Make, text: str = REWOUND) -> Sut:
+    sut = await make(text, extractor=[facts("User is Itay")] * 3)
+    await sut.chat("itay", "cli", "I am Itay")
+    await sut.run_idle()
+    assert "I am Itay" in await kept(sut)
+    return sut
+
+
+async def test_cleared_talk_is_deleted_once_it_was_kept_long_enough(make: Make) -> None:
+    """Not a day earlier; what was learned stays."""
+    sut = await learned_and_rewound(make)
+    sut.clock.advance(timedelta(days=29))
+    await sut.sweep()
+    early = await kept(sut)
+    sut.clock.advance(timedelta(days=2))
+    await sut.sweep()
+
+    assert "I am Itay" in early
+    assert await sut.session("itay", "cli") is None
+    assert await sut.texts("itay") == ["User is Itay"]
+
+
+async def test_the_chat_goes_on_after_its_session_was_deleted(make: Make) -> None:
+    """The next message begins it anew, and is learned like any other."""
+    sut = await learned_and_rewound(make)
+    sut.clock.advance(timedelta(days=31))
+    await sut.sweep()
+    reply = await sut.chat("itay", "cli", "I am back")
+    await sut.run_idle()
+
+    assert reply == ["ok"]
+    assert len(sut.EXT) == 2
+    assert "I am back" in sut.EXT[-1]
+    assert "I am Itay" not in sut.EXT[-1]
+
+
+async def test_talk_that_waits_to_be_learned_is_never_deleted(make: Make) -> None:
+    """However long ago the session was cleared."""
+    sut = await learned_and_rewound(make)
+    sut.clock.advance(timedelta(days=31))
+    await sut.chat("itay", "cli", "I am back")
+    await sut.sweep()
+
+    assert "I am back" in await kept(sut)
+    assert len(sut.EXT) == 1
+
+
+@pytest.mark.parametrize(
+    "sessions", ["{clear: rewind, retain_days: null}", "{clear: keep, retain_days: 1}"], ids=["for ever", "not cleared"]
+)
+async def test_what_is_to_stay_stays(make: Make, sessions: str) -> None:
+    """Null means for ever, and what was not cleared is no matter of this setting."""
+    sut = await learned_and_rewound(make, f"sessions: {sessions}")
+    sut.clock.advance(timedelta(days=4000))
+    await sut.sweep()
+
+    assert "I am Itay" in await kept(sut)

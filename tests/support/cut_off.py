@@ -1,0 +1,84 @@
+"""Work that is cut off at an await of its choice: its task is cancelled there, or its event loop ends there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+Make = Callable[[], Coroutine[Any, Any, Any]]
+
+
+class _Counted:
+    """A coroutine that calls `reached` when it goes on for the given time."""
+
+    def __init__(self, work: Coroutine[Any, Any, Any], at: int, reached: Callable[[], object]) -> None:
+        self.steps = 0
+        self._work = work.__await__()
+        self._at = at
+        self._reached = reached
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self  # type: ignore[return-value]
+
+    def __iter__(self) -> _Counted:
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)
+
+    def send(self, value: Any) -> Any:
+        self.steps += 1
+        if self.steps == self._at:
+            self._reached()
+        return self._work.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        return self._work.throw(*error)
+
+    def close(self) -> None:
+        self._work.close()
+
+
+def loop_ends_at(make: Make, at: int) -> bool:
+    """Run in a loop that ends, as `asyncio.run` ends one, when the work goes on for the given time.
+
+    What the work scheduled in that very step has not begun by then. False when it was done before.
+    """
+    loop = asyncio.new_event_loop()
+    counted = _Counted(make(), at, loop.stop)
+
+    async def main() -> None:
+        try:
+            await counted
+        finally:
+            if counted.steps < at:
+                loop.stop()
+
+    asyncio.set_event_loop(loop)
+    try:
+        main_task = loop.create_task(main())
+        loop.run_forever()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(main_task, *asyncio.all_tasks(loop), return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+    return counted.steps >= at
+
+
+async def cancelled_at(make: Make, at: int) -> tuple[bool, object]:
+    """Cancel the work where it goes on for the given time; say whether it did, and what became of it."""
+    loop = asyncio.get_running_loop()
+    # Not from within itself: a task that is running cannot be waiting.
+    counted = _Counted(make(), at, lambda: loop.call_soon(task.cancel))
+
+    async def main() -> Any:
+        return await counted
+
+    task = asyncio.create_task(main())
+    [outcome] = await asyncio.gather(task, return_exceptions=True)
+    return counted.steps >= at, outcome

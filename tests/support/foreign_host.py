@@ -1,0 +1,90 @@
+"""Somebody's own Runner over any of ADK's session services, with memory beside it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.apps.app import App
+from google.adk.runners import Runner
+from google.adk.sessions.base_session_service import BaseSessionService
+from google.adk.sessions.session import Session
+
+from gaia_memory.adk.mapping import live_events
+from gaia_memory.adk.memory_plugin import MemoryPlugin
+from gaia_memory.adk.parts import EngineSource
+from gaia_memory.engine import Engine
+from gaia_memory.testing import ScriptedExtractor
+from support.adk_host import echo
+from support.session_services import APP, session_service
+from support.turns import agent_of, learn_with, message, text_of, words_of
+
+USER, SESSION = "itay", "s1"
+ITS = {"app_name": APP, "user_id": USER, "session_id": SESSION}
+
+
+class Host:
+    """Somebody's own Runner over a session service, and what is learned of its talk."""
+
+    def __init__(self, service: BaseSessionService, engine: Engine, runner: Runner) -> None:
+        self.service = service
+        self.engine = engine
+        self.runner = runner
+        self.model = runner.agent.model  # type: ignore[union-attr]
+        self.learns = ScriptedExtractor(default=[])
+        learn_with(engine, self.learns)
+
+    async def say(self, words: str, *, session: str = SESSION) -> str:
+        turn = self.runner.run_async(user_id=USER, session_id=session, new_message=message(words))
+        return text_of([event async for event in turn])
+
+    async def say_in(self, loaded: Session, words: str, patch: pytest.MonkeyPatch) -> str:
+        """Say something in a session as it was loaded some time before."""
+        get_session = self.service.get_session
+
+        async def get_once(**_: Any) -> Session:
+            patch.setattr(self.service, "get_session", get_session)
+            return loaded
+
+        patch.setattr(self.service, "get_session", get_once)
+        return await self.say(words)
+
+    async def loaded(self) -> Session | None:
+        return await self.service.get_session(**ITS)
+
+    async def texts(self, *, live: bool) -> list[str] | None:
+        """Return what stands in the session, all of it or what holds; None where it is gone."""
+        session = await self.loaded()
+        if session is None:
+            return None
+        events = live_events(session.events) if live else session.events
+        return [part.text for event in events if event.content for part in event.content.parts or [] if part.text]
+
+    @property
+    def learned(self) -> list[str]:
+        return [said.text for chunk in self.learns.chunks for said in chunk.messages if said.role == "user"]
+
+    @property
+    def shown(self) -> list[str]:
+        """What the model was shown last."""
+        return words_of(self.model.requests[-1]).split("\n")
+
+
+@asynccontextmanager
+async def hosting(
+    kind: str, folder: Path, *, memory: dict[str, Any] | None = None, **sessions: Any
+) -> AsyncIterator[Host]:
+    """Open a host over a session service of a kind; what stands there before is kept."""
+    config = {"home": str(folder / "gaia"), "sessions": sessions, "memory": memory or {}}
+    source = EngineSource(config)
+    async with session_service(kind, folder) as service:
+        app = App(name=APP, root_agent=agent_of(echo()), plugins=[MemoryPlugin(config=config)])
+        runner = Runner(app=app, session_service=service, auto_create_session=True)
+        try:
+            yield Host(service, await source.hold(), runner)
+        finally:
+            await runner.close()
+            await source.release()

@@ -1,0 +1,106 @@
+"""Spans as a host's OpenTelemetry collects them: one provider for the process, a collector for a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
+
+OURS = "gaia_memory"
+
+
+class Spans(SpanProcessor):
+    """The spans that ended, in order; `broken` makes it raise at what it is named for."""
+
+    def __init__(self) -> None:
+        self.ended: list[ReadableSpan] = []
+        self.broken: set[str] = set()
+
+    def on_start(self, span: Span, parent_context: Any = None) -> None:
+        if "start" in self.broken and _is_ours(span):
+            raise RuntimeError("the processor is broken at the start")
+
+    def on_end(self, span: ReadableSpan) -> None:
+        if "end" in self.broken and _is_ours(span):
+            raise RuntimeError("the processor is broken at the end")
+        self.ended.append(span)
+
+    @property
+    def ours(self) -> list[ReadableSpan]:
+        """Those of memory."""
+        return [span for span in self.ended if _is_ours(span)]
+
+    def named(self, name: str) -> list[ReadableSpan]:
+        """Those of memory with a name."""
+        return [span for span in self.ours if span.name == name]
+
+    def only(self, name: str) -> ReadableSpan:
+        """The one span of memory with a name."""
+        [span] = self.named(name)
+        return span
+
+    def parents(self, span: ReadableSpan) -> list[str]:
+        """The names of what a span is under, the nearest first."""
+        by_id = {_id(found): found for found in self.ended}
+        names = []
+        while span.parent is not None:
+            span = by_id[span.parent.span_id]
+            names.append(span.name)
+        return names
+
+    def links(self, span: ReadableSpan) -> list[str]:
+        """The names of what a span links to."""
+        by_id = {_id(found): found.name for found in self.ended}
+        return [by_id[link.context.span_id] for link in span.links]
+
+    def text(self) -> str:
+        """Everything that the spans of memory tell."""
+        return "\n".join(span.to_json() for span in self.ours)
+
+
+class _Switch(SpanProcessor):
+    """Passes spans to the collector of the test that runs, and to nobody between tests."""
+
+    collector: Spans | None = None
+
+    def on_start(self, span: Span, parent_context: Any = None) -> None:
+        if self.collector is not None:
+            self.collector.on_start(span, parent_context)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        if self.collector is not None:
+            self.collector.on_end(span)
+
+
+_switch = _Switch()
+
+
+@contextmanager
+def collected() -> Iterator[Spans]:
+    """Collect the spans of the block. The provider is set once: OpenTelemetry takes no second one in a process."""
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(_switch)
+        trace.set_tracer_provider(provider)
+    _switch.collector = Spans()
+    try:
+        yield _switch.collector
+    finally:
+        _switch.collector = None
+
+
+def attributes(span: ReadableSpan) -> dict[str, Any]:
+    """The attributes of a span."""
+    return dict(span.attributes or {})
+
+
+def _id(span: ReadableSpan) -> int:
+    assert span.context is not None
+    return span.context.span_id
+
+
+def _is_ours(span: ReadableSpan) -> bool:
+    return span.instrumentation_scope is not None and span.instrumentation_scope.name == OURS

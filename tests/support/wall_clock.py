@@ -1,0 +1,35 @@
+"""The machine's clock as a test sets it: ADK stamps events with it, and memory counts idleness by it."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from datetime import UTC, datetime
+
+import pytest
+from google.adk.platform import time as platform_time
+
+TICK = 0.001
+DAY = 86_400.0
+YEAR = 365 * DAY
+
+
+class WallClock:
+    """Goes on by a tick whenever it is asked, and anywhere when it is set."""
+
+    def __init__(self) -> None:
+        self._base = float(int(time.time()))
+        self._asked = itertools.count()
+
+    def seconds(self) -> float:
+        """Return the time and go on."""
+        return self._base + next(self._asked) * TICK
+
+    def set(self, by: float) -> None:
+        """Set it forward or back by so many seconds."""
+        self._base += by
+
+    def use(self, patch: pytest.MonkeyPatch) -> None:
+        """Let the running task's ADK and all of memory read this clock; call it in the test itself."""
+        platform_time.set_time_provider(self.seconds)
+        patch.setattr("gaia_memory.engine.SystemClock.now", lambda _: datetime.fromtimestamp(self.seconds(), UTC))

@@ -1,0 +1,63 @@
+"""What a provider says of a failure is kept where it does not repeat what a person said."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.backend.failures import model_error, repeats, without_words_of
+from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
+
+TALK = ["My sister Noa is allergic to peanuts, what should I do?", "אחותי נועה גרה בחיפה"]
+
+
+class RefusedError(Exception):
+    """What a client raises for a status."""
+
+    def __init__(self, said: str, status: int = 400) -> None:
+        self.status_code = status
+        super().__init__(said)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "invalid text: 'My sister Noa'",
+        "PEANUTS are not allowed",
+        "cannot read the input: what should I do? My sister No",
+        "bad character near \\u05d0\\u05d7",
+        "near חיפה",
+    ],
+)
+def test_what_repeats_a_word_is_taken_out(said: str) -> None:
+    """A word, in any case, cut off at the end, escaped or without spaces around it; our own words stay."""
+    error = model_error(RefusedError(said), what="the model gemini/x")
+    with pytest.raises(BadAnswerError) as caught, without_words_of(TALK):
+        raise error
+
+    assert str(caught.value) == "the model gemini/x refused the request (400)"
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["API key not valid. Please pass a valid API key.", "what the user should do: use a longer context", "quota 5/min"],
+)
+def test_what_repeats_nothing_is_kept(said: str) -> None:
+    """Words that everybody uses are no repetition."""
+    error = model_error(RefusedError(said, status=429), what="the model gemini/x")
+    with pytest.raises(ModelUnavailableError) as caught, without_words_of(TALK):
+        raise error
+
+    assert said in str(caught.value)
+
+
+def test_an_error_of_a_kind_that_nobody_knows_is_looked_at_too() -> None:
+    """It may be anything, and quote anything."""
+    with pytest.raises(ModelError) as caught, without_words_of(TALK):
+        raise model_error(RuntimeError(f"cannot parse {TALK[0]}"), what="the embedder x")
+
+    assert str(caught.value) == "the embedder x could not be asked: RuntimeError"
+
+
+def test_a_long_talk_does_not_take_a_provider_at_its_word() -> None:
+    """What the provider says of tokens is kept though people say such words."""
+    assert not repeats("the input has too many tokens for this model", ["I used all my tokens on this model"])

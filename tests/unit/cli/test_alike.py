@@ -1,0 +1,20 @@
+"""Commands that are about a person are called alike."""
+
+from __future__ import annotations
+
+import pytest
+import typer.main
+
+from gaia_memory.cli.memory import app
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_a_persons_memory_takes_the_person_as_an_option(name: str) -> None:
+    """`--user`, or `-u`, wherever it stands; none takes it by its place."""
+    options = {parameter.name: parameter.opts for parameter in COMMANDS[name].params}
+
+    assert options["user"] == ["--user", "-u"]
+    assert options["app_name"] == ["--app"]
+    assert options["config"] == ["--config", "-c"]

@@ -1,0 +1,178 @@
+"""What a person reads when they forget a few things: first what it is, then that it is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.commands import ListMemory, typed
+
+KNOWN = ["likes tea", "is allergic to nuts", "lives in Haifa", "keeps NUTS at home"]
+
+
+async def said(text: str, memory: ListMemory) -> str:
+    return (await typed(text, memory)).text
+
+
+@pytest.mark.parametrize(
+    ("what", "asked", "gone"),
+    [
+        ("3", "3", [3]),
+        ("4 2", "4 2", [2, 4]),
+        ("#2, 4.", "2 4", [2, 4]),
+        ("\u0663", "\u0663", [3]),
+        ("Nuts", "nuts", [2, 4]),
+        ("HAIFA", "haifa", [3]),
+        ("nuts home", "nuts home", [4]),
+    ],
+)
+async def test_what_was_shown_is_forgotten_at_a_yes_and_nothing_before(what: str, asked: str, gone: list[int]) -> None:
+    """Rows by number, facts by all of their words; each under its number, with the words that do it."""
+    memory = ListMemory(list(KNOWN))
+
+    shown = await said(f"/forget {what}", memory)
+    before = list(memory.texts)
+    done = await said(f"/forget {what} Yes!", memory)
+
+    rows = [f"- {number}. {KNOWN[number - 1]}" for number in gone]
+    assert shown.splitlines()[1:-2] == rows
+    assert shown.splitlines()[-1].startswith(f"/forget {asked} yes does it")
+    assert before == KNOWN
+    assert memory.texts == [text for number, text in enumerate(KNOWN, start=1) if number not in gone]
+    assert f"I forgot {len(gone)} fact" in done
+
+
+@pytest.mark.parametrize("what", ["3", "nuts"])
+async def test_a_yes_for_what_was_never_shown_shows_it_and_asks(what: str) -> None:
+    """As after a restart; the same yes once more does it."""
+    memory = ListMemory(list(KNOWN))
+
+    first = await said(f"/forget {what} yes", memory)
+    before = list(memory.texts)
+    await said(f"/forget {what} yes", memory)
+
+    assert "please look first" in first
+    assert before == KNOWN
+    assert len(memory.texts) < len(KNOWN)
+
+
+async def test_a_yes_never_reaches_a_fact_that_took_the_place_of_the_one_shown() -> None:
+    """The list moved up meanwhile: row 3 is another one now."""
+    memory = ListMemory(list(KNOWN))
+    await said("/forget 3", memory)
+    memory.texts.remove("likes tea")
+
+    again = await said("/forget 3 yes", memory)
+
+    assert memory.texts == KNOWN[1:]
+    assert "3. keeps NUTS at home" in again
+
+
+async def test_a_yes_never_reaches_a_fact_that_came_after_the_showing() -> None:
+    """A third fact about nuts was learned meanwhile."""
+    memory = ListMemory(list(KNOWN))
+    await said("/forget nuts", memory)
+    memory.texts.append("sells nuts")
+
+    again = await said("/forget nuts yes", memory)
+
+    assert memory.texts == [*KNOWN, "sells nuts"]
+    assert "5. sells nuts" in again
+
+
+async def test_a_yes_is_good_for_one_time() -> None:
+    """The number is another row's then."""
+    memory = ListMemory(list(KNOWN))
+    await said("/forget 1", memory)
+    await said("/forget 1 yes", memory)
+
+    again = await said("/forget 1 yes", memory)
+
+    assert memory.texts == KNOWN[1:]
+    assert "1. is allergic to nuts" in again
+
+
+async def test_more_than_a_page_is_forgotten_a_page_at_a_time() -> None:
+    """Only what was seen goes; how much stays is said."""
+    memory = ListMemory([f"book {number}" for number in range(1, 26)])
+
+    shown = await said("/forget book", memory)
+    await said("/forget book yes", memory)
+
+    assert "20 facts" in shown
+    assert "5 facts more would stay" in shown
+    assert memory.texts == [f"book {number}" for number in range(21, 26)]
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("9", "no such row"),
+        ("0", "no such row"),
+        ("1 9 yes", "no such row"),
+        ("9" * 5000, "no such row"),
+        ("boats", "Nothing I remember"),
+        ("boats yes", "Nothing I remember"),
+        ("???", "Usage"),
+        ("nut", "Nothing I remember"),
+        ("no", "Nothing I remember"),
+    ],
+)
+async def test_what_is_not_there_is_said_in_plain_words(what: str, told: str) -> None:
+    """And nothing is forgotten, at once or at a yes."""
+    memory = ListMemory(list(KNOWN))
+
+    answers = [await said(f"/forget {what}", memory), await said(f"/forget {what}", memory)]
+
+    assert all(told in answer for answer in answers)
+    assert memory.texts == KNOWN
+
+
+async def test_yes_alone_is_everything_also_where_a_fact_holds_the_word() -> None:
+    """Such a fact is forgotten by its number, or by the word said twice, which first shows it."""
+    memory = ListMemory(["says yes to cake", *KNOWN])
+
+    shown = await said("/forget yes yes", memory)
+    before = len(memory.texts)
+    everything = await said("/forget yes", memory)
+
+    assert "1. says yes to cake" in shown
+    assert before == 5
+    assert "5 facts" in everything
+    assert memory.texts == []
+
+
+async def test_nothing_known_is_nothing_to_choose_from() -> None:
+    """It says so."""
+    assert "don't remember" in await said("/forget 3", ListMemory())
+
+
+async def test_the_receipts_notes_are_told_once_and_without_places() -> None:
+    """Two facts, one note; what is rewritten in the background is said."""
+    memory = ListMemory(list(KNOWN), pending=True, notes=("what is set aside in /home/x/old was not touched",))
+    await said("/forget nuts", memory)
+
+    done = (await said("/forget nuts yes", memory)).splitlines()
+
+    assert done[1:] == [
+        "The files that held them are being rewritten in the background.",
+        "Note: what is set aside in … was not touched.",
+    ]
+
+
+async def test_a_memory_that_goes_away_in_between_is_told_truly() -> None:
+    """One of two is gone, and the answer says one."""
+    memory = ListMemory(list(KNOWN), breaks_after=1)
+    await said("/forget nuts", memory)
+
+    done = await said("/forget nuts yes", memory)
+
+    assert "only 1 fact" in done
+    assert len(memory.texts) == 3
+
+
+async def test_a_memory_that_is_away_from_the_start_forgets_nothing_and_says_why() -> None:
+    """As every command does."""
+    memory = ListMemory(list(KNOWN), breaks_after=0)
+    await said("/forget nuts", memory)
+
+    assert "the disk is full" in await said("/forget nuts yes", memory)

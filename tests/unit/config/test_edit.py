@@ -1,0 +1,300 @@
+"""One setting of gaia.yaml is changed, and nothing else in it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.config.edit import edited, rewrite
+from gaia_memory.config.file import Version
+from gaia_memory.config.load import Origin, load
+from gaia_memory.config.render import render_yaml
+from gaia_memory.errors import ConfigError
+
+ENABLED = ("memory", "enabled")
+
+
+def off(text: str) -> str:
+    """Return a text with memory off."""
+    return edited(text.encode(), ENABLED, False, source="gaia.yaml").decode()
+
+
+def origin_of(path: Path, environ: dict[str, str] | None = None) -> Origin:
+    """Return where a configuration came from."""
+    origin = load(path, environ=environ or {}).origin
+    assert origin is not None
+    return origin
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("memory:\n  enabled: true # why\n", "memory:\n  enabled: false # why\n"),
+        (
+            "# a\nmemory:\n  # b\n  enabled:   yes\n  preload: true\n",
+            "# a\nmemory:\n  # b\n  enabled:   false\n  preload: true\n",
+        ),
+        ("memory:\n    recall_limit: 3\napp: x\n", "memory:\n    enabled: false\n    recall_limit: 3\napp: x\n"),
+        ("memory: {recall_limit: 3}\n", "memory: {enabled: false, recall_limit: 3}\n"),
+        ("memory: {enabled: true}", "memory: {enabled: false}"),
+        ("memory: {}\n", "memory: {enabled: false}\n"),
+        ("memory:\napp: x\n", "memory: {enabled: false}\napp: x\n"),
+        ("memory:  # soon\napp: x\n", "memory: {enabled: false}  # soon\napp: x\n"),
+        ("memory: null\n", "memory: {enabled: false}\n"),
+        ("memory:\n  enabled:\n", "memory:\n  enabled: false\n"),
+        ("app: x\n", "app: x\nmemory:\n  enabled: false\n"),
+        ("app: x # no end of line", "app: x # no end of line\nmemory:\n  enabled: false\n"),
+        ("{}\n", "{memory: {enabled: false}}\n"),
+        ("{app: x}\n", "{memory: {enabled: false}, app: x}\n"),
+        ("# all defaults\n", "# all defaults\nmemory:\n  enabled: false\n"),
+        ("", "memory:\n  enabled: false\n"),
+        ("app: x\r\nmemory:\r\n  preload: true\r\n", "app: x\r\nmemory:\r\n  enabled: false\r\n  preload: true\r\n"),
+        ("\ufeffmemory: {enabled: true}\n", "\ufeffmemory: {enabled: false}\n"),
+        (
+            "app: caf\u00e9 \U0001f330\nmemory: {enabled: true}\n",
+            "app: caf\u00e9 \U0001f330\nmemory: {enabled: false}\n",
+        ),
+        ("memory: {enabled: false}\n", "memory: {enabled: false}\n"),
+        ("a: &m {b: 1}\nmemory:\n  <<: *m\n", "a: &m {b: 1}\nmemory:\n  enabled: false\n  <<: *m\n"),
+    ],
+)
+def test_only_the_setting_changes(before: str, after: str) -> None:
+    """Comments, order, line ends and everything else stay byte for byte, wherever it stands or is to stand."""
+    assert off(before) == after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "common: &m {enabled: true}\nmemory: *m\n",
+        "memory:\n  enabled: &x true\n  preload: *x\n",
+        "app: x\n...\n",
+        "  app: x\n",
+    ],
+)
+def test_what_only_a_person_can_edit_is_refused(text: str) -> None:
+    """Anchors and the like: another setting would change as well, or nothing; the refusal names the line to write."""
+    with pytest.raises(ConfigError, match=r"set `memory\.enabled: false` in it"):
+        off(text)
+
+
+def test_a_section_that_is_none_is_refused() -> None:
+    """As when it is loaded."""
+    with pytest.raises(ConfigError, match="must be a section"):
+        off("memory: 3\n")
+
+
+def test_the_file_that_init_writes_can_be_switched_off_and_on() -> None:
+    """And is then what it was, with the one line set."""
+    text = render_yaml()
+    switched = off(text)
+    back = edited(switched.encode(), ENABLED, True, source="gaia.yaml").decode()
+
+    assert Version(Path("x"), switched.encode()).settings()["memory"]["enabled"] is False
+    assert [line for line in back.splitlines() if line not in text.splitlines()] in ([], ["memory:", "  enabled: true"])
+
+
+def test_the_file_is_replaced_as_a_whole_and_stays_what_it_was(tmp_path: Path) -> None:
+    """A link to it stays one, its rights are the same, and nothing is left beside it."""
+    real, link = tmp_path / "real.yaml", tmp_path / "gaia.yaml"
+    real.write_text("memory: {enabled: true}\n")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    before = real.stat().st_ino
+
+    rewrite(origin_of(link), ENABLED, False)
+
+    assert real.read_text() == "memory: {enabled: false}\n"
+    assert link.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert real.stat().st_ino != before
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_setting_that_a_variable_decides_is_refused(tmp_path: Path) -> None:
+    """The file would say what is not so."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("app: x\n")
+
+    with pytest.raises(ConfigError, match="decided by a variable"):
+        rewrite(origin_of(path, {"GAIA_MEMORY__ENABLED": "true"}), ENABLED, False)
+
+    assert path.read_text() == "app: x\n"
+
+
+def test_a_file_that_was_broken_meanwhile_is_left_to_its_editor(tmp_path: Path) -> None:
+    """It is not written over, and what is wrong is said."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("app: x\n")
+    origin = origin_of(path)
+    path.write_text("memory: {recall_limit: many}\n")
+
+    with pytest.raises(ConfigError, match=r"recall_limit"):
+        rewrite(origin, ENABLED, False)
+
+    assert path.read_text() == "memory: {recall_limit: many}\n"
+
+
+def test_an_edit_that_comes_in_between_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody saves the file while ours is being written."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("app: x\n")
+    origin, sync = origin_of(path), os.fsync
+
+    def saved_meanwhile(descriptor: int) -> None:
+        sync(descriptor)
+        path.write_text("app: x\nmodel: offline\n")
+
+    monkeypatch.setattr(os, "fsync", saved_meanwhile)
+    with pytest.raises(ConfigError, match="try again"):
+        rewrite(origin, ENABLED, False)
+
+    assert path.read_text() == "app: x\nmodel: offline\n"
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_file_that_is_gone_or_a_pipe_is_refused(tmp_path: Path) -> None:
+    """At once, in words."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("app: x\n")
+    origin = origin_of(path)
+    path.unlink()
+    with pytest.raises(ConfigError, match="cannot be written"):
+        rewrite(origin, ENABLED, False)
+    os.mkfifo(path)
+    with pytest.raises(ConfigError, match="no ordinary file"):
+        rewrite(origin, ENABLED, False)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_in_is_said(tmp_path: Path) -> None:
+    """And nothing is changed."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("app: x\n")
+    origin = origin_of(path)
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(ConfigError, match="cannot be written"):
+            rewrite(origin, ENABLED, False)
+    finally:
+        tmp_path.chmod(0o700)
+
+    assert path.read_text() == "app: x\n"
+
+
+EMBEDDER = ("memory", "embedder")
+OPENAI = {"provider": "openai", "model": "m"}
+
+
+@pytest.mark.acceptance("C18")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("app: x\n", "app: x\nmemory:\n  embedder: {provider: openai, model: m}\n"),
+        ("memory: {preload: true}\n", "memory: {embedder: {provider: openai, model: m}, preload: true}\n"),
+        (
+            "memory:\n  embedder:\n  preload: true\n",
+            "memory:\n  embedder: {provider: openai, model: m}\n  preload: true\n",
+        ),
+        (
+            "memory:\n  embedder: {provider: gemini, embedding_dims: 8} # why\n",
+            "memory:\n  embedder: {provider: openai, model: m} # why\n",
+        ),
+        (
+            "# a\nmemory:\n  embedder: # b\n    provider: gemini # c\n    embedding_dims: 8 # d\n\n  # e\n  x: 1\n",
+            "# a\nmemory:\n  embedder: # b\n    provider: openai\n    model: m # d\n\n  # e\n  x: 1\n",
+        ),
+        (
+            "memory:\r\n  embedder:\r\n    provider: ollama\r\n    config:\r\n      model: x\r\napp: x\r\n",
+            "memory:\r\n  embedder:\r\n    provider: openai\r\n    model: m\r\napp: x\r\n",
+        ),
+        ("memory:\n  embedder:\n    provider: x\n", "memory:\n  embedder:\n    provider: openai\n    model: m\n"),
+    ],
+)
+def test_a_section_of_a_section_changes_as_a_whole(before: str, after: str) -> None:
+    """Nothing of the old provider stays, and whatever stands around it does."""
+    assert edited(before.encode(), EMBEDDER, OPENAI, source="gaia.yaml").decode() == after
+
+
+@pytest.mark.parametrize("how", [errno.EBUSY, errno.EACCES, errno.EROFS])
+def test_a_file_that_cannot_be_replaced_is_written_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: int
+) -> None:
+    """One that a container mounts by itself cannot be renamed over; the folder may be closed as well."""
+    path = tmp_path / "gaia.yaml"
+    path.write_text("memory: {enabled: true}   # ours\n")
+    before = path.stat().st_ino
+
+    def refuse(*_: object) -> None:
+        raise OSError(how, os.strerror(how))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    rewrite(origin_of(path), ENABLED, False)
+    rewrite(origin_of(path), ENABLED, True)
+
+    assert path.read_text() == "memory: {enabled: true}   # ours\n"
+    assert path.stat().st_ino == before
+    assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody may enter, whatever the rights of the one that the tests were given."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+SOMEBODY = 65534
+EDIT = """
+import os, sys
+from pathlib import Path
+from gaia_memory.config.edit import rewrite
+from gaia_memory.config.load import load
+from gaia_memory.errors import ConfigError
+
+origin = load(Path(sys.argv[1]), environ={}).origin
+os.setuid(int(sys.argv[2]))
+try:
+    rewrite(origin, ("memory", "enabled"), False)
+except ConfigError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root mounts, or becomes somebody")
+@pytest.mark.parametrize(
+    ("way", "is_written"),
+    [("mount", True), ("read-only mount", False), ("read-only file", False), ("closed folder", True)],
+)
+def test_what_a_container_makes_of_the_file(open_folder: Path, way: str, is_written: bool) -> None:
+    """Mounted by itself, or in a closed folder, it is written in place; a read-only one is left alone."""
+    path, mounted = open_folder / "inner" / "gaia.yaml", open_folder / "gaia.yaml"
+    path.parent.mkdir(mode=0o755)
+    path.write_text("app: x\n")
+    mounted.write_text("")
+    place, somebody, mount = path, SOMEBODY, "true"
+    if way.endswith("mount"):
+        place, somebody = mounted, 0
+        option = "bind,ro" if way == "read-only mount" else "bind"
+        mount = f"mount --bind {path} {mounted} && mount -o remount,{option} {mounted}"
+        if subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True, check=False).returncode:
+            pytest.skip("nothing may be mounted here")
+    elif way == "read-only file":
+        os.chown(path.parent, SOMEBODY, -1)
+        path.chmod(0o444)
+    else:
+        os.chown(path, SOMEBODY, -1)
+    command = ["unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh", sys.executable, "-c", EDIT]
+    done = subprocess.run([*command, str(place), str(somebody)], capture_output=True, text=True, check=True)
+
+    assert path.read_text() == ("app: x\nmemory:\n  enabled: false\n" if is_written else "app: x\n")
+    assert ("cannot be written" in done.stdout and "read-only" in done.stdout.lower()) is not is_written

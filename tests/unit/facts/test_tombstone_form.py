@@ -1,0 +1,144 @@
+"""A forgotten text is known again however it is written, and no other text is taken for it."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+from hypothesis import strategies as st
+
+from gaia_memory.facts.normal import hashes_to_look_for, tombstone_forms, tombstone_hashes
+from support.generated import generated
+
+CYRILLIC = dict(zip("aceopxyijsBEKMHOPCTX", "асеорхуіјѕВЕКМНОРСТХ", strict=True))  # noqa: RUF001 - look-alikes are meant
+GREEK = dict(zip("oviuwABEZHIKMNOPTYX", "ονιυωΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", strict=True))
+INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u200e\u200f\u202a\u202e\u2066\u2069\ufe0f\u034f\U000e0061"
+SPACES = " \t\n\u00a0\u2003\u3000\u2028"
+MARKS = ".,;:!?…\"'“”’()[]{}*_`~—–、。¡¿/\\"  # noqa: RUF001 - marks of all kinds are meant
+
+Disguise = Callable[[str, random.Random], str]
+
+
+def _upper(text: str, _: random.Random) -> str:
+    return text.upper()
+
+
+def _any_case(text: str, chance: random.Random) -> str:
+    return "".join(chance.choice((char.upper(), char.lower())) for char in text)
+
+
+def _strewn(signs: str) -> Disguise:
+    def strew(text: str, chance: random.Random) -> str:
+        parts = (chance.choice(signs) if chance.random() < 0.3 else "" for _ in text)
+        return "".join(f"{char}{part}" for char, part in zip(text, parts, strict=True)) + chance.choice(signs)
+
+    return strew
+
+
+def _between_words(signs: str) -> Disguise:
+    def part(text: str, chance: random.Random) -> str:
+        return chance.choice(signs).join(text.split()) + chance.choice(signs) + chance.choice(signs)
+
+    return part
+
+
+def _in(form: str) -> Disguise:
+    return lambda text, _: unicodedata.normalize(form, text)
+
+
+def _full_width(text: str, _: random.Random) -> str:
+    return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in text)
+
+
+def _alike(letters: dict[str, str]) -> Disguise:
+    return lambda text, chance: "".join(letters.get(char, char) if chance.random() < 0.7 else char for char in text)
+
+
+CASES: list[Disguise] = [_upper, _any_case]
+HIDDEN: list[Disguise] = [_strewn(INVISIBLE), _between_words(SPACES), _between_words(MARKS), _strewn(SPACES)]
+FORMS: list[Disguise] = [_in("NFC"), _in("NFD"), _in("NFKC"), _in("NFKD"), _full_width]
+ALIKE: list[Disguise] = [_alike(CYRILLIC), _alike(GREEK)]
+
+words = st.text("abcdeghijklmnopqrstuvwxyzABCEGHIKMNOPTXYZ", min_size=1, max_size=8)
+in_latin = st.lists(words, min_size=1, max_size=6).map(" ".join)
+letters = st.characters(categories=["Lu", "Ll", "Lo", "Lt"], max_codepoint=0xFFFF)
+signs = st.characters(exclude_categories=["Cs"]).filter(lambda char: unicodedata.normalize("NFKD", char)[:1] != " ")
+in_any = st.lists(st.text(letters, min_size=1, max_size=6), min_size=1, max_size=4).map(" ".join)
+
+
+def known_again(text: str, disguised: str) -> bool:
+    """Say whether what is kept of a text is found when the other one is looked up."""
+    return not tombstone_hashes(text, "salt").isdisjoint(hashes_to_look_for(disguised, "salt"))
+
+
+@generated(in_latin, st.permutations([*HIDDEN, *FORMS, *ALIKE]), st.integers(0, 2**32), usual=400)
+def test_a_text_is_known_in_any_disguises_at_once(text: str, disguises: list[Disguise], seed: int) -> None:
+    """White space, punctuation, what shows nothing, composed or wide or look-alike letters, one after the other."""
+    chance = random.Random(seed)
+    # A letter is drawn like another one as it stands: its case changes before that, or not at all.
+    order = [chance.choice(CASES), *disguises[: chance.randrange(1, 4)]]
+    disguised = text
+    for disguise in order:
+        disguised = disguise(disguised, chance)
+
+    assert known_again(text, disguised), (text, disguised)
+
+
+@generated(in_any, st.sampled_from([*CASES[:1], *HIDDEN, *FORMS]), st.integers(0, 2**32), usual=400)
+def test_a_text_of_any_writing_is_known_in_another_spelling(text: str, disguise: Disguise, seed: int) -> None:
+    """Also where a letter has no case, or one that is written with two."""
+    disguised = disguise(text, random.Random(seed))
+
+    assert known_again(text, disguised), (text, disguised)
+
+
+@generated(st.text(signs, max_size=30))
+def test_the_form_of_a_form_is_itself(text: str) -> None:
+    """And one that says nothing is nobody else's."""
+    for form in tombstone_forms(text):
+        assert form in tombstone_forms(form), (text, form)
+        assert form or not any(char.isalnum() for char in text), text
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Weighs 1.5 kg", "Weighs 15 kg"),
+        ("Was born on 1 5 1990", "Was born on 15 1990"),
+        ("Lives at 4/12", "Lives at 41/2"),
+        ("Freezes at -5", "Freezes at 5"),
+        ("Is in room 5-7", "Is in room 57"),
+        ("Likes C++", "Likes C"),
+        ("Likes C#", "Likes C"),
+        ("Likes tea", "Likes teal"),
+        ("Has a vet", "Has a net"),
+        ("Likes tea", "Likes tea 🍵"),
+        ("Hat Käse gern", "Hat Kase gern"),
+        ("!!!", "???"),
+    ],
+)
+def test_what_says_something_else_is_not_taken_for_it(text: str, other: str) -> None:
+    """Numbers stay apart, and so do names that end in a sign."""
+    assert not known_again(text, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Don't call after 8", "Don’t call, after 8!"),  # noqa: RUF001 - marks of all kinds are meant
+        ("Freezes at -5", "freezes at −5"),  # noqa: RUF001 - marks of all kinds are meant
+        ("Νίκος μένει στην Αθήνα", "ΝΊΚΟΣ ΜΈΝΕΙ ΣΤΗΝ ΑΘΉΝΑ"),
+        ("Вера любит чай", "ВЕРА ЛЮБИТ ЧАЙ"),  # noqa: RUF001 - Cyrillic is meant
+        ("Has a vet", "Has a νet"),  # noqa: RUF001 - look-alikes are meant
+        ("Don't call", "Don\u00b4t call"),
+        ("住在東京", "住 在\u3000東京。"),
+        ("Covid-19 twice", "COVID–19, twice"),  # noqa: RUF001 - marks of all kinds are meant
+        ("Müller's Café", "MU\u0308LLER`S CAFE\u0301"),
+        ("Straße", "STRASSE"),
+    ],
+)
+def test_what_a_person_would_call_the_same_is_the_same(text: str, other: str) -> None:
+    """In the writings and with the marks that people really use."""
+    assert known_again(text, other)

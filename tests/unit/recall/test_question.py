@@ -1,0 +1,65 @@
+"""A question is taken apart into words in all their forms, and dates."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.models.words import indexed_words
+from gaia_memory.recall.dates import Dates, dates_in
+from gaia_memory.recall.question import Finder, read
+
+
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("What did she buy?", "bought"),
+        ("Which decision was made?", "decided"),
+        ("running", "runs"),
+        ("children", "kid"),
+        ("photography", "pictures"),
+        ("каша", "КАША"),
+        ("妹妹の犬", "私の妹妹"),
+    ],
+)
+def test_a_word_is_found_in_its_other_forms(asked, text):
+    """Irregular and derived ones, whatever the case or script."""
+    assert [place for place in Finder(read(asked).terms).places(indexed_words(text)) if place is not None]
+
+
+def test_words_of_one_family_are_one_term():
+    """Said twice in other forms they are asked for once."""
+    assert len(read("buy bought").terms) == 1
+
+
+def test_other_words_are_not_found():
+    """Not by a beginning in common."""
+    assert Finder(read("painter").terms).places(["pain", "paints", "pan"]) == [None, 0, None]
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_question(text):
+    """Whatever it holds, each word of it is found in itself or dropped as a function word."""
+    question = read(text)
+    places = Finder(question.terms).places([word for family in question.words for word in sorted(family)])
+
+    assert None not in places
+    assert question.names([]) == [False] * len(question.terms)
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("on 7 May 2023", Dates(frozenset({5}), frozenset({2023}), frozenset({7}))),
+        ("on May 7th, 2023", Dates(frozenset({5}), frozenset({2023}), frozenset({7}))),
+        ("in June", Dates(frozenset({6}))),
+        ("in 2022", Dates(years=frozenset({2022}))),
+        ("on 2023-05-07", Dates(frozenset({5}), frozenset({2023}), frozenset({7}))),
+        ("2 Aug", Dates(frozenset({8}), days=frozenset({2}))),
+        ("May I march there?", Dates()),
+        ("in March", Dates(frozenset({3}))),
+        ("you may", Dates()),
+    ],
+)
+def test_dates_are_read_in_english_and_in_iso(text, dates):
+    """ "may" only where it is a month."""
+    assert dates_in(text) == dates

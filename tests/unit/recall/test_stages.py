@@ -1,0 +1,140 @@
+"""Each stage finds its one reason."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from gaia_memory.recall import stages
+from gaia_memory.recall.pool import pool_of, speaker_of
+from gaia_memory.recall.question import read
+from support.mind import fact
+
+
+def pool(asked, *facts, rarity=None):
+    question = read(asked)
+    return question, pool_of(question, rarity or [1.0] * len(question.terms), facts)
+
+
+def test_a_fact_beside_the_words_of_the_question_is_found_by_them_the_nearer_the_more():
+    """The answer often stands one turn after them."""
+    facts = [fact(f"n{seq}", "" if seq != 3 else "the film on Friday", session="s", seq=seq) for seq in range(8)]
+    _, lent = pool("film on Friday", *facts, fact("other", "", session="t", seq=4))
+    scores = stages.keywords(lent)
+
+    assert scores[3] == 1
+    assert scores[4] > scores[5] > scores[6] > 0
+    assert scores[3] > scores[2] > scores[1] > scores[0] == 0
+    assert scores[8] == 0
+
+
+def test_what_answers_a_question_takes_more_of_its_words():
+    """The turn before lends most of them when it asks something."""
+    said = [fact("a", "A film", session="s", seq=1), fact("b", "Solaris", session="s", seq=2)]
+    asked = [fact("c", "A film?", session="t", seq=1), fact("d", "Solaris", session="t", seq=2)]
+    scores = stages.keywords(pool("film", *said, *asked)[1])
+
+    assert scores[3] > scores[1] > 0
+
+
+def test_long_texts_neither_need_nor_lend_context():
+    """They stand for themselves: a message of thousands of characters must not sink its neighbours."""
+    long = "word " * 900
+    short = [fact("a", "a film", session="s", seq=1), fact("b", "Solaris", session="s", seq=2)]
+    beside = [fact("c", f"{long} film", session="t", seq=1), fact("d", "Solaris", session="t", seq=2)]
+    scores = stages.keywords(pool("film", *short, *beside)[1])
+
+    assert scores[1] > 10 * scores[3]
+
+
+def test_rare_words_count_more():
+    """By the idf of the scope."""
+    question = read("tea Solaris")
+    facts = [fact("a", "some tea"), fact("b", "some Solaris")]
+    scores = stages.keywords(pool_of(question, [0.5, 4.0], facts))
+
+    assert scores[1] > 2 * scores[0]
+
+
+def test_a_whole_conversation_and_what_stands_within_three_turns_count():
+    """Whatever stands between."""
+    facts = [
+        fact("film", "the film", session="s", seq=1),
+        fact("on", "on Friday", session="s", seq=4),
+        fact("far", "nothing", session="s", seq=9),
+        fact("else", "a film", session="t", seq=1),
+    ]
+    _, whole = pool("film Friday", *facts)
+
+    assert stages.surroundings(whole).tolist() == [1, 1, 0, 0.5]
+    assert np.ptp(stages.conversation(whole)[:3]) == 0
+    assert stages.conversation(whole)[0] > stages.conversation(whole)[3]
+
+
+def test_words_that_follow_each_other_as_in_the_question_count_once_more():
+    """A phrase says more than its words."""
+    _, both = pool("green tea shop", fact("a", "green tea"), fact("b", "tea, green"), fact("c", "green tea shop"))
+
+    assert stages.phrases(both).tolist() == [0.5, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("What did Melanie paint?", [1, 0, 1]),
+        ("What did Caroline and Melanie paint?", [0, 0, 0]),
+        ("What did they paint?", [0, 0, 0]),
+    ],
+)
+def test_what_the_named_person_said_counts(asked, expected):
+    """From a leading name or the author; of two names nobody knows who is meant."""
+    facts = [
+        fact("a", "Melanie: I painted a sunrise"),
+        fact("b", "Caroline: you painted it"),
+        replace(fact("c", "painted a lake"), metadata={"author": "Melanie"}),
+    ]
+
+    assert stages.speaker(pool(asked, *facts)[1]).tolist() == expected
+
+
+def test_a_name_that_speaks_is_no_word_to_look_for():
+    """Nearly everything around is theirs; but a question of nothing else still looks for it."""
+    said = [fact("a", "Melanie: hello"), fact("b", "Caroline: Melanie painted")]
+
+    assert stages.keywords(pool("What did Melanie paint?", *said)[1]).tolist() == [0, 1]
+    assert stages.keywords(pool("Melanie?", *said)[1])[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "speaker"),
+    [("Mel: hi", "mel"), ("Dr. Anna Bell: hi", "dr. anna bell"), ("12:30 is late", None), ("Likes tea", None)],
+)
+def test_a_leading_name_is_who_said_it(text, speaker):
+    """A time of day is none."""
+    assert speaker_of(fact("a", text)) == speaker
+
+
+def test_dates_in_the_question_are_compared_with_when_it_was_said():
+    """The nearer the better; what happened is told of in the month after, too."""
+    days = [datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 5, 28, tzinfo=UTC), datetime(2023, 6, 8, tzinfo=UTC)]
+    facts = [fact(str(day), "x", said_at=day) for day in days]
+    question, dated = pool("What happened on 7 May 2023?", *facts, fact("never", "x"))
+    scores = stages.dates(question, dated)
+
+    assert scores[0] > scores[1] > scores[2] > scores[3] == 0
+    assert stages.dates(*pool("What happened?", *facts)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "other"),
+    [
+        ("When did she go?", "went yesterday", "went with her"),
+        ("How many dogs?", "has two dogs", "has dogs"),
+        ("Where do they live?", "lives in Berlin", "lives well"),
+        ("Which book did she read?", 'read "Solaris" twice', "read a book"),
+    ],
+)
+def test_the_kind_of_answer_asked_for_counts(asked, answer, other):
+    """A time, a number, a place, a title."""
+    assert stages.kinds(*pool(asked, fact("a", answer), fact("b", other))).tolist() == [1, 0]

@@ -1,0 +1,188 @@
+"""A model that is away is noticed over several persons, left alone for a while, and known to be back by an answer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+from gaia_memory.sessions import retry
+from gaia_memory.sessions.reach import ENOUGH, Reach
+from gaia_memory.sessions.retry import PARK_AFTER, SPREAD, after_failures, after_outages
+from gaia_memory.testing import FakeClock
+
+
+class Seen:
+    """A reach on a clock that stands still until it is told."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.reach = Reach(self.clock)
+
+    def now(self) -> float:
+        return self.clock.now().timestamp()
+
+    def miss(self, *persons: str, retry_after: float | None = None) -> None:
+        for person in persons:
+            with pytest.raises(ModelUnavailableError), self.reach.asking(person):
+                raise ModelUnavailableError(f"not for {person}", retry_after=retry_after)
+
+    def hear(self, person: str) -> None:
+        with self.reach.asking(person):
+            pass
+
+    def pause(self) -> float:
+        away = self.reach.away()
+        assert away is not None
+        return away.until - self.now()
+
+    def over(self) -> None:
+        self.clock.advance(timedelta(seconds=self.pause() + 0.001))
+
+
+def test_it_is_away_when_it_was_missed_for_several_persons_in_a_row() -> None:
+    """With the reason of the latest, since the first."""
+    seen = Seen()
+    began = seen.now()
+    seen.miss("a", "b")
+
+    assert seen.reach.away() is None
+
+    seen.clock.advance(timedelta(seconds=60))
+    seen.miss("c")
+    away = seen.reach.away()
+
+    assert away is not None
+    assert (away.since, away.reason) == (began, "not for c")
+    assert 15 <= seen.pause() <= 15 * (1 + SPREAD)
+    assert (seen.reach.misses, seen.reach.in_a_row) == (ENOUGH, {"a", "b", "c"})
+
+
+@pytest.mark.parametrize("bad", [False, True], ids=["a good answer", "a bad one"])
+def test_an_answer_ends_the_row(bad: bool) -> None:
+    """A bad one too: whoever answers is there."""
+    seen = Seen()
+    seen.miss("a", "b")
+    if bad:
+        with pytest.raises(BadAnswerError), seen.reach.asking("x"):
+            raise BadAnswerError("blank")
+    else:
+        seen.hear("x")
+    seen.miss("c", "d")
+
+    assert seen.reach.away() is None
+
+    seen.miss("e")
+
+    assert seen.reach.away() is not None
+
+
+def test_one_person_whose_questions_always_take_too_long_stops_nobody_else() -> None:
+    """Only that person's talk is left alone, until the pause is over or an answer comes."""
+    seen = Seen()
+    seen.miss(*["slow"] * 50)
+
+    assert seen.reach.away() is None
+    assert seen.reach.resting(seen.now()) == {"slow"}
+    alone = seen.reach.away("slow")
+    assert alone is not None
+    assert seen.reach.away("other") is None
+    assert seen.reach.resting(alone.until) == set()
+
+    seen.hear("other")
+
+    assert seen.reach.resting(seen.now()) == {"slow"}
+
+    seen.hear("slow")
+
+    assert seen.reach.resting(seen.now()) == set()
+
+
+def test_each_probe_in_vain_makes_the_pause_longer_up_to_ten_minutes() -> None:
+    """What was under way when the pause began does not."""
+    seen = Seen()
+    seen.miss("a", "b", "c")
+    first = seen.pause()
+    seen.miss("d")
+
+    assert seen.pause() == first
+
+    pauses = []
+    for number in range(8):
+        seen.over()
+        seen.miss(f"probe {number}")
+        pauses.append(seen.pause())
+
+    assert pauses[:4] == sorted(pauses[:4])
+    assert pauses[0] >= 30
+    assert 480 <= pauses[-1] <= 600
+
+
+def test_a_pause_that_the_provider_names_is_kept_within_a_bound() -> None:
+    """A day is not believed: the model may be back much earlier, and one question an hour costs nobody anything."""
+    seen = Seen()
+    seen.miss("a", "b", "c", retry_after=120)
+
+    assert seen.pause() == 120
+
+    seen.over()
+    seen.miss("d", retry_after=86_400)
+
+    assert seen.pause() == retry.LONGEST_NAMED_PAUSE
+
+
+def test_after_an_outage_nobody_is_left_alone_for_what_failed_in_it() -> None:
+    """The misses said nothing about the person."""
+    seen = Seen()
+    seen.miss("a", "a", "a", "b", "c")
+
+    assert seen.reach.resting(seen.now()) == {"a"}
+
+    seen.hear("x")
+
+    assert seen.reach.away() is None
+    assert seen.reach.resting(seen.now()) == set()
+
+
+def test_a_sweep_can_tell_what_was_in_vain_since_it_began() -> None:
+    """A forced one tries each person again, once."""
+    seen = Seen()
+    seen.miss("a", "a", "a")
+    before = seen.reach.misses
+
+    assert seen.reach.in_vain_since(before) == set()
+
+    seen.miss("a", "b")
+
+    assert seen.reach.in_vain_since(before) == {"a"}
+
+
+def test_another_model_begins_within_reach() -> None:
+    """Somebody edited the file."""
+    seen = Seen()
+    seen.miss("a", "b", "c")
+    seen.reach.forget()
+
+    assert seen.reach.away() is None
+    assert seen.reach.in_a_row == set()
+
+
+def test_pauses_double_with_a_share_left_to_chance() -> None:
+    """Outages from a quarter of a minute to ten minutes, all else from a minute to an hour."""
+    outages = [min(after_outages(count) for _ in range(50)) for count in range(1, 9)]
+    failures = [min(after_failures(count) for _ in range(50)) for count in range(1, 9)]
+    spread = {round(after_outages(9), 3) for _ in range(50)}
+
+    assert outages == sorted(outages[:6]) + outages[6:]
+    assert 15 <= outages[0] < 17
+    assert 60 <= failures[0] < 66
+    assert failures[1] >= 120
+    assert max(after_outages(count) for count in (0, 9, 99, 10_000)) <= 600
+    assert max(after_failures(count) for count in (0, 9, 99, 10_000)) <= 3600
+    assert max(spread) - min(spread) > 60
+
+
+def test_a_conversation_is_parked_only_after_hours_of_bad_answers() -> None:
+    """Somebody who looks once an evening finds few of them."""
+    assert sum(after_failures(count) for count in range(1, PARK_AFTER)) > 1.5 * 3600
