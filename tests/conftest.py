@@ -8,6 +8,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ os.environ.update(
 
 import pytest  # noqa: E402
 from blockbuster import BlockBuster  # noqa: E402
+from google.adk.platform import time as platform_time  # noqa: E402
 
 if TYPE_CHECKING:
     from support.fake_gemini import FakeGemini
@@ -90,6 +92,15 @@ def _resolve_loopback(host: Any, *args: Any, **kwargs: Any) -> Any:
     if name not in (None, "", "0.0.0.0", "::", *LOOPBACK):
         raise socket.gaierror(socket.EAI_NONAME, f"tests stay on this machine, and asked for {name!r}")
     return _resolve(host, *args, **kwargs)
+
+
+@pytest.fixture(autouse=True)
+def no_clock_left_set() -> Iterator[None]:
+    """Fail the test that leaves ADK a clock of its own: every later test of this process would talk in its time."""
+    yield
+    gap = platform_time.get_time() - time.time()
+    platform_time.reset_time_provider()
+    assert abs(gap) < 30
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Self
 
 import pytest
 from google.adk.platform import time as platform_time
@@ -29,7 +32,12 @@ class WallClock:
         """Set it forward or back by so many seconds."""
         self._base += by
 
-    def use(self, patch: pytest.MonkeyPatch) -> None:
-        """Let the running task's ADK and all of memory read this clock; call it in the test itself."""
-        platform_time.set_time_provider(self.seconds)
+    @contextmanager
+    def used(self, patch: pytest.MonkeyPatch) -> Iterator[Self]:
+        """Let ADK and all of memory read this clock, and ADK the machine's again afterwards."""
         patch.setattr("gaia_memory.engine.SystemClock.now", lambda _: datetime.fromtimestamp(self.seconds(), UTC))
+        platform_time.set_time_provider(self.seconds)
+        try:
+            yield self
+        finally:
+            platform_time.reset_time_provider()

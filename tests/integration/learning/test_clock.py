@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -67,11 +67,10 @@ def _said(*extractors: ScriptedExtractor) -> Counter[str]:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> WallClock:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[WallClock]:
     """Give a test the clock of this machine, to set."""
-    clock = WallClock()
-    clock.use(monkeypatch)
-    return clock
+    with WallClock().used(monkeypatch) as clock:
+        yield clock
 
 
 @asynccontextmanager
