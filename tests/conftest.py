@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import signal
 import socket
 import tempfile
 import threading
@@ -62,6 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let pytest-socket refuse every connection that leaves this machine."""
     config.option.allow_hosts = ",".join(LOOPBACK)
     config.option.allow_unix_socket = True
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell that runs the tests in its background ignores Ctrl-C, and so would every process they start.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
