@@ -305,12 +305,13 @@ class Memory:
 
     async def _forget(self, scope: Scope, fact_id: str | None, session_id: str | None) -> Receipt:
         now = self.clock.now()
-        if fact_id is not None:
-            return await self.forgetter.fact(scope, fact_id, now=now)
         # Transcripts carry the host's wall clock, so the border between before and after does too.
+        said_until = time.time()
+        if fact_id is not None:
+            return await self.forgetter.fact(scope, fact_id, now=now, said_until=said_until)
         if session_id is not None:
-            return await self.forgetter.conversation(scope, session_id, now=now, said_until=time.time())
-        return await self.forgetter.everything(scope, now=now, said_until=time.time())
+            return await self.forgetter.conversation(scope, session_id, now=now, said_until=said_until)
+        return await self.forgetter.everything(scope, now=now, said_until=said_until)
 
     async def _write(self, scope: Scope, drafts: list[Draft], *, progress: Progress | None) -> list[Fact]:
         for draft in drafts:

@@ -251,7 +251,7 @@ async def test_a_scope_without_facts_says_so_everywhere(database):
         assert (ids, matrix.shape) == ([], (0, 0))
         assert await facts.taught_only_by(tx, ITAY, "s") == []
         assert await facts.drop_source(tx, ITAY, "s") == 0
-        await facts.bury(tx, ITAY, ["x"])
+        await facts.bury(tx, ITAY, ["x"], said_until=NOW.timestamp())
         await facts.unbury(tx, ITAY, ["x"])
         assert await facts.buried(tx, ITAY, ["x", "y"]) == [False, False]
         assert await facts.cached_profile(tx, ITAY) is None
@@ -264,7 +264,7 @@ async def test_forgetting_removes_everything_of_one_person_and_counts_it(databas
     await write(database, NOA, draft("likes tea"))
     async with database.transaction() as tx:
         fact = (await facts.facts(tx, ITAY))[1]
-        await facts.bury(tx, ITAY, [fact.id])
+        await facts.bury(tx, ITAY, [fact.id], said_until=NOW.timestamp())
         revision = (await facts.state(tx, ITAY)).revision
         await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
         removed = await facts.delete_all(tx, ITAY, forgotten_at=NOW.timestamp())
@@ -303,7 +303,7 @@ async def test_a_tombstone_knows_a_text_in_disguise(database, disguise):
     """Invisible characters, look-alike letters and wide letters change nothing a person sees."""
     (fact,) = await write(database, ITAY, draft("likes zebra"))
     async with database.transaction() as tx:
-        await facts.bury(tx, ITAY, [fact.id])
+        await facts.bury(tx, ITAY, [fact.id], said_until=NOW.timestamp())
         await facts.delete(tx, ITAY, [fact.id])
 
         assert await facts.buried(tx, ITAY, [disguise, "likes zebras"]) == [True, False]
@@ -317,7 +317,7 @@ async def test_only_own_facts_can_be_buried(database):
     (fact,) = await write(database, NOA, draft("likes tea"))
     await write(database, ITAY, draft("has a dog"))
     async with database.transaction() as tx:
-        await facts.bury(tx, ITAY, [fact.id])
+        await facts.bury(tx, ITAY, [fact.id], said_until=NOW.timestamp())
 
         assert await facts.buried(tx, ITAY, ["likes tea"]) == [False]
 

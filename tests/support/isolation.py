@@ -342,7 +342,7 @@ class Crowd:
                 await store.sources(tx, scope, foreign),
                 await store.delete(tx, scope, foreign),
             ]
-            await store.bury(tx, scope, foreign)
+            await store.bury(tx, scope, foreign, said_until=0.0)
             reached += [await store.buried(tx, scope, [treasure(victim)]) != [False]]
             origins = await store.origins(tx, scope)
             ids = [each.fact_id for each in await store.match(tx, scope, "secret tea", limit=_FINDS_ALL)]

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, literal, select
+from sqlalchemy import func, literal, select, update
 
-from gaia_memory.facts import keywords, scopes
+from gaia_memory.facts import keywords, retold, scopes
 from gaia_memory.facts.normal import hashes_to_look_for, tombstone_hashes
 from gaia_memory.facts.rows import in_chunks
-from gaia_memory.facts.tables import facts, outbox, profiles, sources, tombstones
-from gaia_memory.models import Scope
+from gaia_memory.facts.tables import facts, forgotten_words, outbox, profiles, sources, tombstones
+from gaia_memory.models import NewFact, Scope
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
@@ -59,6 +59,8 @@ async def delete_all(tx: Transaction, scope: Scope, *, forgotten_at: float) -> d
     for place, table in (("profiles", profiles), ("tombstones", tombstones)):
         gone = await tx.execute(delete_from(table).where(table.c.partition == scope.partition))
         removed[place] = gone.rowcount
+    # All that was said until now is never learned: no single fact has to be kept out any more.
+    await tx.execute(delete_from(forgotten_words).where(forgotten_words.c.partition == scope.partition))
     return removed | {"words": removed["facts"]}
 
 
@@ -69,15 +71,16 @@ async def _mark_all_dirty(tx: Transaction, changed: Select[tuple[str, int]]) -> 
     )
 
 
-async def bury(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
-    """Leave a tombstone for each of these facts."""
+async def bury(tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float) -> None:
+    """Leave a tombstone for each of these facts, and what knows them in other words if said up to `said_until`."""
     state = await scopes.read(tx, scope)
     if state is None:
         return
     for chunk in in_chunks(sorted(set(fact_ids))):
-        statement = select(facts.c.text).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
-        texts = (await tx.execute(statement)).scalars()
-        hashes = {value for text in texts for value in tombstone_hashes(text, state.salt)}
+        statement = select(facts.c.row, facts.c.text).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
+        texts = {row.row: row.text for row in await tx.execute(statement)}
+        await retold.note(tx, scope, state.number, texts, state.salt, until=said_until)
+        hashes = {value for text in texts.values() for value in tombstone_hashes(text, state.salt)}
         rows = [{"partition": scope.partition, "hash": value} for value in sorted(hashes)]
         if rows:
             await tx.execute(scopes.insert(tx, tombstones).on_conflict_do_nothing(), rows)
@@ -99,6 +102,14 @@ async def buried(tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bo
     return [not found.isdisjoint(values) for values in hashes]
 
 
+async def told_again(tx: Transaction, scope: Scope, drafts: Sequence[NewFact]) -> list[bool]:
+    """Say for each fact whether it tells what was forgotten alone after it was said."""
+    state = await scopes.read(tx, scope)
+    if state is None:
+        return [False] * len(drafts)
+    return await retold.retold(tx, scope, drafts, await _salts(tx, scope, state.salt))
+
+
 async def join_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str) -> None:
     """Make the tombstones of a scope, and the salts they were made with, another's."""
     statement = delete_from(tombstones).where(tombstones.c.partition == scope.partition).returning(tombstones.c.hash)
@@ -108,6 +119,8 @@ async def join_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str)
     for chunk in in_chunks(hashes):
         rows = [{"partition": into.partition, "hash": value} for value in chunk]
         await tx.execute(scopes.insert(tx, tombstones).on_conflict_do_nothing(), rows)
+    words = update(forgotten_words).where(forgotten_words.c.partition == scope.partition)
+    await tx.execute(words.values(partition=into.partition))
 
 
 async def _salts(tx: Transaction, scope: Scope, own: str) -> list[str]:
@@ -127,6 +140,7 @@ async def unbury(tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
     if state is None:
         return
     salts = await _salts(tx, scope, state.salt)
+    await retold.lift(tx, scope, texts, salts)
     for chunk in in_chunks(sorted({value for text in texts for value in _hashes(text, salts)})):
         await tx.execute(
             delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))

@@ -11,7 +11,7 @@ from sqlalchemy import Row, func, select
 from gaia_memory.facts import delete, keywords, lineage, merge, scopes, tables, write
 from gaia_memory.facts.rows import fact_of, in_chunks, matrix, scope_of
 from gaia_memory.facts.tables import facts, profiles
-from gaia_memory.models import Candidate, Draft, Fact, Merged, Origin, Profile, Scope, ScopeState, SessionKey
+from gaia_memory.models import Candidate, Draft, Fact, Merged, NewFact, Origin, Profile, Scope, ScopeState, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -135,9 +135,13 @@ class SqlFacts:
         """Delete everything of this scope, set `forgotten_at`, and return the rows removed by place."""
         return await delete.delete_all(tx, scope, forgotten_at=forgotten_at)
 
-    async def bury(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
+    async def bury(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float) -> None:
         """Leave a tombstone for each of these facts, before a delete."""
-        await delete.bury(tx, scope, fact_ids)
+        await delete.bury(tx, scope, fact_ids, said_until=said_until)
+
+    async def told_again(self, tx: Transaction, scope: Scope, drafts: Sequence[NewFact]) -> list[bool]:
+        """Say for each fact whether it tells, maybe in other words, what was buried after it was said."""
+        return await delete.told_again(tx, scope, drafts)
 
     async def buried(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Say for each text whether its normal form has a tombstone."""

@@ -110,15 +110,25 @@ async def rarity(tx: Transaction, partition: str, number: int, words: Sequence[C
     return await _rarity(tx, terms, total)
 
 
+async def counts(tx: Transaction, partition: str, number: int, words: Sequence[str]) -> tuple[int, list[int]]:
+    """Return how many facts a scope holds, and how many of them hold each word."""
+    total, _ = await _size(tx, partition)
+    return total, await _counts(tx, [_quoted(prefix_of(number) + word, tx.dialect.name) for word in words])
+
+
 async def _rarity(tx: Transaction, terms: Sequence[str], total: int) -> list[float]:
     """Return ln(1 + (N - n + 0.5) / (n + 0.5)) of each term that n of N facts hold; 0 where n is 0."""
+    found = await _counts(tx, terms)
+    return [math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in found]
+
+
+async def _counts(tx: Transaction, terms: Sequence[str]) -> list[int]:
     matches = _MATCHES[tx.dialect.name]
-    counts = ", ".join(
+    each = ", ".join(
         f"(SELECT count(*) FROM gaia_words WHERE {matches.format(f':t{place}')})" for place in range(len(terms))
     )
     values = {f"t{place}": term for place, term in enumerate(terms)}
-    row = (await tx.execute(text(f"SELECT {counts}"), values)).one()
-    return [math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in row]
+    return list((await tx.execute(text(f"SELECT {each}"), values)).one())
 
 
 def _quoted(word: str, dialect: str) -> str:

@@ -62,7 +62,7 @@ def tombstone_forms(text: str) -> set[str]:
     # An accent that stands alone would join the letter before it once it is decomposed.
     even = "".join(char for char in text.translate(_APOSTROPHES) if not _is_lone_accent(char))
     # What a Greek letter is drawn like depends on its case, and genuine Greek is the same in either: a form each.
-    return {_bare(_fold_alike(even)), _bare(_fold_alike(even.translate(_DRAWN_ALIKE)))}
+    return {_bare(fold_alike(even)), _bare(fold_alike(even.translate(_DRAWN_ALIKE)))}
 
 
 def tombstone_hashes(text: str, salt: str) -> set[str]:
@@ -72,14 +72,15 @@ def tombstone_hashes(text: str, salt: str) -> set[str]:
 
 def hashes_to_look_for(text: str, salt: str) -> set[str]:
     """Return what may be kept of a text where it was forgotten, also in databases that knew another form of it."""
-    return tombstone_hashes(text, salt) | {_salted(normal_form(_fold_alike(text)), salt)}
+    return tombstone_hashes(text, salt) | {_salted(normal_form(fold_alike(text)), salt)}
 
 
 def _salted(form: str, salt: str) -> str:
     return hashlib.sha256(f"{salt}:{form}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _fold_alike(text: str) -> str:
+def fold_alike(text: str) -> str:
+    """Return the text in small letters, without what shows nothing, each letter for all that are drawn like it."""
     visible = "".join(char for char in unicodedata.normalize("NFKD", text) if not is_invisible(char))
     # A letter and its look-alike may each carry an accent: they are folded apart and put together again.
     alike = unicodedata.normalize("NFKD", _fold_case(visible)).translate(_LOOK_ALIKES)

@@ -69,6 +69,15 @@ tombstones = Table(
     Column("hash", String(64), primary_key=True),
 )
 
+forgotten_words = Table(
+    "gaia_forgotten_words",
+    metadata,
+    Column("partition", PARTITION, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("fact_row", Number, primary_key=True, autoincrement=False, comment="of the fact that is gone"),
+    Column("word", Number, primary_key=True, autoincrement=False, comment="16 bits of a salted SHA-256"),
+    Column("forgotten_at", Moment, nullable=False),
+)
+
 profiles = Table(
     "gaia_profiles",
     metadata,

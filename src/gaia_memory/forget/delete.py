@@ -34,13 +34,16 @@ class Forgetter:
             notes = await self._notes(tx, scope)
         return _receipt(removed, pending, notes)
 
-    async def fact(self, scope: Scope, fact_id: str, *, now: datetime) -> Receipt:
-        """Forget one fact, and never ask the talk it came from for it again."""
+    async def fact(self, scope: Scope, fact_id: str, *, now: datetime, said_until: float) -> Receipt:
+        """Forget one fact, and never ask the talk it came from for it again.
+
+        Nor does other talk teach it that was said up to `said_until` (the host's wall clock), in whatever words.
+        """
         async with self._alone(scope) as tx:
             found = await self.facts.get(tx, scope, [fact_id])
             if not found:
                 return Receipt(count=0)
-            await self.facts.bury(tx, scope, found)
+            await self.facts.bury(tx, scope, found, said_until=said_until)
             removed = await self._remove(tx, scope, found)
             pending = await self._note_erasure(tx, scope, now, needed=True)
             notes = await self._notes(tx, scope)

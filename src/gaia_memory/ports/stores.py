@@ -13,6 +13,7 @@ from gaia_memory.models import (
     Draft,
     Fact,
     Merged,
+    NewFact,
     Origin,
     Profile,
     Scope,
@@ -134,14 +135,20 @@ class FactStore(Protocol):
         Sets `forgotten_at`. Returns the rows removed by place; the key `facts` is the count of facts.
         """
 
-    async def bury(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> None:
-        """Leave a tombstone (a salted hash of the normal form) for each of these facts, before a delete."""
+    async def bury(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float) -> None:
+        """Leave a tombstone (a salted hash of the normal form) for each of these facts, before a delete.
+
+        Hashes of their telling words stay, too: they hold for what was said up to `said_until` (seconds, wall clock).
+        """
 
     async def buried(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Say for each text whether its normal form has a tombstone."""
 
+    async def told_again(self, tx: Transaction, scope: Scope, drafts: Sequence[NewFact]) -> list[bool]:
+        """Say for each fact whether it tells, maybe in other words, what was buried after it was said."""
+
     async def unbury(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
-        """Lift the tombstones of these texts."""
+        """Lift the tombstones of these texts, and of what else they tell."""
 
     async def cached_profile(self, tx: Transaction, scope: Scope) -> Profile | None:
         """Return the last profile made for this scope."""

@@ -167,14 +167,19 @@ class Learner:
             is_marked = to is None or bool(await self._ledger.late_turns(tx, key))
             marked = frozenset(_event_ids(asked) if is_marked else ())
             await self._ledger.skip(tx, key, marked)
-            buried = await self._facts.buried(tx, learning.scope, [draft.fact.text for draft in drafts])
-            kept = [draft for draft, gone in zip(drafts, buried, strict=True) if not gone]
+            kept = await self._wanted(tx, learning.scope, drafts)
             if kept:
                 await self._facts.write(tx, learning.scope, kept, now=self._clock.now())
         learning.told.committed(asked, kept)
         if to is not None:
             row = replace(row, watermark=to, learned_turns=learned_turns)
         return replace(learning, row=row, marked=marked)
+
+    async def _wanted(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[Draft]:
+        """Return the drafts that do not say what was forgotten."""
+        buried = await self._facts.buried(tx, scope, [draft.fact.text for draft in drafts])
+        told_again = await self._facts.told_again(tx, scope, [draft.fact for draft in drafts])
+        return [draft for draft, *gone in zip(drafts, buried, told_again, strict=True) if not any(gone)]
 
     async def _check_unchanged(self, tx: Transaction, learning: Learning, asked: Sequence[Chunk]) -> None:
         """Refuse talk, and context, that was forgotten or learned by somebody else since it was read."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.facts import delete, facts, keywords, lineage, write
+from gaia_memory.facts import delete, facts, keywords, lineage, retold, write
 from support.isolation import LeakError
 from support.isolation_process import act, opened, plain_mem0_shows, seed, settings_of
 from support.mutants import Mutant
@@ -45,11 +45,15 @@ BORDERS = [
     border("delete", "bury"),
     Mutant(f"{FACTS}.delete", "delete_all", "table.c.partition == scope.partition", 'table.c.partition != ""'),
 ]
-BEHIND_THE_SALT = 3
-"""Conditions on tombstones: without them nothing changes, because another scope's hashes have another salt."""
+BEHIND_THE_SALT = 5
+"""Conditions on tombstones and forgotten words: without them nothing changes, because another scope's hashes have
+another salt."""
 
-OF_MERGING = 1
-"""The condition on the tombstones that a merge moves; the tests of merging hold it."""
+OF_MERGING = 2
+"""Conditions on the tombstones and forgotten words that a merge moves; the tests of merging hold them."""
+
+OF_FORGETTING_ALL = 1
+"""The condition on the forgotten words that leave with everything else; `contract/test_told_again.py` holds it."""
 
 OTHERS = [
     Mutant(f"{LEDGER}.search", "Search.pending", "if user is not None", "if False"),
@@ -64,11 +68,11 @@ OTHERS = [
 
 def test_every_border_is_tried() -> None:
     """A condition on the partition of a new statement has to be listed here."""
-    sources = [inspect.getsource(module) for module in (delete, facts, keywords, lineage, write)]
+    sources = [inspect.getsource(module) for module in (delete, facts, keywords, lineage, retold, write)]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 
     # Where the number of a scope is looked up; its words then carry the number.
-    assert conditions - 1 == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING
+    assert conditions - 1 == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL
 
 
 async def fuzzed(folder: Path) -> None:
