@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from gaia_memory.condition import Condition, untouched
@@ -31,10 +32,11 @@ from gaia_memory.models import (
     Status,
 )
 from gaia_memory.models.given import refuse, sentence, whole_number
-from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
+from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox, Transaction
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.recall.contact import find_contact
 from gaia_memory.recall.pipeline import Recall
+from gaia_memory.recall.retrieve import KeywordRetriever
 from gaia_memory.telemetry import about, memory_span
 from gaia_memory.transfer.merge import Merger
 from gaia_memory.transfer.transfer import Transfer
@@ -49,6 +51,12 @@ MAX_RECALLED = 1_000
 
 REMEMBER_SECONDS = 5.0
 """How long a fact that is remembered in a turn waits for its vector, which follows later otherwise."""
+
+_LONG_AGO = datetime.fromtimestamp(0, UTC)
+_FORGOTTEN = (
+    "the user asked to forget this and does not speak of it now: do not save it, and do not bring it up; it may be "
+    "saved when the user says it again"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +84,19 @@ class Memory:
         """Every setting in force."""
         return self.live.config
 
-    async def remember(self, scope: Scope, text: str, *, told_in: Origin | None = None) -> Fact:
+    async def remember(
+        self, scope: Scope, text: str, *, told_in: Origin | None = None, said: str | None = None
+    ) -> Fact:
         """Keep one fact word for word; it is on disk when this returns.
 
         A fact that is already there is confirmed and returned as it stands. `told_in` names the conversation and the
-        events in which it was told: once the fact is forgotten, they are never learned from.
+        events in which it was told: once the fact is forgotten, they are never learned from. What was forgotten alone
+        comes back by this; where somebody else than the person wants it kept, `said`, what the person says now, has
+        to speak of it.
 
         Raises:
-            InvalidInputError: the text is blank or shows nothing, is too long, or holds a credential.
+            InvalidInputError: the text is blank or shows nothing, is too long, or holds a credential; or it was
+                forgotten, and `said` does not speak of it.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
@@ -95,7 +108,7 @@ class Memory:
             app=scope.app if told_in is None else told_in.app,
             event_ids=() if told_in is None or session is None else told_in.event_ids,
         )
-        [fact] = await self._write(scope, [draft], progress=None)
+        [fact] = await self._write(scope, [draft], said=said)
         return fact
 
     async def _counted(self, scope: Scope, told_in: Origin | None) -> str | None:
@@ -145,6 +158,14 @@ class Memory:
         await self._require(scope)
         async with self.database.reading() as tx:
             return await self.facts_store.facts(tx, scope)
+
+    async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
+        """Return the facts that hold one of these words, in any of its forms, best first; asks no embedder."""
+        await self._require(scope)
+        found = await KeywordRetriever(self.database, self.facts_store).retrieve(scope, words, limit=limit)
+        async with self.database.reading() as tx:
+            held = await self.facts_store.get(tx, scope, [each.fact_id for each in found])
+        return [held[each.fact_id] for each in found if each.fact_id in held]
 
     async def count(self, scope: Scope) -> int:
         """Count the current facts."""
@@ -313,19 +334,31 @@ class Memory:
             return await self.forgetter.conversation(scope, session_id, now=now, said_until=said_until)
         return await self.forgetter.everything(scope, now=now, said_until=said_until)
 
-    async def _write(self, scope: Scope, drafts: list[Draft], *, progress: Progress | None) -> list[Fact]:
+    async def _write(
+        self, scope: Scope, drafts: list[Draft], *, progress: Progress | None = None, said: str | None = None
+    ) -> list[Fact]:
         for draft in drafts:
             refuse_unkeepable(draft.fact)
         seconds = EMBED_SECONDS if any(draft.source == "add" for draft in drafts) else REMEMBER_SECONDS
         with memory_span("create_memory", scope) as span:
             drafts = await embed_drafts(self.embedder, drafts, seconds=seconds, progress=progress)
             async with self.database.transaction() as tx:
+                if said is not None:
+                    await self._refuse_forgotten(tx, scope, [draft.fact.text for draft in drafts], said)
                 await self.facts_store.unbury(tx, scope, [draft.fact.text for draft in drafts])
                 written = await self.facts_store.write(tx, scope, drafts, now=self.clock.now())
             span.wrote(written)
         logger.debug("%d facts were kept", len(written), extra=about("memory.kept", scope, facts=len(written)))
         self.follower.wake()
         return written
+
+    async def _refuse_forgotten(self, tx: Transaction, scope: Scope, texts: Sequence[str], said: str) -> None:
+        unsaid = [text for text in texts if not self.facts_store.speaks_of(said, text)]
+        buried = await self.facts_store.buried(tx, scope, unsaid)
+        # Whenever it was said: what somebody wants kept counts as talk of before.
+        told_again = await self.facts_store.told_again(tx, scope, [NewFact(text, said_at=_LONG_AGO) for text in unsaid])
+        if any((*buried, *told_again)):
+            raise InvalidInputError(_FORGOTTEN)
 
     async def _require(self, scope: object, *, enabled: bool = True) -> None:
         """Return only for a scope, while memory is open and, unless `enabled` is false, on by the newest file."""

@@ -9,8 +9,9 @@ from gaia_memory.commands.command import Call, Reply, Reset, Settings
 from gaia_memory.commands.registry import parse, run
 from gaia_memory.config.live import LiveConfig
 from gaia_memory.config.load import load
+from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.models import Fact, Hit, Receipt, Scope, SessionKey, Status
+from gaia_memory.models import Fact, Receipt, Scope, SessionKey, Status
 from gaia_memory.sessions.shown import Shown
 from support.mind import KEY, SCOPE, fact
 
@@ -28,6 +29,7 @@ class ListMemory:
     breaks_after: int | None = None
     notes: tuple[str, ...] = ()
     shown: Shown = field(default_factory=Shown)
+    config: GaiaConfig = field(default_factory=GaiaConfig)
 
     async def status(self, scope: Scope) -> Status:
         self._check()
@@ -42,14 +44,13 @@ class ListMemory:
         self._check()
         return [fact(f"id of {text}", text, scope=scope) for text in self.texts]
 
-    async def recall(self, scope: Scope, query: str, *, limit: int) -> list[Hit]:
-        """Return every fact, the last one best; a word of the query is a keyword where a fact begins with it."""
+    async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
+        """Return the facts in which a word begins like one of these, the last one best."""
         self._check()
-        words = query.casefold().split()
-        whys = {text: "keywords" if text.casefold().startswith(tuple(words)) else "vectors" for text in self.texts}
-        return [Hit(fact=known, score=1.0, why={whys[known.text]: 1.0}) for known in reversed(await self.facts(scope))][
-            :limit
-        ]
+        forms = tuple(words.casefold().split())
+        facts = await self.facts(scope)
+        held = [known for known in facts if any(word.startswith(forms) for word in known.text.casefold().split())]
+        return held[::-1][:limit]
 
     async def count(self, scope: Scope) -> int:
         self._check()

@@ -23,6 +23,7 @@ from gaia_memory.adk.mapping import COMMAND_STAMP, PRIVATE_STAMP, UNMARKED_STAMP
 from gaia_memory.adk.offer import AgentNames, is_offered, is_told_inside, offer
 from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.adk.runs import Run
+from gaia_memory.adk.said import say_here
 from gaia_memory.adk.service import Mem0MemoryService
 from gaia_memory.adk.session_profile import session_block, still_frozen
 from gaia_memory.adk.stamps import answers_in_private, is_private, stamp
@@ -153,6 +154,7 @@ class MemoryPlugin(BasePlugin):
             _outer_sessions.set(invocation.session_service)
             turn = self._turns.get(invocation.invocation_id)
             _outer_turn.set(turn)
+            say_here(tool_context.user_content)
             if turn is not None:
                 turn.call_tool()
             want_content(content_wanted(invocation.run_config))

@@ -11,6 +11,7 @@ from google.adk.tools.tool_context import ToolContext
 
 from gaia_memory.adk.guard import Contained
 from gaia_memory.adk.parts import EngineSource
+from gaia_memory.adk.said import said_in
 from gaia_memory.adk.stamps import is_private
 from gaia_memory.engine import Engine
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
@@ -65,7 +66,8 @@ class _Calls:
             try:
                 async with self._source.using() as engine:
                     scope = _scope(engine, tool_context)
-                    kept = await engine.memory.remember(scope, str(fact), told_in=_this_turn(tool_context))
+                    said = said_in(tool_context)
+                    kept = await engine.memory.remember(scope, str(fact), told_in=_this_turn(tool_context), said=said)
                 return {"status": "success", "id": kept.id, "text": fence(kept.text)}
             except MemoryDisabledError:
                 return _error(DISABLED)

@@ -49,11 +49,11 @@ async def switch_embedder(call: Call, asked: re.Match[str]) -> str:
     name = "/".join(wanted.values())
     try:
         await call.settings.allow(_PATH, wanted)
-        if asked["yes"] and call.shown.take(call.key, f"embedder {name}"):
+        if asked["yes"] and call.shown.take(call.key, "memory", f"embedder {name}"):
             return await _switched(call, name, wanted)
     except ConfigError as error:
         return f"The embedder stays as it is: {without_places('; '.join(error.problems))}."
-    call.shown.keep(call.key, f"embedder {name}", [name])
+    call.shown.keep(call.key, "memory", f"embedder {name}", [name])
     current = (await call.memory.status(call.scope)).embedder or "the present one"
     cost = _FREE if wanted["provider"] == "offline" else _COSTS
     return _MEANS.format(name=name, current=current, cost=cost)

@@ -7,27 +7,46 @@ from collections.abc import Sequence
 
 from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.places import without_places
-from gaia_memory.commands.rows import PAGE, Row, counted, holding, numbered, numbers_in, words_in
+from gaia_memory.commands.rows import PAGE, Picked, Row, counted, holding, numbered, picked_in, words_in
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.forget.delete import LIVE_TALK
 from gaia_memory.models import Receipt
 
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
 _USAGE = (
-    "Usage: /forget for everything, /forget 3 or /forget 3 5 for rows of /memory, /forget nuts for what holds that "
-    "word; each asks first"
+    "Usage: /forget for everything, /forget 3, /forget 3 5 or /forget 3-5 for rows of /memory, /forget nuts for what "
+    "holds that word; each asks first"
 )
+_NOTHING = "I don't remember anything about you."
+_NAME = "forget"
 
 
 async def _forget(call: Call) -> str:
     confirmed = _YES.fullmatch(call.argument)
     what = (confirmed["what"] or "") if confirmed else call.argument
     if what:
-        return await _forget_some(call, words_in(what), is_confirmed=confirmed is not None)
-    return await (_forget_everything(call) if confirmed else _ask(call))
+        return await _forget_some(call, what, is_confirmed=confirmed is not None)
+    return await (_confirmed(call) if confirmed else _ask(call))
+
+
+async def _confirmed(call: Call) -> str:
+    """Forget everything, unless the question that waits for a yes here was about some rows."""
+    waits = call.shown.last(call.key, _NAME)
+    if waits is None:
+        return await _forget_everything(call)
+    asked, fact_ids = waits
+    rows = [row for row in numbered(await call.memory.facts(call.scope)) if row.fact.id in set(fact_ids)]
+    if not rows:
+        # Somebody forgot them elsewhere: what this yes was meant for is not to be guessed.
+        return await _ask(call)
+    lines = ["Nothing is forgotten yet: the question here was about", *(row.picked for row in rows), ""]
+    lines.append(f"/forget {asked} yes forgets that. For everything say /forget first, and then /forget yes.")
+    return "\n".join(lines)
 
 
 async def _ask(call: Call) -> str:
+    call.shown.drop(call.key, _NAME)
     count = await call.memory.count(call.scope)
     if not count:
         return "I don't remember anything about you. /forget yes also keeps me from learning from what was said so far."
@@ -42,35 +61,43 @@ async def _forget_everything(call: Call) -> str:
     if not receipt.count:
         return "There is nothing to forget. What was said so far will not be learned either."
     first = f"I forgot {counted(receipt.count)} about you. What was said so far will not be learned either."
-    return _told(first, [receipt])
+    return _told(call, first, [receipt])
 
 
-async def _forget_some(call: Call, words: Sequence[str], *, is_confirmed: bool) -> str:
+async def _forget_some(call: Call, what: str, *, is_confirmed: bool) -> str:
     """Show the rows that are meant, and forget them when exactly they were shown for the same words before."""
-    if not words:
+    picked, words = picked_in(what), words_in(what)
+    if picked is None and not words:
         return _USAGE
     rows = numbered(await call.memory.facts(call.scope))
-    found = _meant(rows, words)
+    found = _meant(rows, words) if picked is None else _named(rows, picked)
     if isinstance(found, str):
         return found
-    asked, fact_ids = " ".join(words), [row.fact.id for row in found[:PAGE]]
-    if is_confirmed and call.shown.take(call.key, asked) == tuple(fact_ids):
+    asked = " ".join(words) if picked is None else picked.asked
+    fact_ids = [row.fact.id for row in found[:PAGE]]
+    if is_confirmed and call.shown.take(call.key, _NAME, asked) == tuple(fact_ids):
         return await _forget_rows(call, fact_ids)
-    call.shown.keep(call.key, asked, fact_ids)
+    call.shown.keep(call.key, _NAME, asked, fact_ids)
     shown = _shown(found, asked)
     return f"Nothing is forgotten yet: please look first.\n{shown}" if is_confirmed else shown
 
 
 def _meant(rows: Sequence[Row], words: Sequence[str]) -> list[Row] | str:
-    """Return the rows that words pick, by their numbers or by what they hold; in words why there are none."""
+    """Return the rows that hold these words; in words why there are none."""
     if not rows:
-        return "I don't remember anything about you."
-    numbers = numbers_in(words)
-    if numbers is None:
-        return holding(rows, words) or "Nothing I remember about you holds that. /memory shows everything."
-    if not all(1 <= number <= len(rows) for number in numbers):
+        return _NOTHING
+    return holding(rows, words) or "Nothing I remember about you holds that. /memory shows everything."
+
+
+def _named(rows: Sequence[Row], picked: Picked) -> list[Row] | str:
+    """Return the rows with these numbers; in words why there are none."""
+    if not rows:
+        return _NOTHING
+    if any(first < 1 for first, _ in picked.spans):
+        return f"There is no such row: the first one of /memory is 1. {_USAGE}"
+    if any(last > len(rows) for _, last in picked.spans):
         return f"There is no such row: /memory shows {counted(len(rows))}, numbered from 1."
-    return [rows[number - 1] for number in sorted(set(numbers))]
+    return [row for row in rows if any(first <= row.number <= last for first, last in picked.spans)]
 
 
 def _shown(found: Sequence[Row], asked: str) -> str:
@@ -89,24 +116,27 @@ async def _forget_rows(call: Call, fact_ids: Sequence[str]) -> str:
         except MemoryUnavailable:
             if not receipts:
                 raise
-            return _told(f"I forgot only {_sum(receipts)}: memory went away. Ask again for the rest.", receipts)
-    return _told(f"I forgot {_sum(receipts)} about you. /memory shows what is left, numbered anew.", receipts)
+            return _told(call, f"I forgot only {_sum(receipts)}: memory went away. Ask again for the rest.", receipts)
+    return _told(call, f"I forgot {_sum(receipts)} about you. /memory shows what is left, numbered anew.", receipts)
 
 
 def _sum(receipts: Sequence[Receipt]) -> str:
     return counted(sum(receipt.count for receipt in receipts))
 
 
-def _told(first: str, receipts: Sequence[Receipt]) -> str:
+def _told(call: Call, first: str, receipts: Sequence[Receipt]) -> str:
     lines = [first]
     if any(receipt.pending for receipt in receipts):
         lines.append("The files that held them are being rewritten in the background.")
     notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
-    return "\n".join([*lines, *(f"Note: {without_places(note)}." for note in notes)])
+    lines += [f"Note: {without_places(note)}." for note in notes]
+    if LIVE_TALK in notes and call.memory.config.sessions.clear != "keep":
+        lines.append("/reset ends the one that you are in now and starts a new one.")
+    return "\n".join(lines)
 
 
 COMMAND = Command(
-    name="forget",
+    name=_NAME,
     arguments="[NUMBERS/WORDS] [yes]",
     summary="forget everything about you, some rows of /memory, or what holds some words, after asking",
     run=_forget,

@@ -11,7 +11,7 @@ from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.embedder import asks_for_embedder, switch_embedder
 from gaia_memory.commands.places import without_places
 from gaia_memory.commands.private import IS_PRIVATE
-from gaia_memory.commands.rows import PAGE, Row, counted, holding, numbered, numbers_in, words_in
+from gaia_memory.commands.rows import PAGE, Row, counted, holding, numbered, picked_in, words_in
 from gaia_memory.errors import ConfigError
 
 NOTHING = "I don't remember anything about you yet."
@@ -68,22 +68,25 @@ async def _show(call: Call) -> str:
 async def _listed(call: Call, rows: Sequence[Row]) -> str:
     if not call.argument:
         return _page(rows, 1)
-    words = words_in(call.argument)
-    numbers = numbers_in(words)
-    if words and numbers is None:
+    picked, words = picked_in(call.argument), words_in(call.argument)
+    if picked is None and words:
         return _found(await _matching(call, rows, words))
-    if numbers is not None and len(numbers) == 1 and 1 <= numbers[0] <= _pages(rows):
-        return _page(rows, numbers[0])
+    page = None if picked is None else picked.one
+    if page is not None and 1 <= page <= _pages(rows):
+        return _page(rows, page)
     return f"Usage: /memory, /memory PAGE with a page from 1 to {_pages(rows)}, or /memory WORDS to search"
 
 
 async def _matching(call: Call, rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
-    """Return the rows that hold a word or a form of it, best first; what only means about the same is left out."""
-    hits = await call.memory.recall(call.scope, call.argument, limit=_RANKED)
+    """Return the rows that hold a word or another form of it, best first.
+
+    Not what recall finds besides, by its meaning or because it was said beside them: how near that is differs from
+    embedder to embedder, and who looks for a word wonders at rows without it.
+    """
+    found = await call.memory.holding(call.scope, call.argument, limit=_RANKED)
     known = {row.fact.id: row for row in rows}
-    literal = {row.fact.id: row for row in holding(rows, words)}
-    ranked = [hit.fact.id for hit in hits if "keywords" in hit.why or hit.fact.id in literal]
-    return [known[fact_id] for fact_id in dict.fromkeys([*ranked, *literal]) if fact_id in known]
+    ids = [*(fact.id for fact in found), *(row.fact.id for row in holding(rows, words))]
+    return [known[fact_id] for fact_id in dict.fromkeys(ids) if fact_id in known]
 
 
 def _found(rows: Sequence[Row]) -> str:

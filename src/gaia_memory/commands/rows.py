@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ PAGE = 20
 """Facts a page: what a chat message still shows at a glance."""
 
 _MOST_DIGITS = 9
+_RANGE = re.compile(r"(?<=\d)(?:\s+-\s+|-\s*)(?=\d)")
+"""A dash between two numbers; one that stands at a number alone is its sign."""
+
 _WRITTEN = frozenset("LNM")
 """Unicode's categories of letters, digits and the marks on them: what words are made of."""
 
@@ -51,12 +55,46 @@ def words_in(text: str) -> list[str]:
     return list(dict.fromkeys(parted.split()))
 
 
-def numbers_in(words: Sequence[str]) -> list[int] | None:
-    """Return the numbers that words are when all of them are; None where one is not, or there is none."""
-    if not words or not all(word.isdecimal() for word in words):
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Rows that somebody names by number: as they were written, and from where to where each goes."""
+
+    asked: str
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def one(self) -> int | None:
+        """The number, where it is a single one."""
+        [(first, last), *further] = self.spans
+        return first if first == last and not further else None
+
+
+def picked_in(text: str) -> Picked | None:
+    """Return the rows that a text names when it is all numbers and ranges such as `3-5`; None where it is words.
+
+    What is no number of a row, such as `-1`, is one below 1.
+    """
+    plain = unicodedata.normalize("NFKC", "".join(char for char in text if not is_invisible(char)))
+    if any(unicodedata.category(char)[0] in _WRITTEN and not char.isdecimal() for char in plain):
         return None
+    bare = "".join(char if char.isdecimal() else "-" if _is_dash(char) else " " for char in plain)
+    named = _RANGE.sub("-", bare).split()
+    if not any(char.isdecimal() for char in bare):
+        return None
+    return Picked(" ".join(named), tuple(map(_span, named)))
+
+
+def _span(named: str) -> tuple[int, int]:
+    first, _, last = named.partition("-")
+    if not first.isdecimal() or not (last or first).isdecimal() or named.endswith("-"):
+        return (0, 0)
     # No list is that long, and Python refuses to read thousands of digits.
-    return [int(word[: _MOST_DIGITS + 1]) for word in words]
+    ends = [int(end[: _MOST_DIGITS + 1]) for end in (first, last or first)]
+    return min(ends), max(ends)
+
+
+def _is_dash(char: str) -> bool:
+    return char == "\u2212" or unicodedata.category(char) == "Pd"
 
 
 def holding(rows: Sequence[Row], words: Sequence[str]) -> list[Row]:

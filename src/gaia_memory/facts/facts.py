@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, func, select
 
-from gaia_memory.facts import delete, keywords, lineage, merge, scopes, tables, write
+from gaia_memory.facts import delete, keywords, lineage, merge, retold, scopes, tables, write
 from gaia_memory.facts.rows import fact_of, in_chunks, matrix, scope_of
 from gaia_memory.facts.tables import facts, profiles
 from gaia_memory.models import Candidate, Draft, Fact, Merged, NewFact, Origin, Profile, Scope, ScopeState, SessionKey
+from gaia_memory.models.words import indexed_words
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -146,6 +147,14 @@ class SqlFacts:
     async def buried(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Say for each text whether its normal form has a tombstone."""
         return await delete.buried(tx, scope, texts)
+
+    def speaks_of(self, said: str, text: str) -> bool:
+        """Say whether what somebody says shares a telling word with a text; any word of one that has none."""
+        telling = retold.telling_words(text)
+        if telling:
+            return not telling.isdisjoint(retold.telling_words(said))
+        words = set(indexed_words(text))
+        return not words.isdisjoint(indexed_words(said)) if words else text.strip() in said
 
     async def unbury(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
         """Lift the tombstones of these texts."""

@@ -13,7 +13,8 @@ from datetime import datetime
 from gaia_memory.models import Receipt, Scope
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 
-_LIVE_TALK = "what was said in a session that is still open stays there until that session is cleared"
+LIVE_TALK = "what was said in a session that is still open stays there until that session is cleared"
+"""The note of a receipt that memory does not clear what a person still talks in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Forgetter:
 
     async def _notes(self, tx: Transaction, scope: Scope) -> tuple[str, ...]:
         holds_talk = await self.ledger.open_talk(tx, user=scope.user, app=scope.app)
-        return (_LIVE_TALK,) if holds_talk else ()
+        return (LIVE_TALK,) if holds_talk else ()
 
     async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:
         return await self.ledger.drop_profiles(tx, user=scope.user, app=scope.app)

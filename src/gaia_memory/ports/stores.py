@@ -147,6 +147,10 @@ class FactStore(Protocol):
     async def told_again(self, tx: Transaction, scope: Scope, drafts: Sequence[NewFact]) -> list[bool]:
         """Say for each fact whether it tells, maybe in other words, what was buried after it was said."""
 
+    def speaks_of(self, said: str, text: str) -> bool:
+        """Say whether what somebody says shares a word with a text that tells what that is about."""
+        ...
+
     async def unbury(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
         """Lift the tombstones of these texts, and of what else they tell."""
 

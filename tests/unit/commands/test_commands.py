@@ -87,7 +87,7 @@ async def test_memory_shows_a_page_the_true_count_and_the_way_to_the_next() -> N
     assert [f"{number}. {text}" in listed for number, text in enumerate(FORTY_FIVE, start=1)] == [True] * 45
 
 
-@pytest.mark.parametrize("page", ["0", "4", "1 2", "9" * 5000, "???"])
+@pytest.mark.parametrize("page", ["0", "4", "1 2", "9" * 5000, "-1", "2-3", "???"])
 async def test_memory_says_which_pages_there_are(page: str) -> None:
     """A number that is no page, and signs alone, show the usage."""
     reply = await typed(f"/memory {page}", ListMemory(list(FORTY_FIVE)))
@@ -97,7 +97,7 @@ async def test_memory_says_which_pages_there_are(page: str) -> None:
 
 
 async def test_memory_with_words_shows_what_holds_them_best_first_under_its_own_number() -> None:
-    """The order is recall's, the number the one of the whole list; what is only near in meaning is left out."""
+    """The order is the index's, the number the one of the whole list; what holds no form of it is left out."""
     memory = ListMemory(["allergic to nuts", "likes tea", "Nuts: none at home", "nutrition is a hobby"])
 
     reply = await typed("/memory NUTS", memory)
@@ -106,7 +106,7 @@ async def test_memory_with_words_shows_what_holds_them_best_first_under_its_own_
     assert "2 facts" in reply.text
 
 
-async def test_what_recall_found_by_another_form_of_a_word_is_shown_too() -> None:
+async def test_what_the_index_found_by_another_form_of_a_word_is_shown_too() -> None:
     """The keyword index knows that `nuts` and `nutty` belong together."""
     reply = await typed("/memory nut", ListMemory(["likes tea", "nutty cake is good"]))
 

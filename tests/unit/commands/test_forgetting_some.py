@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.forget.delete import LIVE_TALK
 from support.commands import ListMemory, typed
+from support.mind import KEY
 
 KNOWN = ["likes tea", "is allergic to nuts", "lives in Haifa", "keeps NUTS at home"]
 
@@ -20,6 +23,11 @@ async def said(text: str, memory: ListMemory) -> str:
         ("4 2", "4 2", [2, 4]),
         ("#2, 4.", "2 4", [2, 4]),
         ("\u0663", "\u0663", [3]),
+        ("2-4", "2-4", [2, 3, 4]),
+        ("4\u20132", "4-2", [2, 3, 4]),
+        ("1 - 2 #3-#4", "1-2 3-4", [1, 2, 3, 4]),
+        ("1, 3-4 3", "1 3-4 3", [1, 3, 4]),
+        ("2-2.", "2-2", [2]),
         ("Nuts", "nuts", [2, 4]),
         ("HAIFA", "haifa", [3]),
         ("nuts home", "nuts home", [4]),
@@ -108,6 +116,14 @@ async def test_more_than_a_page_is_forgotten_a_page_at_a_time() -> None:
     [
         ("9", "no such row"),
         ("0", "no such row"),
+        ("0", "Usage"),
+        ("-1", "Usage"),
+        ("\u22121 yes", "Usage"),
+        ("3 -1", "Usage"),
+        ("2-", "Usage"),
+        ("1-2-3", "Usage"),
+        ("- 0-2", "Usage"),
+        ("3-9", "no such row"),
         ("1 9 yes", "no such row"),
         ("9" * 5000, "no such row"),
         ("boats", "Nothing I remember"),
@@ -133,12 +149,102 @@ async def test_yes_alone_is_everything_also_where_a_fact_holds_the_word() -> Non
 
     shown = await said("/forget yes yes", memory)
     before = len(memory.texts)
+    await said("/forget", memory)
     everything = await said("/forget yes", memory)
 
     assert "1. says yes to cake" in shown
     assert before == 5
     assert "5 facts" in everything
     assert memory.texts == []
+
+
+@pytest.mark.parametrize("what", ["2", "nuts", "1-3"])
+@pytest.mark.parametrize("yes", ["yes", "yes!", "YES"])
+async def test_a_bare_yes_to_a_question_about_rows_forgets_nothing_and_says_how_to_go_on(what: str, yes: str) -> None:
+    """Neither those rows nor everything: nobody can know which was meant."""
+    memory = ListMemory(list(KNOWN))
+    rows = [line for line in (await said(f"/forget {what}", memory)).splitlines() if line.startswith("- ")]
+
+    answers = [await said(f"/forget {yes}", memory), await said(f"/forget {yes}", memory)]
+    before = list(memory.texts)
+    await said(f"/forget {what} yes", memory)
+
+    for answer in answers:
+        assert "Nothing is forgotten" in answer
+        assert answer.splitlines()[1:-2] == rows
+        assert f"/forget {what} yes forgets that" in answer
+        assert "/forget first, and then /forget yes" in answer
+    assert before == KNOWN
+    assert len(memory.texts) == len(KNOWN) - len(rows)
+
+
+async def test_asking_for_everything_takes_the_place_of_a_question_about_rows() -> None:
+    """Then a bare yes means all of it, and the rows are shown again before a yes to them."""
+    asked, unsure = ListMemory(list(KNOWN)), ListMemory(list(KNOWN))
+    for memory in (asked, unsure):
+        await said("/forget 2", memory)
+        await said("/forget", memory)
+
+    everything = await said("/forget yes", asked)
+    again = await said("/forget 2 yes", unsure)
+
+    assert "4 facts" in everything
+    assert asked.texts == []
+    assert "please look first" in again
+    assert unsure.texts == KNOWN
+
+
+async def test_a_question_that_was_answered_is_in_nobodys_way() -> None:
+    """After its yes a bare one means everything; a question of another command is none about rows."""
+    memory = ListMemory(list(KNOWN))
+    await said("/forget 2", memory)
+    await said("/forget 2 yes", memory)
+    memory.shown.keep(KEY, "memory", "embedder openai", ["openai"])
+
+    assert "3 facts" in await said("/forget yes", memory)
+    assert memory.texts == []
+
+
+async def test_a_bare_yes_about_rows_that_are_gone_by_now_asks_for_everything() -> None:
+    """They were forgotten on another channel."""
+    memory = ListMemory(list(KNOWN))
+    await said("/forget 2", memory)
+    memory.texts.remove("is allergic to nuts")
+
+    asked = await said("/forget yes", memory)
+    before = list(memory.texts)
+    await said("/forget yes", memory)
+
+    assert "This forgets 3 facts" in asked
+    assert len(before) == 3
+    assert memory.texts == []
+
+
+async def test_words_are_no_yes_to_a_question_of_another_command() -> None:
+    """`/forget embedder openai` shows rows, and does not stand for what an admin is asked."""
+    memory = ListMemory(["uses the embedder openai"])
+    await said("/forget embedder openai", memory)
+
+    assert memory.shown.take(KEY, "memory", "embedder openai") == ()
+
+
+@pytest.mark.parametrize(("clear", "is_named"), [("auto", True), ("keep", False)])
+@pytest.mark.parametrize("what", ["", "1 "])
+async def test_what_is_still_open_can_be_ended_with_a_reset(clear: str, is_named: bool, what: str) -> None:
+    """Where a reset clears, the answer names it beside the receipt's note."""
+    config = GaiaConfig.model_validate({"sessions": {"clear": clear}})
+    memory = ListMemory(list(KNOWN), notes=(LIVE_TALK,), config=config)
+    await said(f"/forget {what}", memory)
+
+    done = (await said(f"/forget {what}yes", memory)).splitlines()
+
+    assert f"Note: {LIVE_TALK}." in done
+    assert ("/reset" in done[-1]) == is_named
+
+
+async def test_where_nothing_is_open_no_reset_is_named() -> None:
+    """There is nothing for it to end."""
+    assert "/reset" not in await said("/forget yes", ListMemory(list(KNOWN)))
 
 
 async def test_nothing_known_is_nothing_to_choose_from() -> None:
