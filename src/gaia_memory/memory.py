@@ -100,10 +100,10 @@ class Memory:
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        said = sentence("text", text).strip()
+        words = sentence("text", text).strip()
         session = await self._counted(scope, told_in)
         draft = Draft(
-            fact=NewFact(said, session_id=session),
+            fact=NewFact(words, session_id=session),
             source="remember",
             app=scope.app if told_in is None else told_in.app,
             event_ids=() if told_in is None or session is None else told_in.event_ids,
