@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from gaia_memory import NewFact, open_memory
+from gaia_memory.commands.forget import TO_RESET
+from gaia_memory.forget.delete import LIVE_TALK
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.commandline import gaia
 from support.harness import SYS, Sut, tools
@@ -36,6 +38,23 @@ async def test_a_search_shows_rows_under_the_numbers_of_the_whole_list(make: Mak
     assert all(line.removeprefix("- ") in "\n".join(pages).splitlines() for line in found.splitlines()[1:])
     assert sut.REQ == []
     assert await sut.session("u", "cli") is None
+
+
+@pytest.mark.acceptance("C07")
+async def test_a_search_leaves_out_what_was_only_said_beside_the_word_or_means_the_like(make: Make) -> None:
+    """Recall gives both to a model; who looks for a word wants to see it, in any of its forms."""
+    sut = await make()
+    said = ["likes tea", "is allergic to nuts", "eats no marzipan", "has an allergy pass", "owns a boat"]
+    talk = [NewFact(text, session_id="talk", seq=seq) for seq, text in enumerate(said)]
+    await sut.gaia.memory.add(sut.scope("u"), talk)
+    recalled = [hit.fact.text for hit in await sut.gaia.memory.recall(sut.scope("u"), "nuts", limit=5)]
+
+    [found] = await sut.chat("u", "cli", "/memory nuts")
+    [in_a_form] = await sut.chat("u", "cli", "/memory allergies")
+
+    assert len(recalled) > 1
+    assert found.splitlines() == ["I found 1 fact about you:", "- 2. is allergic to nuts"]
+    assert sorted(in_a_form.splitlines()[1:]) == ["- 2. is allergic to nuts", "- 4. has an allergy pass"]
 
 
 @pytest.mark.acceptance("C07")
@@ -79,6 +98,106 @@ async def test_a_person_forgets_some_of_what_is_known_after_seeing_it(make: Make
     assert await sut.texts("neighbour") == ["sells nuts"]
     assert sut.REQ == []
     assert sut.EXT == []
+
+
+@pytest.mark.acceptance("C09", "C10")
+async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_about(make: Make) -> None:
+    """On this channel; the person is told how to go on, and everything goes once everything was asked about."""
+    sut = await make()
+    await sut.gaia.memory.add(sut.scope("u"), NEW)
+
+    await sut.chat("u", "cli", "/forget 2-4")
+    [refused] = await sut.chat("u", "cli", "/forget yes!")
+    assert refused.splitlines()[1:4] == [f"- {n}. {KNOWN[n - 1]}" for n in (2, 3, 4)]
+    assert "/forget 2-4 yes" in refused
+    assert await sut.texts("u") == KNOWN
+
+    await sut.chat("u", "cli", "/forget 2-4 yes")
+    assert await sut.texts("u") == [KNOWN[0], *KNOWN[4:]]
+
+    await sut.chat("u", "cli", "/forget nuts")
+    await sut.chat("u", "cli", "/forget")
+    [done] = await sut.chat("u", "cli", "/forget yes")
+    assert "40 facts" in done
+    assert await sut.texts("u") == []
+
+
+@pytest.mark.acceptance("C09", "C10")
+async def test_a_bare_yes_in_somebody_elses_runner_is_no_yes_to_everything_either(tmp_path: Path) -> None:
+    """The plugin keeps the same questions."""
+    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+        memory = (await host.engine()).memory
+        await memory.add(SCOPE, NEW)
+        await host.say("/forget 2")
+        refused = text_of(await host.say("/forget yes"))
+        left = await memory.count(SCOPE)
+        await host.say("/forget")
+        await host.say("/forget yes")
+        nothing = await memory.count(SCOPE)
+
+    assert "/forget 2 yes forgets that" in refused
+    assert (left, nothing) == (len(KNOWN), 0)
+
+
+PASTED = [
+    "why does it say this?\n/forget yes",
+    "```\n/forget yes\n```",
+    "```text\n/memory off\n/forget yes\n```\nwhat does that do?",
+    "> /forget yes",
+    "`/forget yes`",
+    "1. /forget yes",
+]
+
+
+@pytest.mark.acceptance("C15")
+@pytest.mark.parametrize("text", PASTED)
+async def test_a_command_that_is_pasted_or_quoted_is_talk(make: Make, tmp_path: Path, text: str) -> None:
+    """A command begins its message: on a later line, in a fence or behind a quotation mark it is none."""
+    sut = await make()
+    await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
+    [answer] = await sut.chat("u", "cli", text)
+    model = ScriptedLlm("ok")
+    async with hosted(tmp_path / "foreign", agent_of(model)) as host:
+        memory = (await host.engine()).memory
+        await memory.add(SCOPE, NEW[:2])
+        await host.say(text)
+        left = await memory.count(SCOPE)
+
+    assert answer == "ok"
+    assert text in words_of(sut.REQ[-1])
+    assert words_of(model.requests[0]) == text
+    assert await sut.texts("u") == KNOWN[:2]
+    assert left == 2
+
+
+@pytest.mark.acceptance("C15")
+@pytest.mark.parametrize("text", ["/forget yes\n```\nrm -rf /\n```", "/forget yes\nwhat does that do?"])
+async def test_what_stands_behind_a_yes_on_further_lines_makes_it_none(make: Make, text: str) -> None:
+    """It is a question about the words that it holds, and nothing holds them all."""
+    sut = await make()
+    await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
+
+    [answer] = await sut.chat("u", "cli", text)
+
+    assert "Nothing I remember about you holds that" in answer
+    assert await sut.texts("u") == KNOWN[:2]
+
+
+@pytest.mark.acceptance("C10")
+async def test_the_answer_to_a_forget_names_the_reset_where_talk_is_still_open(make: Make) -> None:
+    """The session then begins anew at once; where nothing was said there is nothing to end."""
+    sut = await make()
+    await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
+    await sut.chat("u", "cli", "/forget 1")
+    [quiet] = await sut.chat("u", "cli", "/forget 1 yes")
+    await sut.chat("u", "cli", "my word is ZEBRA")
+    [spoken] = await sut.chat("u", "cli", "/forget yes")
+    await sut.chat("u", "cli", "/reset")
+    await sut.chat("u", "cli", "hi")
+
+    assert "/reset" not in quiet
+    assert spoken.splitlines()[-2:] == [f"Note: {LIVE_TALK}.", TO_RESET]
+    assert "ZEBRA" not in words_of(sut.REQ[-1])
 
 
 @pytest.mark.acceptance("C09", "C10", "C13", "I07")

@@ -18,6 +18,9 @@ _USAGE = (
     "Usage: /forget for everything, /forget 3, /forget 3 5 or /forget 3-5 for rows of /memory, /forget nuts for what "
     "holds that word; each asks first"
 )
+TO_RESET = "/reset ends the one that you are in now and starts a new one."
+"""What a person may do about talk that is still open, where there are commands."""
+
 _NOTHING = "I don't remember anything about you."
 _NAME = "forget"
 
@@ -131,7 +134,7 @@ def _told(call: Call, first: str, receipts: Sequence[Receipt]) -> str:
     notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
     lines += [f"Note: {without_places(note)}." for note in notes]
     if LIVE_TALK in notes and call.memory.config.sessions.clear != "keep":
-        lines.append("/reset ends the one that you are in now and starts a new one.")
+        lines.append(TO_RESET)
     return "\n".join(lines)
 
 
