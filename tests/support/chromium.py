@@ -61,7 +61,12 @@ class Page:
         # The page may leave a message in the box after it was sent: type over it.
         keys = f"{_CONTROL}a{_RELEASED}{text}{_ENTER}"
         self._once_there("//textarea[contains(@class, 'chat-input-box')]", "value", text=keys)
-        wait_for(lambda: answer in self._after(text), told=lambda: str(self.talk()))
+        wait_for(lambda: answer in self.answer(text), told=lambda: str(self.talk()))
+
+    def answer(self, message: str) -> str:
+        """Return what stands behind a message, as it is seen."""
+        talk = self.talk()
+        return "\n".join(talk[talk.index(message) + 1 :]) if message in talk else ""
 
     def begin_anew(self) -> None:
         """Open a new session."""
@@ -87,10 +92,6 @@ class Page:
 
         wait_for(is_still)
         return seen[-1]
-
-    def _after(self, message: str) -> str:
-        talk = self.talk()
-        return "\n".join(talk[talk.index(message) + 1 :]) if message in talk else ""
 
     def _click(self, place: str) -> None:
         self._once_there(place, "click")
