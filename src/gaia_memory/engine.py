@@ -105,6 +105,7 @@ class Engine:
             owner=self.owner,
             is_gone=owner_is_gone,
             scrub=Scrub(database, [self._scrub_sessions]),
+            is_wanted=lambda: self.config.memory.enabled,
         )
         self.reach = Reach(clock)
         self.memory = self._build_memory(projects)
@@ -181,11 +182,11 @@ class Engine:
     def start(self, *, after: float = 0.0) -> None:
         """Begin, after so many seconds, to follow the facts with the mem0 store and to sweep; neither is waited for.
 
-        An earlier beginning counts where it was started before. What is switched on later begins then.
+        An earlier beginning counts where it was started before. What is switched on later begins then. While memory is
+        off the store is opened only to have what was forgotten leave it.
         """
         self._has_started = True
-        if self.config.memory.enabled:
-            self.follower.start(after=after)
+        self.follower.start(after=after)
         if self.learns or self.live.can_change:
             self._beat.start(after=after)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.erasing import erased
+from gaia_memory.cli.erasing import erased, finish_earlier
 from gaia_memory.cli.opening import (
     AppOption,
     ConfigOption,
@@ -23,6 +24,8 @@ from gaia_memory.cli.reading import confirm
 from gaia_memory.cli.receipt import Told, keep, kept_in
 from gaia_memory.cli.rendering import print_json
 from gaia_memory.cli.terminal import bar, complain, counted, say
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models.text import on_one_line
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
@@ -69,7 +72,8 @@ def forget(
 ) -> None:
     """Forget everything about a person, one fact, or a conversation. What was said so far is not learned again.
 
-    Leaves with 1 when nothing is known of the person or the conversation here, or the fact is not there.
+    Works while memory is off. Leaves with 1 when nothing is known of the person or the conversation here, the fact is
+    not there, or the facts are gone and a file or the receipt could not be written.
     """
     if fact_id is not None and session is not None:
         complain("pass --id or --session, not both")
@@ -79,48 +83,97 @@ def forget(
         fact, question = run(_check(loaded, user, app_name, fact_id, session))
         if not yes:
             confirm(question, undone="nothing was forgotten")
-        told = run(_forget(loaded, user, app_name, fact.id if fact else None, session, file))
+        wanted = _Wanted(user=user, app=app_name, fact_id=fact.id if fact else None, session=session)
+        told = run(_forget(loaded, wanted, file, as_json=as_json))
     if as_json:
         print_json(told.data())
-        return
-    say(f"Forgot {counted(told.receipt.count, 'fact')} about {user}.")
+    else:
+        _tell(told)
+    _require_all(told, receipt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What is to be forgotten."""
+
+    user: str
+    app: str | None
+    fact_id: str | None
+    session: str | None
+
+
+def _tell(told: Told) -> None:
+    """Show what became of the files, and what stays; that the facts are gone was said before."""
     if told.files == "pending":
-        say(f"The files are still to be rewritten: {told.finished_by}.")
-    elif told.receipt.count:
+        say(f"The files are still to be rewritten: {told.finisher}.")
+    elif told.receipt.count or told.earlier:
         say(_ON_SERVER if told.servers else _REWRITTEN)
-    for remark in told.receipt.notes:
+    for remark in told.remarks:
         say(f"Note: {remark}.")
+    if told.unkept is not None:
+        say("The receipt:")
+        print_json(told.data())
+
+
+def _require_all(told: Told, file: Path | None) -> None:
+    """Leave with 1 where the facts are gone, and not all the rest could be done."""
+    if told.trouble is not None:
+        complain(f"what is forgotten is gone from memory, but still stands in files: {told.trouble}")
+    if told.unkept is not None:
+        complain(
+            f"what is forgotten is gone, but there is no whole receipt in {file}: {told.unkept}; "
+            "the receipt is on standard output instead"
+        )
+    if told.trouble is not None or told.unkept is not None:
+        raise typer.Exit(1)
 
 
 async def _check(
     loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None, session: str | None
 ) -> tuple[Fact | None, str]:
     """Return the one fact that is meant, None for several, and what is to be asked; leave where nothing is there."""
-    async with quiet_engine(loaded) as engine:
+    async with quiet_engine(loaded, also_off=True) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
-        facts = await engine.memory.facts(scope)
-        if not facts:
-            await name_other_apps(engine, scope)
-        if not facts and fact_id is None and not await _is_known(engine, scope):
-            complain(f"nothing to forget about {user!r}")
-            raise typer.Exit(1)
-        if session is not None:
-            return None, await _asked_about(engine, scope, session)
+        try:
+            return await _meant_in(engine, scope, fact_id, session)
+        except typer.Exit:
+            # Whoever forgets again, because the first time was interrupted, may find nothing left to name.
+            await finish_earlier(engine, scope)
+            raise
+
+
+async def _meant_in(engine: Engine, scope: Scope, fact_id: str | None, session: str | None) -> tuple[Fact | None, str]:
+    facts = await _facts(engine, scope)
+    if not facts:
+        await name_other_apps(engine, scope)
+    if not facts and fact_id is None and not await _is_known(engine, scope):
+        is_off = "" if engine.config.memory.enabled else " (memory is off, `memory.enabled: false`)"
+        complain(f"nothing to forget about {scope.user!r}{is_off}")
+        raise typer.Exit(1)
+    if session is not None:
+        return None, await _asked_about(engine, scope, session, facts)
     if fact_id is None:
-        return None, f"Forget {counted(len(facts), 'fact')} about {user}, for good?"
-    fact = _meant(facts, fact_id, user)
+        return None, f"Forget {counted(len(facts), 'fact')} about {scope.user}, for good?"
+    fact = _meant(facts, fact_id, on_one_line(scope.user))
     return fact, f"Forget {fact.text!r}, for good?"
 
 
-async def _asked_about(engine: Engine, scope: Scope, session: str) -> str:
+async def _facts(engine: Engine, scope: Scope) -> list[Fact]:
+    """Return every current fact; also while memory is off, when `Memory.facts` shows none."""
+    async with engine.memory.database.reading() as tx:
+        return await engine.memory.facts_store.facts(tx, scope)
+
+
+async def _asked_about(engine: Engine, scope: Scope, session: str, facts: Sequence[Fact]) -> str:
     """Return what is to be asked before a conversation is forgotten; leave where it taught nothing."""
     memory = engine.memory
     async with memory.database.reading() as tx:
         alone = await memory.facts_store.taught_only_by(tx, scope, session)
         waits = {each.key.session for each in await memory.ledger.pending(tx, user=scope.user, app=scope.app)}
-    taught = any(fact.session_id == session for fact in await memory.facts(scope))
+    taught = any(fact.session_id == session for fact in facts)
     if not alone and not taught and session not in waits:
-        complain(f"nothing is remembered of {scope.user} from the conversation {session!r}, and nothing waits in it")
+        user = on_one_line(scope.user)
+        complain(f"nothing is remembered of {user} from the conversation {session!r}, and nothing waits in it")
         raise typer.Exit(1)
     return f"Forget {counted(len(alone), 'fact')} that only {session!r} taught about {scope.user}, for good?"
 
@@ -144,32 +197,38 @@ def _meant(facts: list[Fact], fact_id: str, user: str) -> Fact:
     raise typer.Exit(1)
 
 
-async def _forget(
-    loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None, session: str | None, file: Path | None
-) -> Told:
+async def _forget(loaded: LoadedConfig, wanted: _Wanted, file: Path | None, *, as_json: bool) -> Told:
     """Forget, keep the receipt, wait for the files, and keep the receipt again; return what it tells."""
-    async with quiet_engine(loaded) as engine:
-        scope = engine.scope(app_name or engine.config.app, user)
+    async with quiet_engine(loaded, also_off=True) as engine:
+        user, session = wanted.user, wanted.session
+        scope = engine.scope(wanted.app or engine.config.app, user)
         async with engine.memory.database.reading() as tx:
             waiting = [each.key.session for each in await engine.memory.ledger.pending(tx, user=user, app=scope.app)]
+            earlier = len(await engine.memory.outbox.erasures(tx))
         told = Told(
             user=user,
             app=scope.app,
-            fact_id=fact_id,
+            fact_id=wanted.fact_id,
             session=session,
             at=engine.clock.now(),
-            receipt=await engine.memory.forget(scope, fact_id=fact_id, session_id=session),
-            waiting=0 if fact_id else len([each for each in waiting if session in (None, each)]),
+            receipt=await engine.memory.forget(scope, fact_id=wanted.fact_id, session_id=session),
+            waiting=0 if wanted.fact_id else len([each for each in waiting if session in (None, each)]),
             servers=_servers(engine),
+            earlier=earlier,
         )
-        keep(told, file)
+        if not as_json:
+            # Before anything else that may fail or be interrupted.
+            say(f"Forgot {counted(told.receipt.count, 'fact')} about {user}.")
+        told = keep(told, file)
         if not told.receipt.pending:
             return told
         with bar("Rewriting files") as advance:
-            elsewhere = await erased(engine, scope, advance)
-        told = replace(told, is_done=elsewhere is None, finished_by=elsewhere)
-        keep(told, file)
-        return told
+            try:
+                elsewhere = await erased(engine, scope, advance)
+                told = replace(told, is_done=elsewhere is None, finished_by=elsewhere)
+            except MemoryUnavailable as away:
+                told = replace(told, trouble=str(away))
+        return keep(told, file)
 
 
 def _servers(engine: Engine) -> tuple[str, ...]:

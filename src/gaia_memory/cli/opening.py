@@ -56,6 +56,12 @@ AppOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
+_OFF = (
+    "set `memory.enabled: true` in gaia.yaml; what is held about a person can be read with `gaia memory export` and "
+    "removed with `gaia memory forget` while it is off"
+)
+
+
 def load_config(
     path: Path | None, *, model: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> LoadedConfig:
@@ -79,13 +85,13 @@ async def quiet_engine(loaded: LoadedConfig, *, also_off: bool = False) -> Async
     """Open an engine that neither sweeps nor follows: what is written is followed by the store's owner.
 
     Raises:
-        MemoryDisabledError: memory is off in the configuration, and it is not opened `also_off`.
+        MemoryUnavailable: memory is off in the configuration, and it is not opened `also_off`.
     """
     from gaia_memory.engine import Engine
-    from gaia_memory.errors import MemoryDisabledError
+    from gaia_memory.errors import MemoryUnavailable
 
     if not loaded.config.memory.enabled and not also_off:
-        raise MemoryDisabledError
+        raise MemoryUnavailable("memory is off", remedy=_OFF)
     engine = await Engine.open(loaded)
     try:
         yield engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Files = Literal["rewritten", "pending", "on a server"]
 """Whether the files that hold facts are free of what was forgotten; those of a server are the server's to clean."""
+
+EARLIER_FINISHED = "an earlier forget, whose files were still to be rewritten, is finished now"
 
 _ON_SERVER = "rows are gone from {}; its files, logs, backups and replicas are the server's to clean"
 
@@ -37,8 +39,16 @@ class Told:
     servers: tuple[str, ...] = ()
     """Engines whose files are not ours."""
 
+    earlier: int = 0
+    """Erasures of earlier forgets that were still to be finished."""
+
     is_done: bool = False
     finished_by: str | None = None
+    trouble: str | None = None
+    """Why the files could not be rewritten."""
+
+    unkept: str | None = None
+    """Why the file of the receipt does not say all of this."""
 
     @property
     def files(self) -> Files:
@@ -48,11 +58,21 @@ class Told:
         return "on a server" if self.servers else "rewritten"
 
     @property
+    def finisher(self) -> str:
+        """Who finishes what is pending."""
+        return self.finished_by or "the next start of anything that opens this memory goes on with them"
+
+    @property
+    def remarks(self) -> list[str]:
+        """What stays and why, and what was finished besides."""
+        is_finished = self.earlier and self.files != "pending"
+        return [*self.receipt.notes, *([EARLIER_FINISHED] if is_finished else [])]
+
+    @property
     def notes(self) -> list[str]:
-        """What stays and why, and who finishes what is pending."""
-        finisher = [self.finished_by or "the next start of anything that opens this memory rewrites the files"]
-        servers = [_ON_SERVER.format(server) for server in self.servers]
-        return [*self.receipt.notes, *servers, *(finisher if self.files == "pending" else [])]
+        """What stays and why, what was finished besides, and who finishes what is pending."""
+        finisher = [f"files are still to be rewritten: {self.finisher}"] if self.files == "pending" else []
+        return [*self.remarks, *(_ON_SERVER.format(server) for server in self.servers), *finisher]
 
     def data(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -67,6 +87,7 @@ class Told:
             "count": self.receipt.count,
             "removed": {"facts": self.receipt.count, **self.receipt.removed},
             "waiting_conversations": self.waiting,
+            "earlier_erasures": self.earlier,
             "pending": self.files == "pending",
             "files": self.files,
             "notes": self.notes,
@@ -100,9 +121,18 @@ def kept_in(file: Path | None, *, replace: bool) -> Iterator[Path | None]:
             place.unlink()
 
 
-def keep(told: Told, file: Path | None) -> None:
-    """Write a receipt into its file, in one step and for its owner only."""
-    if file is not None:
-        from gaia_memory.cli.files import write
+def keep(told: Told, file: Path | None) -> Told:
+    """Write a receipt into its file, in one step and for its owner only.
 
+    Returns it with the reason where that failed: what was forgotten is gone, and must be said to be.
+    """
+    if file is None:
+        return told
+    from gaia_memory.cli.files import write
+
+    told = replace(told, unkept=None)
+    try:
         write(file, as_json_text(told.data()) + "\n", mode=0o600)
+    except (InvalidInputError, OSError) as error:
+        return replace(told, unkept=str(error))
+    return told

@@ -131,15 +131,17 @@ def test_one_fact_is_forgotten_by_its_id_and_nobody_elses(config: str) -> None:
 
 
 @pytest.mark.acceptance("C19", "I05")
-@pytest.mark.parametrize("command", ["list", "add", "search", "forget"])
-def test_with_memory_off_every_command_says_so_and_leaves_with_1(tmp_path: Path, command: str) -> None:
-    """The message names the key that switches it on; nothing is opened."""
+@pytest.mark.parametrize("command", ["list", "add", "search", "profile"])
+def test_with_memory_off_commands_say_so_and_leave_with_1(tmp_path: Path, command: str) -> None:
+    """The message names the key that switches it on, and what can be done without; nothing is opened."""
     config = str(offline_config(tmp_path, "memory: {enabled: false}"))
-    arguments = {"add": ["x"], "search": ["x"], "forget": ["-y"]}.get(command, [])
+    arguments = {"add": ["x"], "search": ["x"]}.get(command, [])
     done = memory(config, command, "itay", *arguments)
 
     assert done.code == 1
     assert "memory.enabled" in done.err
+    assert "gaia memory export" in done.err
+    assert "gaia memory forget" in done.err
     assert not home().exists()
 
 

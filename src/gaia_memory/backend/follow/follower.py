@@ -37,6 +37,9 @@ PACE = 0.015
 """Seconds between batches while nobody waits: Chroma holds the interpreter's lock while it writes."""
 
 IDLE = 0.5
+UNWANTED_IDLE = 30.0
+"""Seconds between looks for what another process forgot while memory is off; a forget of this one is not waited for."""
+
 AWAITED_IDLE = 0.05
 CLAIM_EVERY = 1.0
 FIRST_BACK_OFF = 0.25
@@ -44,6 +47,7 @@ LONGEST_BACK_OFF = 30.0
 AWAITED_BACK_OFF = 1.0
 STOP_SECONDS = 2.0
 _SETTLE = "await memory.settled() first"
+_SWITCH_ON = "set `memory.enabled: true` in gaia.yaml"
 
 log = logger_for(__name__)
 
@@ -72,10 +76,12 @@ class StoreFollower:
         owner: str,
         is_gone: Callable[[str], bool],
         scrub: Callable[[], Awaitable[bool]],
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         """Take what is needed; nothing is opened and no file is touched.
 
-        `owner` names this follower and no other one; `is_gone`, which blocks, says whether an owner has ended.
+        `owner` names this follower and no other one; `is_gone`, which blocks, says whether an owner has ended. While
+        the store is not wanted (`is_wanted`) it is opened only for what has to leave it or somebody waits for.
         """
         embedder: Embedder = backend.embedder
         where, lock = place(backend, backend.store_provider, home)
@@ -96,6 +102,8 @@ class StoreFollower:
         self._begin = asyncio.Event()
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._is_wanted = is_wanted
+        self._rests = False
         self._waiters = 0
         self._rebuild_batch = REBUILD_BATCH
         self._tried = False
@@ -117,6 +125,8 @@ class StoreFollower:
             if self._holds_forgotten:
                 raise StoreNotOwnedError("what was forgotten is just leaving the mem0 store", remedy=_SETTLE)
             return store.memory
+        if self._rests:
+            raise StoreNotOwnedError("memory is off, and the mem0 store is not open", remedy=_SWITCH_ON)
         if self.owned or (not self._tried and self._running):
             raise StoreNotOwnedError("the mem0 store is still being opened", remedy=_SETTLE)
         if not self._running:
@@ -171,6 +181,7 @@ class StoreFollower:
             self._task = running.create_task(self._run(after), name="gaia-follower", context=Context())
         elif not after:
             self._begin.set()
+            self.wake()
 
     def wake(self) -> None:
         """Say that there may be something to follow."""
@@ -187,7 +198,7 @@ class StoreFollower:
         if not self._running:
             raise StoreStalledError(
                 "the mem0 store is not followed in this process: its follower was not started or has stopped",
-                remedy="call it inside `async with open_memory(…)`, with `memory.enabled: true`",
+                remedy="call it inside `async with open_memory(…)`",
             )
         self._waiters += 1
         self._tried = False
@@ -252,6 +263,11 @@ class StoreFollower:
         """Do one thing that is due, or wait for something to do; False when it proves nothing about the store."""
         if self.owned and not await self._ownership.keep():
             await self._lose()
+        self._rests = not self.owned and not await self._is_needed()
+        if self._rests:
+            self._tried = True
+            await self._pause(CLAIM_EVERY if self._waiters else UNWANTED_IDLE)
+            return True
         if not self.owned and not await self._claim():
             await self._pause(CLAIM_EVERY)
             return True
@@ -267,6 +283,14 @@ class StoreFollower:
             return False
         await self._follow(state, rows[:size], erasures)
         return True
+
+    async def _is_needed(self) -> bool:
+        """Say whether there is a use for the store: while memory is off what was forgotten leaves it all the same."""
+        if self._is_wanted():
+            return True
+        async with self._database.reading() as tx:
+            state = await self._outbox.store(tx)
+        return state.erasures > 0 or (self._waiters > 0 and state.lag > 0)
 
     async def _follow(self, state: StoreState, rows: list[DirtyFact], erasures: set[int]) -> None:
         """Take the open store a batch further and finish erasures; with neither to do, wait a little."""

@@ -1,0 +1,208 @@
+"""`gaia memory forget` where not all goes well: memory off, no room for a receipt, an earlier forget was killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gaia_memory import open_memory
+from support.commandline import Done, gaia, gaia_process, home, offline_config
+
+OFF = "memory: {enabled: false}"
+WORD = "zebrawood"
+
+_KILLED = """
+import asyncio, os, signal, sys
+from gaia_memory.config.load import load
+from gaia_memory.engine import Engine
+
+async def forget(config, user, fact_id):
+    engine = await Engine.open(load(config))
+    await engine.memory.forget(engine.scope(engine.config.app, user), fact_id=fact_id or None)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(forget(*sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Return the path of a configuration for a home in which two people are known."""
+    path = str(offline_config(tmp_path))
+    memory(path, "add", "itay", f"likes {WORD}", "likes tea")
+    memory(path, "add", "noa", "likes coffee")
+    return path
+
+
+def memory(config: str, command: str, user: str, *arguments: str) -> Done:
+    """Run one of the memory commands in this process."""
+    return gaia("memory", command, "--user", user, "--config", config, *arguments)
+
+
+def forget(config: str, *arguments: str) -> Done:
+    """Forget of itay in a process of its own, without a question."""
+    return gaia_process("memory", "forget", "--user", "itay", "--config", config, "-y", *arguments)
+
+
+def rows(config: str, user: str) -> dict[str, str]:
+    """Return a person's facts: text and id."""
+    return {row["text"]: row["id"] for row in memory(config, "list", user, "--json").data["memories"]}
+
+
+def files_with(word: str) -> list[str]:
+    """Return the files of the home that hold a word."""
+    found = [path for path in home().rglob("*") if path.is_file()]
+    return [str(path) for path in found if word.encode() in path.read_bytes()]
+
+
+def switched_off(config: str) -> str:
+    """Return the path of a configuration of the same home with memory off."""
+    folder = Path(config).parent / "off"
+    folder.mkdir(exist_ok=True)
+    return str(offline_config(folder, OFF))
+
+
+def killed(config: str, fact_id: str = "") -> None:
+    """Forget of itay in a process that is killed once the facts are gone, before any file is rewritten."""
+    done = subprocess.run([sys.executable, "-c", _KILLED, config, "itay", fact_id], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert files_with(WORD) != []
+
+
+def erasures(config: str) -> int:
+    """Return how many erasures `status` knows of."""
+
+    async def ask() -> int:
+        async with open_memory(switched_off(config)) as memory:
+            return (await memory.memory.status(memory.scope(user_id="itay"))).erasures
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("what", ["everything", "fact", "conversation"])
+def test_a_person_is_forgotten_while_memory_is_off(config: str, what: str) -> None:
+    """Whoever switched memory off and asks to be forgotten is, from the files too; others stay."""
+    gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, typed=f"My boat is made of {WORD}.\n")
+    gaia("sweep", "--force", "--config", config)
+    arguments = {
+        "everything": [],
+        "fact": ["--id", rows(config, "itay")[f"likes {WORD}"]],
+        "conversation": ["--session", "itay:trip"],
+    }[what]
+    done = forget(switched_off(config), "--json", *arguments)
+
+    assert (done.code, done.err) == (0, "")
+    assert (done.data["forgotten"], done.data["files"]) == (what, "rewritten")
+    assert done.data["count"] == (3 if what == "everything" else 1)
+    assert rows(config, "noa").keys() == {"likes coffee"}
+    boat = f"User's boat is made of {WORD}."
+    left = {"everything": set(), "fact": {"likes tea", boat}, "conversation": {"likes tea", f"likes {WORD}"}}
+    assert rows(config, "itay").keys() == left[what]
+    assert bool(files_with(WORD)) == (what != "everything")
+
+
+def test_while_memory_is_off_a_stranger_is_unknown_and_it_is_said_that_it_is_off(config: str) -> None:
+    """So that nobody looks for a person in a memory they did not mean."""
+    done = gaia_process("memory", "forget", "--user", "nobody", "--config", switched_off(config), "-y")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "gaia: nothing to forget about 'nobody' (memory is off, `memory.enabled: false`)\n"
+
+
+def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_gone(config: str) -> None:
+    """First that they are, then the receipt, then which file failed and why; the files are rewritten all the same."""
+    done = forget(config, "--receipt", "/dev/full", "--force")
+
+    assert done.code == 1
+    assert done.out.splitlines()[:2] == [
+        "Forgot 2 facts about itay.",
+        "The files that hold facts are rewritten: nothing forgotten is left in them.",
+    ]
+    receipt = json.loads(done.out.partition("The receipt:\n")[2])
+    assert (receipt["user"], receipt["count"], receipt["files"]) == ("itay", 2, "rewritten")
+    assert "what is forgotten is gone" in done.err
+    assert "/dev/full cannot be used (No space left on device)" in done.err
+    assert len(done.err.splitlines()) == 1
+    assert (rows(config, "itay"), files_with(WORD)) == ({}, [])
+
+
+def test_a_receipt_that_finds_no_room_is_json_alone_for_a_program(config: str) -> None:
+    """Standard output stays what a program reads."""
+    done = forget(config, "--receipt", "/dev/full", "--force", "--json")
+
+    assert (done.code, done.data["count"], done.data["files"]) == (1, 2, "rewritten")
+    assert "/dev/full" in done.err
+
+
+def test_a_folder_that_went_away_meanwhile_costs_no_receipt(config: str, tmp_path: Path) -> None:
+    """It is there before anything is forgotten, and gone when the receipt is to be written."""
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    arguments = ["memory", "forget", "--user", "itay", "--config", config, "--receipt", str(folder / "itay.json")]
+    command = [sys.executable, "-m", "gaia_memory.cli", *arguments]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        asked = process.stderr.read(len("Forget 2 facts about itay"))
+        (folder / "itay.json").unlink()
+        folder.rmdir()
+        out, err = process.communicate(b"y\n", timeout=60)
+
+    assert asked == b"Forget 2 facts about itay"
+    assert process.returncode == 1
+    assert out.decode().splitlines()[0].strip() == "Forgot 2 facts about itay."
+    assert json.loads(out.decode().partition("The receipt:\n")[2])["count"] == 2
+    assert f"{folder / 'itay.json'} cannot be used" in err.decode()
+    assert rows(config, "itay") == {}
+
+
+@pytest.mark.parametrize("is_off", [False, True])
+def test_a_second_try_after_a_kill_says_that_it_finished_the_first(config: str, tmp_path: Path, is_off: bool) -> None:
+    """Nothing is left to forget, but files: that they are clean now is said, in JSON and in the receipt too."""
+    killed(config)
+    paper = tmp_path / "receipt.json"
+    done = forget(switched_off(config) if is_off else config, "--receipt", str(paper))
+    receipt = json.loads(paper.read_text(encoding="utf-8"))
+
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "Forgot 0 facts about itay.",
+        "The files that hold facts are rewritten: nothing forgotten is left in them.",
+        "Note: an earlier forget, whose files were still to be rewritten, is finished now.",
+    ]
+    assert (receipt["count"], receipt["earlier_erasures"], receipt["files"]) == (0, 1, "rewritten")
+    assert any("an earlier forget" in remark for remark in receipt["notes"])
+    assert (erasures(config), files_with(WORD)) == (0, [])
+
+
+def test_a_fact_that_is_gone_already_after_a_kill_leaves_no_files_behind(config: str) -> None:
+    """There is no such fact to name any more: that is an error, and the files are cleaned all the same."""
+    fact_id = rows(config, "itay")[f"likes {WORD}"]
+    killed(config, fact_id)
+    done = forget(config, "--id", fact_id)
+
+    assert (done.code, done.out) == (1, "")
+    assert f"itay has no fact with the id '{fact_id}'" in done.err
+    assert "An earlier forget, whose files were still to be rewritten, is finished now." in done.err
+    assert (erasures(config), files_with(WORD)) == (0, [])
+
+
+def test_an_id_with_line_breaks_makes_no_second_line(config: str) -> None:
+    """Whatever an id holds, a message is one line and steers no terminal."""
+    user = "a\n\x1b[31mb\u202e"
+    memory(config, "add", user, "likes tea")
+    unknown = gaia_process("memory", "forget", "--user", user, "--config", config, "--id", "ffffffff", "-y")
+    session = gaia_process("memory", "forget", "--user", user, "--config", config, "--session", "x\ny", "-y")
+    done = gaia_process("memory", "forget", "--user", user, "--config", config, "-y")
+
+    assert [unknown.err.count("\n"), session.err.count("\n")] == [1, 1]
+    assert r"a\n\x1b[31mb\u202e has no fact with the id 'ffffffff'" in unknown.err
+    assert r"'x\ny'" in session.err
+    assert done.out.splitlines()[0] == r"Forgot 1 fact about a\n\x1b[31mb\u202e."

@@ -1,0 +1,101 @@
+"""Forgetting while `memory.enabled` is false: a host does not wait for somebody to switch memory on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.config.load import load
+from gaia_memory.engine import Engine
+from gaia_memory.errors import MemoryDisabledError, StoreNotOwnedError
+
+OFF: dict[str, Any] = {"model": "offline", "memory": {"enabled": False}}
+ON: dict[str, Any] = {"model": "offline"}
+WORD = "zebrawood"
+
+
+def files_with(home: Path, word: str) -> list[Path]:
+    """Return the files of a home that hold a word."""
+    return [path for path in home.rglob("*") if path.is_file() and word.encode() in path.read_bytes()]
+
+
+async def known(home: Path) -> None:
+    """Let two people be known, in the database and in the store."""
+    async with open_memory(ON, home=home) as gaia:
+        facts = [NewFact(f"likes {WORD}"), NewFact("likes tea", session_id="trip"), NewFact("likes cake")]
+        await gaia.memory.add(gaia.scope("ann"), facts)
+        await gaia.memory.remember(gaia.scope("ben"), "likes coffee")
+        await gaia.memory.settled()
+
+
+@pytest.mark.parametrize("how", ["everything", "fact", "conversation"])
+async def test_a_host_whose_memory_is_off_forgets_to_the_end(tmp_path: Path, how: str) -> None:
+    """`settled` waits for the files; the neighbour is found in the store once memory is on again."""
+    await known(tmp_path)
+    async with open_memory(OFF, home=tmp_path) as gaia:
+        ann = gaia.scope("ann")
+        held = {fact["text"]: fact["id"] for fact in (await gaia.memory.export(ann))["facts"]}
+        given = {"fact": {"fact_id": held[f"likes {WORD}"]}, "conversation": {"session_id": "trip"}}.get(how, {})
+        receipt = await gaia.memory.forget(ann, **given)
+        await gaia.memory.settled()
+        status = await gaia.memory.status(ann)
+        with pytest.raises(MemoryDisabledError):
+            await gaia.memory.facts(ann)
+
+    gone = {"everything": [WORD, "likes tea"], "fact": [WORD], "conversation": ["likes tea"]}[how]
+    assert (receipt.count, receipt.pending) == (3 if how == "everything" else 1, True)
+    assert (status.state, status.erasures, status.lag) == ("disabled", 0, 0)
+    assert [files_with(tmp_path, word) for word in gone] == [[] for _ in gone]
+    async with open_memory(ON, home=tmp_path) as gaia:
+        await gaia.memory.settled()
+        ben = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": gaia.scope("ben").partition})
+        assert [row["memory"] for row in ben["results"]] == ["likes coffee"]
+
+
+async def test_the_next_start_finishes_a_forget_also_while_memory_is_off(tmp_path: Path) -> None:
+    """A process that ended in between left the files; nobody asks, forgets or waits for it."""
+    await known(tmp_path)
+    engine = await Engine.open(load(ON, home=tmp_path))
+    await engine.memory.forget(engine.scope("gaia", "ann"))
+    await engine.close()
+    left = files_with(tmp_path, WORD)
+    async with open_memory(OFF, home=tmp_path) as gaia:
+        async with asyncio.timeout(120):
+            while (await gaia.memory.status(gaia.scope("ann"))).erasures:
+                await asyncio.sleep(0.05)
+        clean = files_with(tmp_path, WORD)
+
+    assert left != []
+    assert clean == []
+
+
+async def test_nothing_is_opened_where_nothing_is_to_be_forgotten(tmp_path: Path) -> None:
+    """Who switched memory off pays nothing for it: `settled` returns, and mem0 says why it is not there."""
+    async with open_memory(OFF, home=tmp_path) as gaia:
+        await gaia.memory.settled()
+        with pytest.raises(StoreNotOwnedError, match=r"memory is off.*set `memory.enabled: true`"):
+            _ = gaia.mem0
+        receipt = await gaia.memory.forget(gaia.scope("nobody"))
+        await gaia.memory.settled()
+
+    assert (receipt.count, receipt.pending) == (0, False)
+    assert not (tmp_path / "store").exists()
+
+
+async def test_memory_switched_on_is_followed_at_once(tmp_path: Path) -> None:
+    """What was only looked after is a follower from then on."""
+    file = tmp_path / "gaia.yaml"
+    file.write_text("model: offline\nmemory: {enabled: false}\n", encoding="utf-8")
+    async with open_memory(file, home=tmp_path / "home") as gaia:
+        await gaia.memory.settled()
+        file.write_text("model: offline\nmemory: {enabled: true}\n# on again\n", encoding="utf-8")
+        ann = gaia.scope("ann")
+        await gaia.memory.remember(ann, "likes tea")
+        await gaia.memory.settled()
+        found = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": ann.partition})
+
+    assert [row["memory"] for row in found["results"]] == ["likes tea"]
