@@ -117,6 +117,37 @@ async def test_a_word_that_many_facts_hold_tells_none_of_them(database):
     assert not await is_told_again(database, "Itay sails")
 
 
+async def test_a_word_that_several_facts_hold_tells_little_beside_a_rare_one(database):
+    """Who forgets what the family eats loses nothing else of the family, and still not what it eats."""
+    async with database.transaction() as tx:
+        told = ["climbs", "sails", "sings", "farms", "paints", "argues"]
+        await facts.write(tx, ITAY, [draft(f"Family {what} in summer") for what in told], now=NOW)
+        await facts.write(tx, NOA, [draft(f"Fact {number} of pizza") for number in range(9)], now=NOW)
+    await forgotten(database, "Family loves pizza")
+
+    assert not await is_told_again(database, "Family plans a trip to Norway")
+    assert await is_told_again(database, "Pizza on Fridays")
+    assert await is_told_again(database, "The family has pizza")
+
+
+async def test_many_facts_at_once_are_each_judged_alone(database):
+    """Those said before and after, at no known time, of other people and of nothing forgotten, in one question."""
+    for gone in ("Lives in Berlin", "Has a dog named Rex"):
+        await forgotten(database, gone)
+    asked = [
+        NewFact("Moved to Berlin", said_at=BEFORE),
+        NewFact("Moved to Berlin", said_at=AFTER),
+        NewFact("Moved to Berlin"),
+        NewFact("Plays the cello", said_at=BEFORE),
+        NewFact("Walks Rex", said_at=BEFORE),
+        *(NewFact(f"Knows thing{number}", said_at=BEFORE) for number in range(600)),
+    ]
+    async with database.reading() as tx:
+        found = await facts.told_again(tx, ITAY, asked)
+
+    assert found == [True, False, False, False, True] + [False] * 600
+
+
 async def test_a_fact_of_common_words_alone_is_known_by_its_text_only(database):
     """Nothing in it tells what it is about."""
     await forgotten(database, "User likes it very much")

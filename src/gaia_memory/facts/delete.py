@@ -107,7 +107,7 @@ async def told_again(tx: Transaction, scope: Scope, drafts: Sequence[NewFact]) -
     state = await scopes.read(tx, scope)
     if state is None:
         return [False] * len(drafts)
-    return await retold.retold(tx, scope, drafts, await _salts(tx, scope, state.salt))
+    return await retold.retold(tx, scope, state.number, drafts, await _salts(tx, scope, state.salt))
 
 
 async def join_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str) -> None:
@@ -140,7 +140,7 @@ async def unbury(tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
     if state is None:
         return
     salts = await _salts(tx, scope, state.salt)
-    await retold.lift(tx, scope, texts, salts)
+    await retold.lift(tx, scope, state.number, texts, salts)
     for chunk in in_chunks(sorted({value for text in texts for value in _hashes(text, salts)})):
         await tx.execute(
             delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))

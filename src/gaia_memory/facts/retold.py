@@ -2,19 +2,20 @@
 
 Of a forgotten fact hashes of its telling words stay. A fact that is learned later, from talk of before, tells it again
 when it shares at least half of them: "Pistachio is Itay's favourite ice cream" after "Loves pistachio ice cream" was
-forgotten. A hash has 16 bits, so every other word of a language shares its own with some other: nobody can tell from
-them which were meant. What is said after the forgetting is not held against it.
+forgotten. What many facts still hold tells less: whoever forgot "Family eats pizza" may have a family. A hash has 16
+bits, so every other word of a language shares its own with some other: nobody can tell from them which were meant.
+What is said after the forgetting is not held against it.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
 from gaia_memory.facts import keywords
 from gaia_memory.facts.normal import fold_alike
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 SHARE = 0.5
-"""Of a forgotten fact's telling words, how many tell it again: `tests/integration/forgetting/test_retold.py` has the
-pairs it was set by."""
+"""Of a forgotten fact's telling words, how many tell it again: `tests/contract/test_told_again.py` has the pairs it was
+set by."""
+
+FEW = 3
+"""A word that more facts hold than this counts for so much less: what is shared by chance is mostly such a word."""
 
 COMMON_FROM = 10
 COMMON_SHARE = 0.2
@@ -66,22 +70,26 @@ async def note(tx: Transaction, scope: Scope, number: int, texts: dict[int, str]
         await tx.execute(insert(tx, forgotten_words).on_conflict_do_nothing(), chunk)
 
 
-async def retold(tx: Transaction, scope: Scope, facts: Sequence[NewFact], salts: Sequence[str]) -> list[bool]:
+async def retold(
+    tx: Transaction, scope: Scope, number: int, facts: Sequence[NewFact], salts: Sequence[str]
+) -> list[bool]:
     """Say for each fact whether it was said before something was forgotten that it tells again."""
-    moments = [seconds(fact.said_at) for fact in facts if fact.said_at is not None]
-    if not moments:
+    moments = [None if fact.said_at is None else seconds(fact.said_at) for fact in facts]
+    known = [moment for moment in moments if moment is not None]
+    if not known:
         return [False] * len(facts)
-    gone = await _forgotten(tx, scope, since=min(moments))
+    # What was said at no known time is not held against anybody.
+    texts = ["" if moment is None else fact.text for fact, moment in zip(facts, moments, strict=True)]
+    told = await _told(tx, scope, number, texts, salts, since=min(known))
     return [
-        fact.said_at is not None and bool(_told_by(fact.text, gone, salts, said_at=seconds(fact.said_at)))
-        for fact in facts
+        any(moment is not None and moment <= until for until in rows.values())
+        for rows, moment in zip(told, moments, strict=True)
     ]
 
 
-async def lift(tx: Transaction, scope: Scope, texts: Sequence[str], salts: Sequence[str]) -> None:
+async def lift(tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str]) -> None:
     """Let what these texts tell come back: somebody says it again."""
-    gone = await _forgotten(tx, scope, since=None)
-    wanted = {row for text in texts for row in _told_by(text, gone, salts, said_at=None)}
+    wanted = set().union(*await _told(tx, scope, number, texts, salts, since=None))
     mine = forgotten_words.c.partition == scope.partition
     for chunk in in_chunks(sorted(wanted)):
         await tx.execute(delete(forgotten_words).where(mine, forgotten_words.c.fact_row.in_(chunk)))
@@ -97,28 +105,74 @@ async def _held_by_many(tx: Transaction, scope: Scope, number: int, texts: Itera
     return common
 
 
-async def _forgotten(tx: Transaction, scope: Scope, *, since: float | None) -> dict[int, tuple[float, frozenset[int]]]:
-    """Return when each fact was forgotten and its hashes, those forgotten at `since` or later."""
-    statement = select(forgotten_words).where(forgotten_words.c.partition == scope.partition)
-    if since is not None:
-        statement = statement.where(forgotten_words.c.forgotten_at >= since)
-    words: defaultdict[tuple[int, float], set[int]] = defaultdict(set)
-    for row in await tx.execute(statement):
-        words[row.fact_row, row.forgotten_at].add(row.word)
-    return {fact_row: (until, frozenset(hashes)) for (fact_row, until), hashes in words.items()}
-
-
-def _told_by(
-    text: str, gone: dict[int, tuple[float, frozenset[int]]], salts: Sequence[str], *, said_at: float | None
-) -> list[int]:
-    """Return the forgotten facts that a text tells again, of those forgotten when it was said or later."""
-    words = telling_words(text)
-    told = {_hash(word, salt) for word in words for salt in salts}
+async def _told(
+    tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str], *, since: float | None
+) -> list[dict[int, float]]:
+    """Return for each text the forgotten facts that it tells, each with when; those forgotten at `since` or later."""
+    hashes = [{_hash(word, salt) for word in telling_words(text) for salt in salts} for text in texts]
+    facts_of, until = await _forgotten(tx, scope, set().union(*hashes), since=since)
+    sizes = await _sizes(tx, scope, until)
+    met: list[dict[int, set[int]]] = []
+    for mine in hashes:
+        shared: defaultdict[int, set[int]] = defaultdict(set)
+        for value in mine & facts_of.keys():
+            for row in facts_of[value]:
+                shared[row].add(value)
+        met.append({row: values for row, values in shared.items() if len(values) >= SHARE * sizes[row]})
+    near = [text for text, rows in zip(texts, met, strict=True) if rows]
+    shared_ones = {value for rows in met for values in rows.values() for value in values}
+    weights = await _weights(tx, scope, number, near, salts, among=shared_ones)
     return [
-        row
-        for row, (until, hashes) in gone.items()
-        if (said_at is None or said_at <= until) and len(told & hashes) >= SHARE * len(hashes)
+        {row: until[row] for row, values in rows.items() if _is_told((weights[value] for value in values), sizes[row])}
+        for rows in met
     ]
+
+
+def _is_told(shared: Iterable[float], size: int) -> bool:
+    """Say whether words of these weights are half of a fact; those it does not share are taken for rare ones."""
+    weights = list(shared)
+    told = sum(weights)
+    return told >= SHARE * (told + size - len(weights))
+
+
+async def _forgotten(
+    tx: Transaction, scope: Scope, hashes: Iterable[int], *, since: float | None
+) -> tuple[dict[int, list[int]], dict[int, float]]:
+    """Return which forgotten facts hold each hash, and when each of them was forgotten."""
+    mine = forgotten_words.c.partition == scope.partition
+    if since is not None:
+        mine &= forgotten_words.c.forgotten_at >= since
+    facts_of: defaultdict[int, list[int]] = defaultdict(list)
+    until: dict[int, float] = {}
+    for chunk in in_chunks(sorted(hashes)):
+        for row in await tx.execute(select(forgotten_words).where(mine, forgotten_words.c.word.in_(chunk))):
+            facts_of[row.word].append(row.fact_row)
+            until[row.fact_row] = row.forgotten_at
+    return facts_of, until
+
+
+async def _sizes(tx: Transaction, scope: Scope, rows: Iterable[int]) -> dict[int, int]:
+    """Return how many words are kept of each of these forgotten facts."""
+    mine, of_row = forgotten_words.c.partition == scope.partition, forgotten_words.c.fact_row
+    sizes: dict[int, int] = {}
+    for chunk in in_chunks(sorted(rows)):
+        statement = select(of_row, func.count().label("kept")).where(mine, of_row.in_(chunk)).group_by(of_row)
+        sizes |= {row.fact_row: row.kept for row in await tx.execute(statement)}
+    return sizes
+
+
+async def _weights(
+    tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str], *, among: Collection[int]
+) -> dict[int, float]:
+    """Return how much each of some hashes of words in these texts counts: the more facts hold it, the less."""
+    of_stem = {stem: {_hash(stem, salt) for salt in salts} for text in texts for stem in telling_words(text)}
+    held = dict.fromkeys((stem for stem, hashes in of_stem.items() if not hashes.isdisjoint(among)), 0)
+    stems = {word: _stem(fold_alike(word)) for text in texts for word in indexed_words(text)}
+    for chunk in in_chunks(sorted(word for word, stem in stems.items() if stem in held)):
+        _, counts = await keywords.counts(tx, scope.partition, number, chunk)
+        for word, count in zip(chunk, counts, strict=True):
+            held[stems[word]] = max(count, held[stems[word]])
+    return {value: min(1.0, FEW / max(1, count)) for stem, count in held.items() for value in of_stem[stem]}
 
 
 def _stem(word: str) -> str:
