@@ -123,6 +123,47 @@ async def test_the_moment_of_forgetting_all_is_that_of_the_later_one(make: Make)
     assert await memory.import_(ada, data) == 0
 
 
+@pytest.mark.parametrize("whose", ["app_user", "user"])
+async def test_a_conversation_that_was_forgotten_stays_so_under_the_other_id(make: Make, whose: str) -> None:
+    """An export of before brings back what another one taught, and that alone; nor does it after a further merge."""
+    sut = await make(f"memory: {{scope: {whose}}}", extractor=[facts("Has a dog"), facts("Plays chess")])
+    memory, guest, ada, eve = sut.gaia.memory, *map(sut.scope, ("guest", "ada", "eve"))
+    await memory.remember(ada, "Likes tea")
+    await memory.remember(eve, "Likes milk")
+    await sut.chat("guest", "cli", "I have a dog")
+    await sut.run_idle()
+    await sut.chat("guest", "phone", "I play chess")
+    await sut.run_idle()
+    data = await memory.export(guest)
+    assert (await memory.forget(guest, session_id="guest:cli")).count == 1
+    await memory.merge(guest, ada)
+
+    assert await memory.import_(ada, data) == 1
+    assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
+    await memory.merge(ada, eve)
+    assert await memory.import_(eve, data) == 1
+    assert sorted((await known(sut, "eve")).values()) == ["Likes milk", "Likes tea", "Plays chess"]
+    assert await memory.import_(eve, data, restore_forgotten=True) == 2
+
+
+async def test_what_was_said_in_a_session_after_it_was_forgotten_is_learned_for_the_one_who_has_both(
+    make: Make,
+) -> None:
+    """A session of the same name is the other person's own: only what was said in it before is left out."""
+    sut = await make(extractor=[facts("Has a dog"), facts("Plays chess")])
+    memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
+    await memory.remember(ada, "Likes tea")
+    await sut.chat("guest", "cli", "I have a dog")
+    await sut.run_idle()
+    await memory.forget(guest, session_id="guest:cli")
+    await memory.merge(guest, ada)
+    await sut.chat("guest", "cli", "I play chess")
+    await sut.run_idle()
+
+    assert (await memory.merge(guest, ada)).moved == 1
+    assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
+
+
 async def test_a_profile_made_before_is_told_no_more(make: Make) -> None:
     """The next one is made of all facts."""
     sut = await make(profiler=["- Likes tea", "- Has a dog"])

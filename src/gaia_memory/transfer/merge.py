@@ -34,6 +34,9 @@ class Merger:
             for each in sorted((scope, into), key=lambda it: it.partition):
                 await self._refuse(tx, each, is_named=each == into and into.user in named)
             merged = await self.facts.merge(tx, scope, into)
+            # What was forgotten of sessions: else an older export would bring it back under the other id.
+            for key, until in (await self.ledger.forgotten_talk(tx, user=scope.user, app=scope.app)).items():
+                await self.ledger.forget_talk(tx, user=into.user, app=key.app, session=key.session, said_until=until)
             for each in (scope, into):
                 await self.ledger.drop_profiles(tx, user=each.user, app=each.app)
             if merged.dropped:
