@@ -115,6 +115,12 @@ async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_a
     await sut.chat("u", "cli", "/forget 2-4 yes")
     assert await sut.texts("u") == [KNOWN[0], *KNOWN[4:]]
 
+    await sut.chat("u", "cli", "/forget 1")
+    await sut.reopen()
+    [after_restart] = await sut.chat("u", "cli", "/forget yes")
+    assert "Nothing is forgotten yet" in after_restart
+    assert await sut.texts("u") == [KNOWN[0], *KNOWN[4:]]
+
     await sut.chat("u", "cli", "/forget nuts")
     await sut.chat("u", "cli", "/forget")
     [done] = await sut.chat("u", "cli", "/forget yes")
@@ -124,19 +130,23 @@ async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_a
 
 @pytest.mark.acceptance("C09", "C10")
 async def test_a_bare_yes_in_somebody_elses_runner_is_no_yes_to_everything_either(tmp_path: Path) -> None:
-    """The plugin keeps the same questions."""
+    """The plugin keeps the same questions, over a restart of the host as well."""
     async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
         memory = (await host.engine()).memory
         await memory.add(SCOPE, NEW)
         await host.say("/forget 2")
         refused = text_of(await host.say("/forget yes"))
         left = await memory.count(SCOPE)
-        await host.say("/forget")
+    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+        memory = (await host.engine()).memory
+        asked = text_of(await host.say("/forget yes"))
+        still = await memory.count(SCOPE)
         await host.say("/forget yes")
         nothing = await memory.count(SCOPE)
 
     assert "/forget 2 yes forgets that" in refused
-    assert (left, nothing) == (len(KNOWN), 0)
+    assert f"This forgets {len(KNOWN)} facts" in asked
+    assert (left, still, nothing) == (len(KNOWN), len(KNOWN), 0)
 
 
 PASTED = [

@@ -497,6 +497,24 @@ async def test_a_conversation_is_private_until_it_is_said_otherwise(database):
     assert await row(database, OTHER) is None
 
 
+async def test_a_question_about_rows_waits_until_it_is_said_otherwise(database):
+    """Also where nobody has spoken yet; it is nothing to learn, and no talk that stays open."""
+    async with database.transaction() as tx:
+        await ledger.ask_of_rows(tx, KEY, asks=True)
+        asked = await ledger.row(tx, KEY)
+        await ledger.begin_turn(tx, KEY, Talker(), now=10.0, active_seconds=900)
+        begun = await ledger.row(tx, KEY)
+        await ledger.ask_of_rows(tx, OTHER, asks=True)
+        await ledger.ask_of_rows(tx, KEY, asks=False)
+        answered = await ledger.row(tx, KEY)
+        waits = await ledger.row(tx, OTHER)
+
+    assert (asked.asks_of_rows, asked.is_done, asked.turn_no) == (True, True, 0)
+    assert begun.asks_of_rows
+    assert not answered.asks_of_rows
+    assert waits.asks_of_rows
+
+
 async def test_talk_that_nobody_counted_is_entered_once(database):
     """New or known, as long as nothing waits and nobody talks in it; what waits keeps its place."""
     new, known, waits = (SessionKey("gaia", "itay", name) for name in ("new", "known", "waits"))

@@ -136,7 +136,7 @@ async def test_everything_is_kept_and_what_is_new_begins_empty(kind, tmp_path):
         row = rows[encode_id(state)]._mapping
         assert {name: row[name] for name in old_row(state)} == old_row(state)
         assert (row["bad_answers"], row["failing_since"], row["rewound_at"]) == (0, None, None)
-        assert (row["is_foreign"], row["is_private"]) == (False, False)
+        assert (row["is_foreign"], row["is_private"], row["asks_of_rows"]) == (False, False, False)
         assert row["active_owner"] is None
         assert (row["profile_made_at"], row["profile_made_by"]) == (None, None)
         assert row["app_key"] == bounded(key_of(state).app)

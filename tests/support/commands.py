@@ -26,6 +26,7 @@ class ListMemory:
     error: Exception | None = None
     state: Status = field(default_factory=lambda: Status(state="ok"))
     private: bool = False
+    asks: bool = False
     breaks_after: int | None = None
     notes: tuple[str, ...] = ()
     shown: Shown = field(default_factory=Shown)
@@ -74,6 +75,14 @@ class ListMemory:
         self._check()
         self.private = is_private
 
+    async def asks_of_rows(self, key: SessionKey) -> bool:
+        self._check()
+        return self.asks
+
+    async def ask_of_rows(self, key: SessionKey, asks: bool) -> None:
+        self._check()
+        self.asks = asks
+
     def _check(self) -> None:
         if self.error is not None:
             raise self.error
@@ -103,6 +112,7 @@ async def typed(
         memory=cast(Any, memory),
         privacy=memory,
         shown=memory.shown,
+        questions=memory,
         enabled=enabled,
         settings=settings or LiveConfig(load({}, environ={})),
         is_admin=is_admin,

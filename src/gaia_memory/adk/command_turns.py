@@ -63,6 +63,7 @@ def call_of(
         memory=engine.memory,
         privacy=engine.marks,
         shown=engine.shown,
+        questions=engine.marks,
         enabled=engine.config.memory.enabled,
         settings=engine.live,
         is_admin=is_admin or (person is not None and person.admin),

@@ -46,13 +46,22 @@ _COMMANDS_TAIL = """
 ## Rows and their numbers
 
 `/memory` numbers what is remembered from 1, oldest first, over all its pages; `/memory nuts` shows what holds that
-word, best first, each row under the number that it has there. What is learned later comes after the last number, so a
-number stays until a row before it is forgotten. A number alone is a page.
+word, best first, each row under the number that it has there: the word itself or another form of it ("allergic",
+"allergy"), of several words at least one. What only means about the same, or was said beside it, is left out: ask the
+agent about that. What is learned later comes after the last number, so a number stays until a row before it is
+forgotten. A number alone is a page.
 
-`/forget 3`, `/forget 3 5` and `/forget nuts` show the rows that they would forget, and `/forget 3 yes` then forgets
-exactly what was shown: rows by their numbers, or those that hold every one of the words, whatever their case. Where the
-list has changed since, or the process that showed it is gone, it shows again and asks again. `/forget yes` is always
-everything.
+`/forget 3`, `/forget 3 5`, `/forget 3-5` (3, 4 and 5) and `/forget nuts` show the rows that they would forget, and
+`/forget 3 yes` then forgets exactly what was shown: rows by their numbers, or those that hold every one of the words,
+whatever their case. Where the list has changed since, or the process that showed it is gone, it shows again and asks
+again.
+
+`/forget yes` alone forgets everything, also where nothing was shown before. But while a question about some rows is open
+in the conversation, it forgets nothing and says how to go on: `/forget 3 yes` for those rows, `/forget` and then
+`/forget yes` for everything. That such a question is open is known after a restart, too; what it was about then is not,
+and everything is asked about instead.
+
+A command begins its message. One on a later line, in a code block or behind a quotation mark is talk.
 
 What is wrong with memory is said without file paths and addresses, which `gaia doctor` tells.
 

@@ -39,6 +39,16 @@ class Privacy(Protocol):
         """Let it be so, or not, from now on."""
 
 
+class Questions(Protocol):
+    """Whether some rows were shown in a conversation that a yes forgets: whoever asked may have ended since."""
+
+    async def asks_of_rows(self, key: SessionKey) -> bool:
+        """Say whether that waits for its answer."""
+
+    async def ask_of_rows(self, key: SessionKey, asks: bool) -> None:
+        """Let it be so, or not, from now on."""
+
+
 class Settings(Protocol):
     """The configuration in force, as an admin may change it."""
 
@@ -68,8 +78,8 @@ class Settings(Protocol):
 class Call:
     """One use of a command: by whom, in which conversation, with what.
 
-    `is_admin` says whether it may change `settings`, which are everybody's. `shown` is what was shown before a yes;
-    `reset` learns the conversation and clears it.
+    `is_admin` says whether it may change `settings`, which are everybody's. `shown` is what was shown before a yes,
+    and `questions` know of it after a restart, too; `reset` learns the conversation and clears it.
     """
 
     scope: Scope
@@ -78,6 +88,7 @@ class Call:
     memory: Memory
     privacy: Privacy
     shown: Shown
+    questions: Questions
     enabled: bool
     settings: Settings
     is_admin: bool

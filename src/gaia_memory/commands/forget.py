@@ -35,14 +35,13 @@ async def _forget(call: Call) -> str:
 
 async def _confirmed(call: Call) -> str:
     """Forget everything, unless the question that waits for a yes here was about some rows."""
-    waits = call.shown.last(call.key, _NAME)
-    if waits is None:
+    asked, fact_ids = call.shown.last(call.key, _NAME) or ("", ())
+    if not fact_ids and not await call.questions.asks_of_rows(call.key):
         return await _forget_everything(call)
-    asked, fact_ids = waits
     rows = [row for row in numbered(await call.memory.facts(call.scope)) if row.fact.id in set(fact_ids)]
     if not rows:
-        # Somebody forgot them elsewhere: what this yes was meant for is not to be guessed.
-        return await _ask(call)
+        # Forgotten elsewhere, or shown by a process that has ended: what this yes was meant for is not to be guessed.
+        return f"Nothing is forgotten yet: the question here was about some rows only.\n{await _ask(call)}"
     lines = ["Nothing is forgotten yet: the question here was about", *(row.picked for row in rows), ""]
     lines.append(f"/forget {asked} yes forgets that. For everything say /forget first, and then /forget yes.")
     return "\n".join(lines)
@@ -50,6 +49,7 @@ async def _confirmed(call: Call) -> str:
 
 async def _ask(call: Call) -> str:
     call.shown.drop(call.key, _NAME)
+    await call.questions.ask_of_rows(call.key, False)
     count = await call.memory.count(call.scope)
     if not count:
         return "I don't remember anything about you. /forget yes also keeps me from learning from what was said so far."
@@ -79,8 +79,10 @@ async def _forget_some(call: Call, what: str, *, is_confirmed: bool) -> str:
     asked = " ".join(words) if picked is None else picked.asked
     fact_ids = [row.fact.id for row in found[:PAGE]]
     if is_confirmed and call.shown.take(call.key, _NAME, asked) == tuple(fact_ids):
+        await call.questions.ask_of_rows(call.key, call.shown.last(call.key, _NAME) is not None)
         return await _forget_rows(call, fact_ids)
     call.shown.keep(call.key, _NAME, asked, fact_ids)
+    await call.questions.ask_of_rows(call.key, True)
     shown = _shown(found, asked)
     return f"Nothing is forgotten yet: please look first.\n{shown}" if is_confirmed else shown
 

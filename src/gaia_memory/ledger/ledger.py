@@ -95,6 +95,11 @@ class SqlLedger(Turns, LateTurns, Leases, Search, Expiry):
         await self._enter(tx, key)
         await tx.execute(update(conversations).where(rows.is_at(key)).values(is_private=is_private))
 
+    async def ask_of_rows(self, tx: Transaction, key: SessionKey, *, asks: bool) -> None:
+        """Note whether a question about some rows waits for its answer."""
+        await self._enter(tx, key)
+        await tx.execute(update(conversations).where(rows.is_at(key)).values(asks_of_rows=asks))
+
     async def skip(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events again."""
         if event_ids:

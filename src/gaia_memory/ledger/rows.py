@@ -112,6 +112,7 @@ def ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
         rewound_at=row.rewound_at,
         is_foreign=row.is_foreign,
         is_private=row.is_private,
+        asks_of_rows=row.asks_of_rows,
         attempts=row.attempts,
         bad_answers=row.bad_answers,
         failing_since=row.failing_since,

@@ -28,6 +28,13 @@ conversations = Table(
     Column("active_owner", OwnerName, comment="who talks in it"),
     Column("is_foreign", Boolean, nullable=False, server_default=false(), comment="somebody else's Runner talks in it"),
     Column("is_private", Boolean, nullable=False, server_default=false(), comment="what is said is not to be learned"),
+    Column(
+        "asks_of_rows",
+        Boolean,
+        nullable=False,
+        server_default=false(),
+        comment="some rows were shown that a yes forgets, and nothing was answered",
+    ),
     Column("touched", Moment, nullable=False),
     Column("watermark_at", Moment),
     Column("watermark_event", Text, comment="percent-encoded"),

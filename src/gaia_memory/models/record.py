@@ -30,6 +30,7 @@ class LedgerRow:
     `is_learned`: no turn was counted since it was last learned; `is_done`: nor since it was cleared.
     `is_foreign`: a Runner of somebody else talks in it.
     `is_private`: what is said in it from now on is not to be learned.
+    `asks_of_rows`: some rows were shown in it that a yes forgets, and nothing was answered.
     `rewound_at`: since then cleared talk is still in the host's session.
     """
 
@@ -39,6 +40,7 @@ class LedgerRow:
     active_owner: str | None = None
     is_foreign: bool = False
     is_private: bool = False
+    asks_of_rows: bool = False
     touched: float = 0.0
     watermark: Mark | None = None
     learned_turns: int = 0

@@ -223,6 +223,9 @@ class Ledger(Protocol):
     async def keep_private(self, tx: Transaction, key: SessionKey, *, is_private: bool) -> None:
         """Note whether what is said from now on is to be learned; cleared or not, the conversation stays so."""
 
+    async def ask_of_rows(self, tx: Transaction, key: SessionKey, *, asks: bool) -> None:
+        """Note whether a question about some rows, which a yes forgets, waits for its answer in a conversation."""
+
     async def skip(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events again."""
 

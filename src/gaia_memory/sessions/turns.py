@@ -135,6 +135,17 @@ class TurnMarks:
         async with self._database.transaction() as tx:
             await self._ledger.keep_private(tx, key, is_private=is_private)
 
+    async def asks_of_rows(self, key: SessionKey) -> bool:
+        """Say whether some rows were shown in a conversation that a yes forgets, and nothing was answered."""
+        row = await self.row(key)
+        return row is not None and row.asks_of_rows
+
+    async def ask_of_rows(self, key: SessionKey, asks: bool) -> None:
+        """Note that it is so, or no longer; what stands already is not written."""
+        if await self.asks_of_rows(key) != asks:
+            async with self._database.transaction() as tx:
+                await self._ledger.ask_of_rows(tx, key, asks=asks)
+
     async def keep_out(self, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events."""
         async with self._database.transaction() as tx:

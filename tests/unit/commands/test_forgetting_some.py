@@ -6,6 +6,7 @@ import pytest
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.forget.delete import LIVE_TALK
+from gaia_memory.sessions.shown import Shown
 from support.commands import ListMemory, typed
 from support.mind import KEY
 
@@ -217,6 +218,34 @@ async def test_a_bare_yes_about_rows_that_are_gone_by_now_asks_for_everything() 
 
     assert "This forgets 3 facts" in asked
     assert len(before) == 3
+    assert memory.texts == []
+
+
+async def test_a_bare_yes_after_a_restart_is_no_yes_to_everything() -> None:
+    """What was shown is gone with the process, and that something was is known: it asks for everything first."""
+    memory = ListMemory(list(KNOWN))
+    await said("/forget 2", memory)
+    memory.shown = Shown()
+
+    asked = await said("/forget yes", memory)
+    before = list(memory.texts)
+    done = await said("/forget yes", memory)
+
+    assert "Nothing is forgotten yet" in asked
+    assert "This forgets 4 facts" in asked
+    assert before == KNOWN
+    assert "4 facts" in done
+
+
+@pytest.mark.parametrize("answered", ["/forget 2 yes", "/forget"])
+async def test_a_question_that_was_answered_or_replaced_is_none_after_a_restart(answered: str) -> None:
+    """Then a bare yes is everything at once."""
+    memory = ListMemory(list(KNOWN))
+    await said("/forget 2", memory)
+    await said(answered, memory)
+    memory.shown = Shown()
+
+    assert "I forgot" in await said("/forget yes", memory)
     assert memory.texts == []
 
 
