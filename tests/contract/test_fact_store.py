@@ -141,7 +141,7 @@ async def test_every_write_raises_the_revision_by_one_however_much_it_writes(dat
     written = await write(database, ITAY, *(draft(f"fact {number}") for number in range(3)))
     async with database.transaction() as tx:
         seen.append(await facts.state(tx, ITAY))
-        assert await facts.delete(tx, ITAY, [written[0].id]) == 1
+        assert (await facts.delete(tx, ITAY, [written[0].id]))["facts"] == 1
         seen.append(await facts.state(tx, ITAY))
         await facts.delete_all(tx, ITAY, forgotten_at=7.0)
         seen.append(await facts.state(tx, ITAY))
@@ -154,7 +154,7 @@ async def test_writing_nothing_changes_nothing(database):
     """Nor does deleting what is not there."""
     assert await write(database, ITAY) == []
     async with database.transaction() as tx:
-        assert await facts.delete(tx, ITAY, ["no such id"]) == 0
+        assert not any((await facts.delete(tx, ITAY, ["no such id"])).values())
         assert (await facts.state(tx, ITAY)).revision == 0
 
 
@@ -179,7 +179,7 @@ async def test_ids_that_look_alike_or_mean_something_elsewhere_are_kept_apart(da
             assert texts(await facts.facts(tx, scope)) == [f"fact {number}"]
             assert list(await facts.get(tx, scope, [fact.id for fact in written])) == [written[number].id]
     async with database.transaction() as tx:
-        assert await facts.delete(tx, scopes[0], [fact.id for fact in written[1:]]) == 0
+        assert not any((await facts.delete(tx, scopes[0], [fact.id for fact in written[1:]])).values())
         assert (await facts.delete_all(tx, scopes[0], forgotten_at=1.0))["facts"] == 1
         assert await facts.scopes(tx) == scopes[1:]
 
@@ -278,6 +278,20 @@ async def test_forgetting_removes_everything_of_one_person_and_counts_it(databas
     assert removed == {"facts": 2, "sources": 2, "words": 2, "vectors": 1, "profiles": 1, "tombstones": 1}
 
 
+async def test_deleting_some_facts_counts_what_is_removed_where(database):
+    """By the same places as forgetting everything; what another person has is not counted."""
+    told = draft("likes tea", session="s1", vector=(1.0, 0.0))
+    one, two, _ = await write(database, ITAY, told, draft("has a dog"), draft("has a cat", vector=(0.0, 1.0)))
+    await write(database, ITAY, draft("likes tea", session="s2"))
+    (other,) = await write(database, NOA, draft("likes tea", vector=(1.0, 0.0)))
+    async with database.transaction() as tx:
+        revision = (await facts.state(tx, ITAY)).revision
+        await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
+        removed = await facts.delete(tx, ITAY, [one.id, two.id, other.id])
+
+    assert removed == {"facts": 2, "sources": 3, "words": 2, "vectors": 1, "profiles": 1}
+
+
 async def test_a_deleted_fact_may_come_back_as_a_new_one(database):
     """Under another id, so that nobody who follows takes it for the old one."""
     (old,) = await write(database, ITAY, draft("likes tea"))
@@ -341,7 +355,7 @@ async def test_more_ids_than_a_statement_takes_are_read_and_deleted(database):
     ids = [fact.id for fact in written]
     async with database.transaction() as tx:
         assert len(await facts.get(tx, ITAY, ids + [f"x{number}" for number in range(40_000)])) == 1200
-        assert await facts.delete(tx, ITAY, ids) == 1200
+        assert (await facts.delete(tx, ITAY, ids))["facts"] == 1200
 
 
 async def test_a_thousand_facts_are_written_in_a_few_statements(database):

@@ -57,7 +57,7 @@ async def apply(database, model, change):
             gone = {normal: key for normal, key in model.facts[scope].items() if detail.casefold() in normal}
             everybody = [key for owned in model.facts.values() for key in owned.values()]
             foreign = [key for key in everybody if key not in model.facts[scope].values()]
-            assert await facts.delete(tx, scope, [*gone.values(), *foreign]) == len(gone)
+            assert (await facts.delete(tx, scope, [*gone.values(), *foreign]))["facts"] == len(gone)
             for normal in gone:
                 del model.facts[scope][normal]
         elif kind == "forget":

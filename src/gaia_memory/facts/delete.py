@@ -23,24 +23,28 @@ _SALT = "salt-"
 """What stands before the salt of a merged scope, which is kept among the hashes that it made."""
 
 
-async def delete(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
-    """Delete facts of this scope and say how many there were; their ids go into the outbox."""
+async def delete(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
+    """Delete facts of this scope and return the rows removed by place; their ids go into the outbox."""
     await scopes.read(tx, scope)
     owned: dict[int, str] = {}
+    removed = dict.fromkeys(("facts", "sources", "vectors", "profiles", "words"), 0)
     for chunk in in_chunks(sorted(set(fact_ids))):
-        statement = select(facts.c.row, facts.c.id).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
-        owned |= {row.row: row.id for row in await tx.execute(statement)}
+        columns = facts.c.row, facts.c.id, facts.c.vector.is_not(None).label("has_vector")
+        statement = select(*columns).where(facts.c.partition == scope.partition, facts.c.id.in_(chunk))
+        for row in await tx.execute(statement):
+            owned[row.row] = row.id
+            removed["vectors"] += bool(row.has_vector)
     if not owned:
-        return 0
+        return removed
     state = await scopes.raise_revision(tx, scope)
     for rows in in_chunks(owned):
         await keywords.unindex(tx, rows)
-        await tx.execute(delete_from(sources).where(sources.c.fact_row.in_(rows)))
+        removed["sources"] += (await tx.execute(delete_from(sources).where(sources.c.fact_row.in_(rows)))).rowcount
         await tx.execute(delete_from(facts).where(facts.c.row.in_(rows)))
     # The last profile may tell what is gone now.
-    await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
+    gone = await tx.execute(delete_from(profiles).where(profiles.c.partition == scope.partition))
     await scopes.mark_dirty(tx, sorted(owned.values()), state.revision)
-    return len(owned)
+    return removed | {"facts": len(owned), "words": len(owned), "profiles": gone.rowcount}
 
 
 async def delete_all(tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:

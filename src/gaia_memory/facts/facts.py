@@ -128,8 +128,8 @@ class SqlFacts:
         """Remove this conversation from the sources of facts that have others; return how many rows."""
         return await lineage.drop_source(tx, scope, session_id)
 
-    async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
-        """Delete facts of this scope and say how many there were; their ids go into the outbox."""
+    async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
+        """Delete facts of this scope and return the rows removed by place; their ids go into the outbox."""
         return await delete.delete(tx, scope, fact_ids)
 
     async def delete_all(self, tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:

@@ -81,8 +81,8 @@ class Forgetter:
     async def _remove(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
             await self.ledger.skip(tx, key, event_ids)
-        count = await self.facts.delete(tx, scope, fact_ids)
-        return {"facts": count, "profiles": await self._drop_profiles(tx, scope)}
+        removed = await self.facts.delete(tx, scope, fact_ids)
+        return removed | {"profiles": removed["profiles"] + await self._drop_profiles(tx, scope)}
 
     async def _notes(self, tx: Transaction, scope: Scope) -> tuple[str, ...]:
         holds_talk = await self.ledger.open_talk(tx, user=scope.user, app=scope.app)

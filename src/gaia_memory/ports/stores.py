@@ -126,8 +126,11 @@ class FactStore(Protocol):
         A fact that stood at its place in this conversation moves to that of its oldest other source.
         """
 
-    async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> int:
-        """Delete facts of this scope and its cached profile, say how many facts; their ids go into the outbox."""
+    async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
+        """Delete facts of this scope and its cached profile; their ids go into the outbox.
+
+        Returns the rows removed by place; the key `facts` is the count of facts.
+        """
 
     async def delete_all(self, tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:
         """Delete everything of this scope: facts, sources, words, vectors, cached profile, tombstones.

@@ -45,6 +45,21 @@ def learned(*texts: str, role: str = "user", day: str = "2026-11-20") -> list[st
         ("My name is Itay", "User's name is Itay"),
         ("I moved to Berlin", "User moved to Berlin"),
         ("I've two cats", "User has two cats"),
+        ("I'M ALLERGIC TO NUTS", "User is ALLERGIC TO NUTS"),
+        ("I’M vegan", "User is vegan"),  # noqa: RUF001
+        ("I’VE TWO CATS", "User has TWO CATS"),  # noqa: RUF001
+        ("I'LL MARRY DANA", "User will MARRY DANA"),
+        ("I'D RATHER WALK", "User would RATHER WALK"),
+        ("I'D BETTER REST", "User had BETTER REST"),
+        ("I AM VEGAN", "User is VEGAN"),
+        ("I LOVE CATS", "User loves CATS"),
+        ("I NEVER EAT NUTS", "User NEVER eats NUTS"),
+        ("I DON'T EAT MEAT", "User doesn't EAT MEAT"),
+        ("MY SISTER IS CALLED NOA", "User's SISTER IS CALLED NOA"),
+        ("WE'RE MOVING TO ROME", "User and others are MOVING TO ROME"),
+        ("I´m vegan", "User is vegan"),  # noqa: RUF001
+        ("I`m vegan", "User is vegan"),
+        ("Iʼm vegan", "User is vegan"),  # noqa: RUF001
         ("I have a dog named Rex", "User has a dog named Rex"),
         ("I don't like mushrooms", "User doesn't like mushrooms"),
         ("I do not eat meat", "User does not eat meat"),

@@ -45,7 +45,7 @@ _ADVERB = (
     r"actually|definitely|sometimes|rarely|hardly|both|already|generally|normally|kind of|sort of|mainly|strongly|"
     r"truly|simply|finally|secretly|occasionally|then|once|even)\s+)*"
 )
-_AFTER_I = re.compile(rf"\bI (?P<adverbs>{_ADVERB})(?P<verb>[a-z]+(?:'t)?)\b(?P<rest> not\b)?")
+_AFTER_I = re.compile(rf"\bI (?P<adverbs>(?i:{_ADVERB}))(?P<verb>[a-z]+(?:'t)?|[A-Z]{{2,}}(?:'T)?)\b(?P<rest> not\b)?")
 _UNCHANGED_VERBS = """
 can can't cannot could couldn't will won't would wouldn't should shouldn't must mustn't may might did didn't was
 wasn't had hadn't used ought shall is has does went came got made took said told saw ate drank bought brought
@@ -71,18 +71,18 @@ _BASE_LOOKALIKES = frozenset(("fly", "rely", "apply", "reply", "supply", "multip
 _NO_VERBS = frozenset(("and", "or", "with", "in", "at", "on", "who", "but", "as", "for"))
 
 _CONTRACTED = (
-    (re.compile(r"\bI'm not\b"), "I am not"),
-    (re.compile(r"\bI'm\b|\bIm\b"), "I am"),
-    (re.compile(r"\bI've\b|\bIve\b"), "I have"),
-    (re.compile(r"\bI'll\b"), "I will"),
-    (re.compile(r"\bI'd (?=better\b|been\b)"), "I had "),
-    (re.compile(r"\bI'd\b"), "I would"),
-    (re.compile(r"\b[Ww]e're\b"), "we are"),
-    (re.compile(r"\b[Ww]e've\b"), "we have"),
-    (re.compile(r"\b[Ww]e'll\b"), "we will"),
-    (re.compile(r"\b[Ww]e'd\b"), "we would"),
+    (re.compile(r"\bI'm\b|\bIm\b|\bI'M\b"), "I am"),
+    (re.compile(r"\bI've\b|\bIve\b|\bI'VE\b"), "I have"),
+    (re.compile(r"\bI'(?:ll|LL)\b"), "I will"),
+    (re.compile(r"\bI'[dD] (?=(?:better|been)\b)", re.IGNORECASE), "I had "),
+    (re.compile(r"\bI'[dD]\b"), "I would"),
+    (re.compile(r"\bwe're\b", re.IGNORECASE), "we are"),
+    (re.compile(r"\bwe've\b", re.IGNORECASE), "we have"),
+    (re.compile(r"\bwe'll\b", re.IGNORECASE), "we will"),
+    (re.compile(r"\bwe'd\b", re.IGNORECASE), "we would"),
 )
-_POSSESSIVE = re.compile(r"\b(?:[Mm]y|[Oo]ur)\b")
+_POSSESSIVE = re.compile(r"\b(?:[Mm]y|MY|[Oo]ur|OUR)\b")
+_APOSTROPHE = re.compile(r"(?<=\w)[\u02bc\u00b4`\u2032\uff07](?=\w)")
 _OTHERS = (
     (re.compile(r"\b[Mm]ine\b"), "User's"),
     (re.compile(r"\b[Mm]e and (?=\w)"), "User and "),
@@ -132,7 +132,7 @@ def opened(sentence: str) -> str:
 
 
 def _plain(sentence: str) -> str:
-    return " ".join(sentence.replace("’", "'").replace("‘", "'").split())  # noqa: RUF001
+    return " ".join(_APOSTROPHE.sub("'", sentence).replace("’", "'").replace("‘", "'").split())  # noqa: RUF001
 
 
 def _owned(found: re.Match[str]) -> str:
@@ -146,13 +146,14 @@ def _third_person(found: re.Match[str]) -> str:
         if re.search(r"\bI\b", before):
             # "I cook and I sing": one subject, said once.
             return f"{found['adverbs']}{_conjugated(found['verb'])}{found['rest'] or ''}"
-        if found["verb"] != "am":
+        if found["verb"].lower() != "am":
             # "Noa and I live here": several subjects, whose verb stays; "am" has one.
             return f"User {found['adverbs']}{found['verb']}{found['rest'] or ''}"
     return f"User {found['adverbs']}{_conjugated(found['verb'])}{found['rest'] or ''}"
 
 
 def _conjugated(verb: str) -> str:
+    verb = verb.lower()
     if verb in _IRREGULAR:
         return _IRREGULAR[verb]
     if verb in _UNCHANGED or (verb.endswith("ed") and verb not in _PAST_LOOKALIKES):
