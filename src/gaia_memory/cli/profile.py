@@ -39,6 +39,7 @@ Examples:
 
 _OFF = "memory.preload is false: agents are told nothing"
 _UNKNOWN = "nothing is remembered: agents are told nothing"
+_OFFLINE = "the offline model"
 _TO_MAKE = "something changed since the last one: the model is asked when the next session starts"
 
 
@@ -73,7 +74,7 @@ async def _look(loaded: LoadedConfig, user: str, app_name: str | None, *, refres
         return {
             "user": user,
             "facts": outlook.facts,
-            "sessions": [_session(row, engine.live.fingerprint) for row in rows] if is_on else [],
+            "sessions": [_session(engine, row) for row in rows] if is_on else [],
             "next": _next(engine, outlook) if is_on else _block("", None, _OFF),
         }
 
@@ -84,18 +85,28 @@ def _next(engine: Engine, outlook: Outlook) -> dict[str, Any]:
     if not outlook.plain.bullets:
         return _block("", None, _UNKNOWN)
     if outlook.profile is not None:
-        return _block(render_block(outlook.profile), "model", "", outlook.profile.made_at)
+        made = _block(render_block(outlook.profile), "model", "", outlook.profile.made_at)
+        return {**made, "model": _model(engine)}
     plain = render_block(outlook.plain)
     return _block(plain, "fallback", f"{_TO_MAKE} ({engine.memory.describe()}); this is told if it does not answer")
 
 
-def _session(row: LedgerRow, config: str) -> dict[str, Any]:
-    """Return what a session is told."""
+def _session(engine: Engine, row: LedgerRow) -> dict[str, Any]:
+    """Return what a session is told; which model wrote it is known while the configuration is that of then."""
     block = row.profile or ""
     note = "" if block else "nothing was known when it began"
-    if row.profile_key != config:
+    is_of_now = row.profile_key == engine.live.fingerprint
+    if not is_of_now:
         note = "the configuration changed since: a new profile is made at its next turn"
-    return {"session": row.key.session, "app": row.key.app, **_block(block, row.profile_made_by, note, _moment(row))}
+    told = _block(block, row.profile_made_by, note, _moment(row))
+    model = _model(engine) if is_of_now and told["made_by"] == "model" else None
+    return {"session": row.key.session, "app": row.key.app, **told, "model": model}
+
+
+def _model(engine: Engine) -> str:
+    """Return which model writes profiles; the offline one follows rules."""
+    model = engine.backend.language_model
+    return _OFFLINE if model.provider.name == "offline" else model.identity
 
 
 def _moment(row: LedgerRow) -> datetime | None:
@@ -104,13 +115,19 @@ def _moment(row: LedgerRow) -> datetime | None:
 
 def _block(block: str, made_by: str | None, note: str, made_at: datetime | None = None) -> dict[str, Any]:
     when = None if made_at is None else made_at.isoformat(timespec="seconds")
-    return {"block": block, "made_by": made_by if block else None, "made_at": when if block else None, "note": note}
+    made = {"made_by": made_by if block else None, "model": None, "made_at": when if block else None}
+    return {"block": block, **made, "note": note}
 
 
 def _made(told: dict[str, Any]) -> str:
     """Return when a block was made and by whom, as far as that was noted."""
     how = {"model": "written by the model", "fallback": "made without the model", None: "made by an earlier version"}
-    return how[told["made_by"]] + (f" at {told['made_at']}" if told["made_at"] else "")
+    by = how[told["made_by"]]
+    if told["model"] == _OFFLINE:
+        by = "put together by the rules of the offline model"
+    elif told["model"] is not None:
+        by = f"written by {told['model']}"
+    return by + (f" at {told['made_at']}" if told["made_at"] else "")
 
 
 def _paragraphs(told: dict[str, Any]) -> list[str]:

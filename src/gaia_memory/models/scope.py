@@ -21,7 +21,8 @@ class Scope:
     """Whose memory: the hard border of every read, write and delete.
 
     `app` is None where one memory spans all apps (`memory.scope: user`). Ids are compared by their bytes:
-    no trimming, no case folding, no Unicode normalisation.
+    no trimming, no case folding, no Unicode normalisation. Memory keeps any id, encoded; one that holds NUL or a lone
+    surrogate cannot talk in a `Conversation`, since ADK's session database has no place for it.
     """
 
     app: str | None

@@ -15,6 +15,7 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.offline import llm
 from gaia_memory.testing import ScriptedLlm
 from support.commandline import gaia, offline_config
+from support.fake_gemini import FakeGemini
 from support.turns import system_of
 
 
@@ -59,10 +60,25 @@ def test_it_shows_the_very_block_that_the_agent_was_told(config: str) -> None:
     assert told["sessions"][0]["block"] == told["next"]["block"] == block
     assert told["sessions"][0]["made_by"] == told["next"]["made_by"] == "model"
     assert shown.count(block) == 2
-    assert re.search(r"told this, written by the model at 20\S+ from 2 facts", shown)
+    assert {told["sessions"][0]["model"], told["next"]["model"]} == {"the offline model"}
+    assert re.search(r"told this, put together by the rules of the offline model at 20\S+ from 2 facts", shown)
+    assert re.search(r"at each turn, put together by the rules of the offline model at 20", shown)
+    assert "written by" not in shown
     assert told["sessions"][0]["made_at"] == told["next"]["made_at"]
     made_at = datetime.fromisoformat(told["next"]["made_at"])
     assert began - timedelta(seconds=1) <= made_at <= datetime.now(UTC)
+
+
+def test_a_model_that_writes_is_named(tmp_path: Path, gemini: FakeGemini) -> None:
+    """By provider and model, as `status` and the log name it."""
+    config = str(offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
+    gemini.default("profile", "- Likes tea")
+    gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
+    told = profile(config, "--refresh")["next"]
+    shown = gaia("memory", "profile", "--user", "itay", "--config", config).out
+
+    assert (told["made_by"], told["model"].split("/")[0]) == ("model", "gemini")
+    assert f"told this, written by {told['model']} at {told['made_at']} from 1 fact:" in shown
 
 
 def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.MonkeyPatch) -> None:

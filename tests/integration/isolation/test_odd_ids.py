@@ -1,0 +1,49 @@
+"""Ids that no session database can hold have a memory all the same; a conversation refuses them and says why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+
+from gaia_memory import open_memory
+from gaia_memory.errors import InvalidInputError
+
+ODD = ["it\x00ay", "\ud800", "a\udcffb", "\x00", "line\nbreak"]
+
+
+@pytest.mark.acceptance("C03")
+async def test_an_odd_id_has_a_whole_memory_of_its_own(tmp_path: Path) -> None:
+    """It is kept, found, told, moved as JSON, followed by the store and forgotten; those beside it notice nothing."""
+    async with open_memory({"model": "offline"}, home=tmp_path) as gaia:
+        memory = gaia.memory
+        scopes = [gaia.scope(user) for user in [*ODD, "itay"]]
+        for number, scope in enumerate(scopes):
+            await memory.remember(scope, f"likes tea number {number}")
+        await memory.settled()
+        for number, scope in enumerate(scopes):
+            assert [hit.fact.text for hit in await memory.recall(scope, "tea")] == [f"likes tea number {number}"]
+            assert (await memory.profile(scope)).bullets == (f"likes tea number {number}",)
+            assert (await memory.status(scope)).facts == 1
+            held = await asyncio.to_thread(gaia.mem0.get_all, filters={"user_id": scope.partition})
+            assert [row["memory"] for row in held["results"]] == [f"likes tea number {number}"]
+            data = json.loads(json.dumps(await memory.export(scope)))
+            assert (data["scope"]["user"], await memory.import_(scope, data)) == (scope.user, 1)
+        assert (await memory.forget(scopes[0])).count == 1
+        await memory.settled()
+
+        assert [await memory.count(scope) for scope in scopes] == [0, 1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("user", ["it\x00ay", "\ud800"])
+async def test_a_conversation_refuses_what_no_session_database_holds(tmp_path: Path, user: str) -> None:
+    """The message names the argument, the value and what to pass; the memory of that id is as good as any."""
+    async with open_memory({"model": "offline"}, home=tmp_path) as gaia:
+        agent = LlmAgent(name="assistant", model=gaia.model)
+        with pytest.raises(InvalidInputError) as refused:
+            gaia.conversation(agent, user_id=user, channel="cli")
+
+    assert f"user_id is {user!r}: pass an id without NUL and lone surrogates" in str(refused.value)
