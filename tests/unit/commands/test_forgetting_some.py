@@ -249,12 +249,35 @@ async def test_a_question_that_was_answered_or_replaced_is_none_after_a_restart(
     assert memory.texts == []
 
 
-async def test_words_are_no_yes_to_a_question_of_another_command() -> None:
+class Noting:
+    """Settings that allow everything and note what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[object] = []
+
+    async def change(self, path: tuple[str, str], value: object) -> bool:
+        return True
+
+    async def allow(self, path: tuple[str, str], value: object) -> None:
+        """Allow it."""
+
+    async def change_at_restart(self, path: tuple[str, str], value: object) -> bool:
+        self.written.append(value)
+        return True
+
+
+async def test_rows_that_were_shown_are_no_question_of_another_command() -> None:
     """`/forget embedder openai` shows rows, and does not stand for what an admin is asked."""
-    memory = ListMemory(["uses the embedder openai"])
+    memory, settings = ListMemory(["uses the embedder openai"]), Noting()
     await said("/forget embedder openai", memory)
 
-    assert memory.shown.take(KEY, "memory", "embedder openai") == ()
+    asked = await typed("/memory embedder openai yes", memory, settings=settings, is_admin=True)
+    before = list(settings.written)
+    await typed("/memory embedder openai yes", memory, settings=settings, is_admin=True)
+
+    assert "Nothing has been changed yet" in asked.text
+    assert before == []
+    assert settings.written == [{"provider": "openai"}]
 
 
 @pytest.mark.parametrize(("clear", "is_named"), [("auto", True), ("keep", False)])
