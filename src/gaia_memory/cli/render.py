@@ -56,8 +56,8 @@ forgotten. A number alone is a page.
 whatever their case. Where the list has changed since, or the process that showed it is gone, it shows again and asks
 again.
 
-`/forget yes` alone forgets everything, also where nothing was shown before. But while a question about some rows is open
-in the conversation, it forgets nothing and says how to go on: `/forget 3 yes` for those rows, `/forget` and then
+`/forget yes` alone forgets everything, also where nothing was shown before. But while a question about some rows is
+open in the conversation, it forgets nothing and says how to go on: `/forget 3 yes` for those rows, `/forget` and then
 `/forget yes` for everything. That such a question is open is known after a restart, too; what it was about then is not,
 and everything is asked about instead.
 
