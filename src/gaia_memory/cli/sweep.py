@@ -13,6 +13,7 @@ import typer
 from gaia_memory.cli.erasing import erased
 from gaia_memory.cli.opening import ConfigOption, JsonOption, load_config, quiet_engine, run
 from gaia_memory.cli.terminal import LOGGER, bar, complain, counted, say, unlogged
+from gaia_memory.models.text import on_one_line
 
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
@@ -88,7 +89,7 @@ async def _finish_erasure(engine: Engine) -> None:
 
 
 def _named(failed: Sequence[Pending]) -> list[str]:
-    lines = [f"{waiting.key.session} is not learned yet: {waiting.reason}" for waiting in failed[:_NAMED]]
+    lines = [f"{on_one_line(each.key.session)} is not learned yet: {each.reason}" for each in failed[:_NAMED]]
     more = len(failed) - _NAMED
     return [*lines, f"{more} more are not learned yet: `gaia doctor` says what waits"] if more > 0 else lines
 

@@ -125,6 +125,17 @@ def test_a_sweep_that_could_not_learn_leaves_with_1_and_keeps_the_talk(tmp_path:
     assert listed(config) == ["User lives in Haifa"]
 
 
+def test_a_session_id_with_a_line_break_makes_no_second_line(tmp_path: Path, gemini: FakeGemini) -> None:
+    """It is shown as it is written in code."""
+    config = str(offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
+    gaia("chat", "--user", "a\nb", "--config", config, typed="I live in Haifa.\n")
+    gemini.default("extractor", Failure(400))
+    failed = gaia("sweep", "--force", "--config", config)
+
+    assert failed.code == 1
+    assert failed.err.splitlines()[0].startswith(r"gaia: a\nb:cli is not learned yet: ")
+
+
 def test_with_memory_off_a_chat_works_and_a_sweep_says_why_not(tmp_path: Path) -> None:
     """The agent answers without memory; the sweep leaves with 1 and the reason."""
     config = str(offline_config(tmp_path, "memory: {enabled: false}"))
