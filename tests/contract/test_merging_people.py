@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from gaia_memory import NewFact
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.facts.tables import outbox, tombstones
+from gaia_memory.facts.tables import outbox, profiles, tombstones
 from support.both_databases import make as make  # a fixture, on both databases
 from support.harness import Sut, facts
 
@@ -108,6 +108,7 @@ async def test_what_the_other_id_had_forgotten_is_left_out(make: Make) -> None:
     merged = await memory.merge(sut.scope("guest"), ada)
 
     assert (merged.moved, merged.joined, merged.dropped) == (0, 1, 1)
+    assert await known(sut, "guest") == {}
     assert "Has a dog" not in (await known(sut, "ada")).values()
 
 
@@ -166,12 +167,15 @@ async def test_what_was_said_in_a_session_after_it_was_forgotten_is_learned_for_
 
 async def test_a_profile_made_before_is_told_no_more(make: Make) -> None:
     """The next one is made of all facts."""
-    sut = await make(profiler=["- Likes tea", "- Has a dog"])
+    sut = await make(profiler=["- Likes tea", "- Has a dog", "- Has a dog"])
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.remember(guest, "Has a dog")
     await memory.remember(ada, "Likes tea")
     assert (await memory.profile(ada)).bullets == ("Likes tea",)
+    await memory.profile(guest)
     await memory.merge(guest, ada)
+    async with memory.database.reading() as tx:
+        assert (await tx.execute(text(f"SELECT count(*) FROM {profiles.name}"))).scalar_one() == 0
 
     assert (await memory.profile(ada)).bullets == ("Has a dog",)
     assert (await memory.profile(guest)).bullets == ()

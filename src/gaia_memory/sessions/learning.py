@@ -39,8 +39,9 @@ class LearnSettings:
 class Learning:
     """One conversation at work: the lease's row, what was read, and the scope it belongs to.
 
-    `marked` are the events of the last chunk, where they were put on the skip list because they are learned. Of a turn
-    that is handed over in parts the rest is learned, too: there the list says what came before.
+    `marked` are the events of the last chunk, where they were put on the skip list because they are learned, and
+    `taught` the facts they gave: that one of these was forgotten since, the list does not tell. Of a turn that is
+    handed over in parts the rest is learned, too: there the list says what came before.
     """
 
     row: LedgerRow
@@ -48,6 +49,7 @@ class Learning:
     told: Told
     forgotten_at: float | None
     marked: frozenset[str] = frozenset()
+    taught: frozenset[str] = frozenset()
     is_handed_over: bool = False
 
 
@@ -168,12 +170,12 @@ class Learner:
             marked = frozenset(_event_ids(asked) if is_marked else ())
             await self._ledger.skip(tx, key, marked)
             kept = await self._wanted(tx, learning.scope, drafts)
-            if kept:
-                await self._facts.write(tx, learning.scope, kept, now=self._clock.now())
+            written = await self._facts.write(tx, learning.scope, kept, now=self._clock.now())
         learning.told.committed(asked, kept)
         if to is not None:
             row = replace(row, watermark=to, learned_turns=learned_turns)
-        return replace(learning, row=row, marked=marked)
+        taught = frozenset(fact.id for fact in written) if is_marked else frozenset()
+        return replace(learning, row=row, marked=marked, taught=taught)
 
     async def _wanted(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[Draft]:
         """Return the drafts that do not say what was forgotten."""
@@ -186,11 +188,12 @@ class Learner:
         state = await self._facts.state(tx, learning.scope)
         shown = _event_ids(asked) | {message.event_id for chunk in asked for message in chunk.before}
         skipped = await self._ledger.skipped(tx, learning.row.key, among=shown - learning.marked)
+        is_gone = len(await self._facts.get(tx, learning.scope, learning.taught)) < len(learning.taught)
         row = await self._ledger.row(tx, learning.row.key)
         if row is None or (row.lease_owner, row.watermark) != (self._owner, learning.row.watermark):
             raise LeaseLostError(f"conversation {learning.row.key.session!r} was taken over: nothing was written")
         border = _later(state.forgotten_at, row.forgotten_at)
-        if border != learning.forgotten_at or skipped:
+        if border != learning.forgotten_at or skipped or is_gone:
             raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
 
     def require_enabled(self) -> None:
