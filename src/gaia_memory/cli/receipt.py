@@ -107,8 +107,11 @@ def kept_in(file: Path | None, *, replace: bool) -> Iterator[Path | None]:
     from gaia_memory.cli.files import make_empty, require_no_database
 
     place = file.expanduser()
+    if place.is_dir():
+        raise InvalidInputError(f"{file} is a folder: name a file in it for the receipt")
     if place.exists():
-        if not replace:
+        # A pipe or a device is written into, and nothing in it is lost.
+        if place.is_file() and not replace:
             raise InvalidInputError(f"{file} is there already: name another file, or pass --force to replace it")
         require_no_database(place)
         yield place

@@ -117,7 +117,7 @@ def test_while_memory_is_off_a_stranger_is_unknown_and_it_is_said_that_it_is_off
 
 def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_gone(config: str) -> None:
     """First that they are, then the receipt, then which file failed and why; the files are rewritten all the same."""
-    done = forget(config, "--receipt", "/dev/full", "--force")
+    done = forget(config, "--receipt", "/dev/full")
 
     assert done.code == 1
     assert done.out.splitlines()[:2] == [
@@ -130,6 +130,15 @@ def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_go
     assert "/dev/full cannot be used (No space left on device)" in done.err
     assert len(done.err.splitlines()) == 1
     assert (rows(config, "itay"), files_with(WORD)) == ({}, [])
+
+
+def test_a_folder_is_no_receipt_and_nothing_is_forgotten(config: str, tmp_path: Path) -> None:
+    """Also with `--force`, which replaces files alone."""
+    done = forget(config, "--receipt", str(tmp_path), "--force")
+
+    assert (done.code, done.out) == (1, "")
+    assert done.err == f"gaia: {tmp_path} is a folder: name a file in it for the receipt\n"
+    assert rows(config, "itay").keys() == {f"likes {WORD}", "likes tea"}
 
 
 def test_a_receipt_that_finds_no_room_is_json_alone_for_a_program(config: str) -> None:
