@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.follow import follower
+from gaia_memory.backend.follow import follower, pace
 from gaia_memory.backend.follow.follower import StoreFollower
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.ledger import owner_is_gone
@@ -145,7 +145,7 @@ async def test_facts_are_followed_in_small_pieces_until_somebody_waits(
             sizes.append(len(rows))
             return await follow(rows)
 
-        monkeypatch.setattr(follower, "PACE", 0.06)
+        monkeypatch.setattr(pace, "LEAST_REST", 0.06)
         memory.follower._keeper.follow = noting  # type: ignore[method-assign]
         await memory.add(ANN, *[f"Ann's note {n}" for n in range(400)])
         began = time.perf_counter()
@@ -157,7 +157,7 @@ async def test_facts_are_followed_in_small_pieces_until_somebody_waits(
 
         assert unhurried == [5] * 10
         assert took >= 9 * 0.06
-        assert max(sizes) > 100
+        assert max(sizes) >= pace.REBUILD_BATCH
 
 
 async def test_what_keeps_failing_is_told_once_and_again_only_after_it_worked(

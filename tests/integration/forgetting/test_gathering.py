@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend.follow import erasing, follower
+from gaia_memory.backend.follow import erasing, pace
 from gaia_memory.models import Scope
 from support.follower import Rig, rig
 
@@ -78,8 +78,8 @@ async def test_a_forget_in_the_middle_of_a_pass_waits_for_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many come, the pass is not begun again; those that came meanwhile are gathered into the next one."""
-    monkeypatch.setattr(follower, "AWAITED_BATCH", 5)
-    monkeypatch.setattr(follower, "REBUILD_BATCH", 5)
+    monkeypatch.setattr(pace, "AWAITED_BATCH", 5)
+    monkeypatch.setattr(pace, "REBUILD_BATCH", 5)
     monkeypatch.setattr(erasing, "QUIET_SECONDS", 0.0)
     async with rig(tmp_path / "home") as memory:
         await memory.add(BEN, *[f"Ben took trip {number}" for number in range(60)])
@@ -107,22 +107,31 @@ async def test_a_forget_in_the_middle_of_a_pass_waits_for_its_end(
         assert [await memory.listed(person(number)) for number in range(6)] == [{}] * 6
 
 
-async def test_a_rebuild_that_holds_up_turns_takes_smaller_batches(tmp_path: Path) -> None:
-    """A large store takes longer for each fact; batches shrink to those of ordinary writing."""
+@pytest.mark.parametrize(("is_awaited", "least"), [(False, pace.PACED_BATCH), (True, pace.REBUILD_BATCH)])
+async def test_a_rebuild_that_holds_up_turns_takes_smaller_batches(
+    tmp_path: Path, is_awaited: bool, least: int
+) -> None:
+    """A large store takes longer for each fact; batches shrink to those of ordinary writing, where nobody waits."""
     home = tmp_path / "home"
     async with rig(home, started=False) as memory:
-        await memory.add(BEN, *[f"Ben took trip {number}" for number in range(500)])
+        await memory.add(BEN, *[f"Ben took trip {number}" for number in range(140)])
         sizes: list[int] = []
-        follow = memory.follower._keeper.follow
+        keeper = memory.follower._keeper
+        follow = keeper.follow
 
         async def slow(rows: Any) -> Any:
             sizes.append(len(rows))
-            await asyncio.sleep(follower.LONG_WRITE * 1.2)
-            return await follow(rows)
+            found = await follow(rows)
+            keeper.write_seconds = pace.LONG_AWAITED_WRITE * 1.2
+            return found
 
-        memory.follower._keeper.follow = slow  # type: ignore[method-assign]
+        keeper.follow = slow  # type: ignore[method-assign]
         memory.follower.start()
-        await until(lambda: len(sizes) > 6)
+        waiting = asyncio.create_task(memory.follower.settled(stall_seconds=60)) if is_awaited else None
+        await until(lambda: sum(sizes) > 125)
+        if waiting is not None:
+            await waiting
 
-        assert sizes[0] == follower.REBUILD_BATCH
-        assert sizes[5] == follower.PACED_BATCH
+        assert sizes[0] == pace.REBUILD_BATCH
+        assert max(sizes) == pace.REBUILD_BATCH
+        assert least in sizes[1:]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gaia_memory.backend.door import refuse_on_loop
+from gaia_memory.backend.follow import flush
 from gaia_memory.backend.follow.folder import blank_unused, keep_private
 from gaia_memory.backend.follow.lineage import ASIDE, is_own
 from gaia_memory.backend.follow.payload import payload
@@ -21,8 +23,8 @@ from gaia_memory.telemetry import about
 log = logger_for(__name__)
 
 HNSW = {"space": "cosine", "max_neighbors": 64, "sync_threshold": 1_000_000, "batch_size": 100}
-"""Chroma rewrites its index files in place after `sync_threshold` writes, and a process killed in the middle
-leaves a folder that cannot be opened: the threshold is never reached, the log is replayed at an open.
+"""Chroma rewrites its index files in place after `sync_threshold` writes, and a process killed in the middle leaves
+files that cannot be opened. On a server, which nobody here looks after, that is never; in a folder `Flushes` guards it.
 
 With the default of 16 neighbours, vectors that lie close together are lost from the graph: of 150 facts that
 differ in one word, plain mem0 did not find 37 by their own text; with 32 a few at times, with 64 none."""
@@ -35,10 +37,13 @@ NEAR = 1e-6
 class ChromaStore:
     """A store in Chroma, in a folder or on a server, over a collection of our own making."""
 
-    def __init__(self, memory: Any, client: Any, collection: Any, label: Label, *, folder: Path | None) -> None:
+    def __init__(
+        self, memory: Any, client: Any, collection: Any, label: Label, *, folder: Path | None, fresh: bool
+    ) -> None:
         """Write through `collection`, which `memory` reads; `folder` is where the files are, if they are ours."""
         self.memory = memory
         self._folder = folder
+        self._flushes = None if folder is None else flush.Flushes(folder, fresh=fresh)
         self.label = label
         self.unproven: Held | None = None
         self.aside: list[str] = []
@@ -54,7 +59,8 @@ class ChromaStore:
         ids = [*(stored.fact.id for stored in facts), *gone]
         # Chroma refuses an empty list.
         if ids and (there := self._collection.get(ids=ids, include=[])["ids"]):
-            self._collection.delete(ids=there)
+            with self._writing(len(there)):
+                self._collection.delete(ids=there)
         refused = insert_all(self._insert, facts, answers=self._collection.count)
         self._tidy()
         return refused
@@ -83,9 +89,12 @@ class ChromaStore:
 
     def warm_up(self) -> None:
         """Load the index now: Chroma would at the first search, and that writes its files."""
-        if self._folder is not None and (first := self._collection.get(limit=1, include=["embeddings"]))["ids"]:
-            self._collection.query(query_embeddings=first["embeddings"], n_results=1, include=[])
-            self._tidy()
+        if self._folder is None:
+            return
+        with self._writing(0):
+            if (first := self._collection.get(limit=1, include=["embeddings"]))["ids"]:
+                self._collection.query(query_embeddings=first["embeddings"], n_results=1, include=[])
+        self._tidy()
 
     def close(self) -> None:
         """Close mem0 and the client: Chroma keeps one client a folder in the process until it is closed."""
@@ -93,6 +102,11 @@ class ChromaStore:
         self._tidy()
         self.memory.close()
         _close(self._client)
+        if self._flushes is not None:
+            self._flushes.closed()
+
+    def _writing(self, changes: int) -> AbstractContextManager[None]:
+        return nullcontext() if self._flushes is None else self._flushes.during(changes)
 
     def _tidy(self) -> None:
         if self._folder is not None:
@@ -100,11 +114,12 @@ class ChromaStore:
             keep_private(self._folder)
 
     def _insert(self, facts: Sequence[StoredFact]) -> None:
-        self._collection.upsert(
-            ids=[stored.fact.id for stored in facts],
-            embeddings=[list(stored.vector or ()) for stored in facts],
-            metadatas=[payload(stored.fact, with_words=False) for stored in facts],
-        )
+        with self._writing(len(facts)):
+            self._collection.upsert(
+                ids=[stored.fact.id for stored in facts],
+                embeddings=[list(stored.vector or ()) for stored in facts],
+                metadatas=[payload(stored.fact, with_words=False) for stored in facts],
+            )
 
 
 def open_folder(backend: Builder, folder: Path, label: Label, *, fresh: bool) -> ChromaStore:
@@ -163,7 +178,7 @@ def _over_chroma(
             collection = client.create_collection(
                 name,
                 embedding_function=None,
-                configuration={"hnsw": HNSW},
+                configuration={"hnsw": HNSW | ({"sync_threshold": flush.AFTER} if embedded else {})},
                 metadata={STORE_KEY: label.store_id, EMBEDDER_KEY: label.embedder},
             )
         elif there:
@@ -173,7 +188,7 @@ def _over_chroma(
         carried = collection.metadata or {}
         check_label(label, carried.get(STORE_KEY), carried.get(EMBEDDER_KEY))
         memory = backend.open_memory(folder, client=client)
-        store = ChromaStore(memory, client, collection, label, folder=folder if embedded else None)
+        store = ChromaStore(memory, client, collection, label, folder=folder if embedded else None, fresh=fresh)
         store.warm_up()
         return store
     except BaseException:

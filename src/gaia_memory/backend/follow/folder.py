@@ -16,6 +16,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from gaia_memory.backend.door import refuse_on_loop
+from gaia_memory.backend.follow import flush
 from gaia_memory.backend.follow.lineage import ASIDE, is_own
 from gaia_memory.log import logger_for
 from gaia_memory.telemetry import about
@@ -71,9 +72,13 @@ class StoreFolders:
         return self._is_there(store_id) and noted == _files(self.folder(store_id))
 
     def can_be_opened(self, store_id: str) -> bool:
-        """Say whether the folder of a store is there and can be opened without harm: a child process tries it."""
+        """Say whether the folder of a store is there and can be opened without harm: a child process tries it.
+
+        An index that was cut short while it was rewritten may open and crash a later search.
+        """
         refuse_on_loop("trying a store's folder")
-        return self._is_there(store_id) and self._probe(self.folder(store_id))
+        folder = self.folder(store_id)
+        return self._is_there(store_id) and not flush.was_cut_short(folder) and self._probe(folder)
 
     def note_clean_close(self, store_id: str) -> None:
         """Write down the files of a store as its last client left them."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from gaia_memory.backend.follow.erasing import Erasing
 from gaia_memory.backend.follow.keeper import StoreKeeper
 from gaia_memory.backend.follow.ownership import LEASE_SECONDS, FolderLock, Ownership, StoreLease
+from gaia_memory.backend.follow.pace import Pace
 from gaia_memory.backend.follow.places import place
 from gaia_memory.backend.follow.settling import Settling, owner_process
 from gaia_memory.backend.follow.store import Builder
@@ -25,16 +26,6 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Database, Embedder, Outbox
 from gaia_memory.telemetry import about, frames_of
-
-PACED_BATCH = 5
-REBUILD_BATCH = 50
-AWAITED_BATCH = 500
-LONG_WRITE = 0.1
-"""Seconds: a batch of a rebuild that takes longer is halved, since turns stand still meanwhile. A fact of 100,000
-takes Chroma several times as long as one of 1,000."""
-
-PACE = 0.015
-"""Seconds between batches while nobody waits: Chroma holds the interpreter's lock while it writes."""
 
 IDLE = 0.5
 UNWANTED_IDLE = 30.0
@@ -105,7 +96,7 @@ class StoreFollower:
         self._is_wanted = is_wanted
         self._rests = False
         self._waiters = 0
-        self._rebuild_batch = REBUILD_BATCH
+        self._pace = Pace()
         self._tried = False
         self._holds_forgotten = False
         self._seen_owner: str | None = None
@@ -302,11 +293,10 @@ class StoreFollower:
         if await self._erasing.finish(erasures, followed=not rows):
             self.progress += 1
         if rows:
-            started = asyncio.get_running_loop().time()
             self._vectors.offer(await self._keeper.follow(rows))
-            self._adapt(asyncio.get_running_loop().time() - started, written=len(rows))
+            self._pace.wrote(len(rows), self._keeper.write_seconds, awaited=awaited)
             self.progress += 1
-            await asyncio.sleep(0 if awaited else PACE)
+            await asyncio.sleep(self._pace.rest(awaited=awaited))
             return
         self._keeper.rebuilding = False
         await self._keeper.look()
@@ -342,17 +332,9 @@ class StoreFollower:
         return self._erasing.is_gathered(erasures, lag=state.lag, awaited=self._awaited(state))
 
     def _batch_size(self, state: StoreState, erasures: set[int]) -> int:
-        if self._awaited(state):
-            return AWAITED_BATCH
         # What is forgotten leaves an open store first, and its files when that is written anew.
-        return self._rebuild_batch if self._keeper.rebuilding or erasures else PACED_BATCH
-
-    def _adapt(self, seconds: float, *, written: int) -> None:
-        """Let the next batch of a rebuild be as large as may be written without holding up turns for long."""
-        if written == self._rebuild_batch and seconds > LONG_WRITE:
-            self._rebuild_batch = max(PACED_BATCH, written // 2)
-        elif seconds < LONG_WRITE / 4:
-            self._rebuild_batch = min(REBUILD_BATCH, self._rebuild_batch * 2)
+        rebuilding = self._keeper.rebuilding or bool(erasures)
+        return self._pace.size(awaited=self._awaited(state), rebuilding=rebuilding)
 
     def _awaited(self, state: StoreState) -> bool:
         return self._waiters > 0 or (state.awaited_until or 0.0) > self._clock.now().timestamp()

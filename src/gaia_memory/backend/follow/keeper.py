@@ -39,6 +39,9 @@ class StoreKeeper:
         self.store: Mem0Store | None = None
         self.rebuilding = False
         self.refused = 0
+        self.write_seconds = 0.0
+        """How long the last write took: as long stood whatever else this process had to do."""
+
         self._broken = False
         self._looked = 0.0
         self._pool = pool
@@ -195,8 +198,10 @@ class StoreKeeper:
     async def _write(self, facts: Sequence[StoredFact], gone: Sequence[str]) -> list[str]:
         """Write to the store; return the ids of facts that it refuses to hold."""
         assert self.store is not None
+        started = time.monotonic()
         try:
             refused = await self._work(self.store.write, facts, gone)
+            self.write_seconds = time.monotonic() - started
             if not self.place.embedded and facts:
                 await self._remove_forgotten(facts)
         except GaiaMemoryError:

@@ -13,6 +13,8 @@ import sys
 import threading
 from pathlib import Path
 
+from gaia_memory.backend.follow import flush
+
 SOUND = 0
 DAMAGED = 1
 ABANDONED = 4
@@ -25,21 +27,31 @@ def probe(folder: Path) -> bool:
     Every row is read, because a damaged index page shows only where it is used. A failure of Chroma's is
     raised as it is.
     """
-    if not _database_is_whole(folder / "chroma.sqlite3"):
+    length = _log_of_a_whole_database(folder / "chroma.sqlite3")
+    if length is None or length >= flush.AFTER:
+        # So long a log makes Chroma rewrite its index at once, and this process may be ended in the middle.
         return False
     import chromadb
     from chromadb.config import Settings
 
     with chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False)) as client:
-        return all(_is_searchable(collection) for collection in client.list_collections())
+        if not all(_is_searchable(collection) for collection in client.list_collections()):
+            return False
+    flush.note_length(folder, length)
+    return True
 
 
-def _database_is_whole(path: Path) -> bool:
-    """Ask SQLite itself, before Chroma has the file open: the two must never have it open in one process."""
+def _log_of_a_whole_database(path: Path) -> int | None:
+    """Return how many writes wait in the log; None where the file is damaged.
+
+    SQLite itself is asked, before Chroma has the file open: the two must never have it open in one process.
+    """
     if not path.is_file():
-        return False
+        return None
     with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as connection:
-        return bool(connection.execute("PRAGMA quick_check").fetchone() == ("ok",))
+        if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            return None
+        return int(connection.execute("SELECT count(*) FROM embeddings_queue").fetchone()[0])
 
 
 def _is_searchable(collection: object) -> bool:

@@ -1,0 +1,47 @@
+"""How much of the store is written at once: Chroma holds the interpreter's lock, so turns stand still meanwhile."""
+
+from __future__ import annotations
+
+PACED_BATCH = 5
+REBUILD_BATCH = 50
+AWAITED_BATCH = 500
+LONG_WRITE = 0.1
+LONG_AWAITED_WRITE = 0.25
+"""Seconds: the batch after one that took longer is half as large. A fact of 100,000 takes Chroma ten times as long as
+one of 1,000, and all take longer on a busy machine: where somebody waits it is never less than `REBUILD_BATCH`."""
+
+SHORT = 0.4
+"""A share of the longest: the batch after one that took less is twice as large."""
+
+LEAST_REST = 0.015
+AWAITED_REST = 0.25
+"""How long a pass rests that somebody waits for, as a share of what the last batch took; one that nobody waits for
+rests as long as it worked."""
+
+
+class Pace:
+    """Chooses the size of each batch by how long the last one held everybody up, and the rest after it."""
+
+    def __init__(self) -> None:
+        """Begin with the batches of a rebuild."""
+        self._size = REBUILD_BATCH
+        self._seconds = 0.0
+
+    def size(self, *, awaited: bool, rebuilding: bool) -> int:
+        """Return how many facts to write next: a few, those of a pass, or most where somebody waits."""
+        if awaited:
+            return max(self._size, REBUILD_BATCH)
+        return min(self._size, REBUILD_BATCH) if rebuilding else PACED_BATCH
+
+    def wrote(self, facts: int, seconds: float, *, awaited: bool) -> None:
+        """Take note of a batch."""
+        longest = LONG_AWAITED_WRITE if awaited else LONG_WRITE
+        self._seconds = seconds
+        if seconds > longest:
+            self._size = max(PACED_BATCH, min(self._size, facts) // 2)
+        elif seconds < longest * SHORT and facts >= self._size:
+            self._size = min(AWAITED_BATCH, self._size * 2)
+
+    def rest(self, *, awaited: bool) -> float:
+        """Return how long to rest after the last batch."""
+        return self._seconds * AWAITED_REST if awaited else max(LEAST_REST, self._seconds)

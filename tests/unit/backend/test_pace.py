@@ -1,0 +1,48 @@
+"""The pace of a pass: batches that hold nobody up for long, and rests between them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.backend.follow.pace import AWAITED_BATCH, PACED_BATCH, REBUILD_BATCH, Pace
+
+
+def held_up(seconds_a_fact: float, facts: int, *, awaited: bool) -> tuple[list[float], float]:
+    """Write so many facts at this cost; return how long each batch held everybody up, and the time in all."""
+    pace, left, writes, took = Pace(), facts, [], 0.0
+    while left > 0:
+        size = min(left, pace.size(awaited=awaited, rebuilding=True))
+        writes.append(size * seconds_a_fact)
+        pace.wrote(size, writes[-1], awaited=awaited)
+        took += writes[-1] + pace.rest(awaited=awaited)
+        left -= size
+    return writes, took
+
+
+@pytest.mark.parametrize("milliseconds", [0.3, 1.0, 3.0])
+def test_nobody_is_held_up_for_seconds_by_a_pass_that_somebody_waits_for(milliseconds: float) -> None:
+    """Of 500 facts at once each write takes a second and a half in a large store, and a turn meets several."""
+    writes, took = held_up(milliseconds / 1000, 20_000, awaited=True)
+
+    assert max(writes) <= 0.3
+    assert took <= 1.3 * sum(writes)
+
+
+@pytest.mark.parametrize("milliseconds", [0.3, 1.0, 3.0])
+def test_a_pass_that_nobody_waits_for_leaves_half_of_the_time_to_others(milliseconds: float) -> None:
+    """A turn is many steps, and each may meet a write."""
+    writes, took = held_up(milliseconds / 1000, 20_000, awaited=False)
+
+    assert max(writes[1:]) <= 0.1
+    assert took >= 2 * sum(writes)
+
+
+def test_batches_grow_where_a_write_is_quick_and_somebody_waits() -> None:
+    """A small store is written in a few large pieces."""
+    pace = Pace()
+    for _ in range(5):
+        pace.wrote(pace.size(awaited=True, rebuilding=True), 0.01, awaited=True)
+
+    assert pace.size(awaited=True, rebuilding=False) == AWAITED_BATCH
+    assert pace.size(awaited=False, rebuilding=True) == REBUILD_BATCH
+    assert pace.size(awaited=False, rebuilding=False) == PACED_BATCH
