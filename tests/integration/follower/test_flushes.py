@@ -71,6 +71,7 @@ async def test_the_log_that_each_write_reads_stays_short(tmp_path: Path) -> None
 
     assert await asyncio.to_thread(log_of, folder) < AFTER
     assert await asyncio.to_thread(index_of, folder)
+    assert await asyncio.to_thread(lambda: (folder / "gaia-log-length").stat().st_mode & 0o777) == 0o600
 
 
 @pytest.mark.parametrize("is_clean", [True, False])

@@ -61,7 +61,9 @@ def was_cut_short(folder: Path) -> bool:
 
 def note_length(folder: Path, length: int) -> None:
     """Note how long the log of a folder is that nobody has open."""
-    (folder / _LENGTH).write_text(str(length), encoding="ascii")
+    note = folder / _LENGTH
+    note.touch(mode=0o600)
+    note.write_text(str(length), encoding="ascii")
 
 
 def _taken(note: Path) -> int | None:
