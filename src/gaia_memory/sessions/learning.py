@@ -186,9 +186,11 @@ class Learner:
     async def _check_unchanged(self, tx: Transaction, learning: Learning, asked: Sequence[Chunk]) -> None:
         """Refuse talk, and context, that was forgotten or learned by somebody else since it was read."""
         state = await self._facts.state(tx, learning.scope)
-        shown = _event_ids(asked) | {message.event_id for chunk in asked for message in chunk.before}
+        context = {message.event_id for chunk in asked for message in chunk.before}
+        shown = _event_ids(asked) | context
         skipped = await self._ledger.skipped(tx, learning.row.key, among=shown - learning.marked)
-        is_gone = len(await self._facts.get(tx, learning.scope, learning.taught)) < len(learning.taught)
+        taught = learning.taught if context & learning.marked else frozenset()
+        is_gone = len(await self._facts.get(tx, learning.scope, taught)) < len(taught)
         row = await self._ledger.row(tx, learning.row.key)
         if row is None or (row.lease_owner, row.watermark) != (self._owner, learning.row.watermark):
             raise LeaseLostError(f"conversation {learning.row.key.session!r} was taken over: nothing was written")

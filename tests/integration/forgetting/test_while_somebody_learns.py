@@ -30,6 +30,9 @@ KEY, SCOPE = SessionKey(APP, "itay", "s"), Scope(APP, "itay")
 POINTS = ("read", "asked", "answered", "embedded")
 HANDED = ("asked", "answered", "embedded")
 FACTS = {"keep bees": "Keeps bees", "bees buzz": "Itay's bees buzz", "choir": "Sings in a choir"}
+ANSWER = "Your bees must be happy"
+"""Of the agent: the end of what was said before is shown with the next question."""
+
 Act = Callable[[], Awaitable[None]]
 
 
@@ -77,9 +80,11 @@ class Embedder(ScriptedEmbedder):
 
 
 def said(text: str, number: int) -> Event:
-    """Return a message of its own turn, said long ago."""
-    content = types.UserContent(text)
-    return Event(author="user", invocation_id=f"i{number}", content=content, timestamp=START + number)
+    """Return a message of its own turn, said long ago; it has the same id each time it is handed over."""
+    its: dict[str, Any] = {"invocation_id": f"i{number}", "timestamp": START + number, "id": f"e{number}"}
+    if text == ANSWER:
+        return Event(author="root", content=types.ModelContent(text), **its)
+    return Event(author="user", content=types.UserContent(text), **its)
 
 
 @asynccontextmanager
@@ -136,7 +141,7 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
 
     monkeypatch.setattr(Learner, "_ahead", ahead)
     async with two(kind, tmp_path, points) as (engine, other):
-        await talk(engine, "I keep bees")
+        await talk(engine, "I keep bees", ANSWER)
         assert await engine.consolidate(KEY, clear=False) == "learned"
         await talk(engine, "I sing in a choir while my bees buzz")
         assert await known(engine) == ["Keeps bees"]
@@ -158,27 +163,36 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
 
 
 @both_kinds
+@pytest.mark.parametrize("way", ["read", "handed over"])
 @pytest.mark.parametrize("what", ["everything", "conversation", "fact"])
 @pytest.mark.parametrize("point", HANDED)
 async def test_what_one_part_taught_is_forgotten_while_the_next_is_learned(
-    tmp_path: Path, kind: str, what: str, point: str
+    tmp_path: Path, kind: str, way: str, what: str, point: str
 ) -> None:
-    """A host hands a talk over that takes two questions; it hands it over again, as it is told."""
+    """A talk that takes two questions, the second of which shows the end of the first part.
+
+    A host that hands it over is told that it was not learned to its end, and does so again.
+    """
     points = Points()
+    filler = "la " * (MAX_CHARACTERS // 5)
+    texts = [filler, "I keep bees", ANSWER, f"{filler}. I sing in a choir while my bees buzz"]
     async with two(kind, tmp_path, points) as (engine, other):
-        filler = "la " * (MAX_CHARACTERS // 6)
-        events = [said(f"{filler}. I keep bees", 0), said(f"{filler}. I sing in a choir while my bees buzz", 1)]
+        if way == "read":
+            await talk(engine, *texts)
+
+        async def learned() -> str:
+            if way == "read":
+                return await engine.consolidate(KEY, clear=False)
+            try:
+                await _learn(engine, KEY, [said(text, number) for number, text in enumerate(texts)])
+            except LeaseLostError:
+                return "skipped"
+            return "learned"
 
         async def first_is_learned() -> None:
             points.at(point, lambda: forget(other, what))
 
         points.at("embedded", first_is_learned)
-        refused = 0
-        for _ in range(3):
-            try:
-                await _learn(engine, KEY, events)
-            except LeaseLostError:
-                refused += 1
 
-        assert refused == 1
+        assert [await learned() for _ in range(3)] == ["skipped", "learned", "learned"]
         assert await known(engine) == (["Sings in a choir"] if what == "fact" else [])
