@@ -35,7 +35,7 @@ from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
 from gaia_memory.recall.settings import RecallSettings
 
-STAGES = ("surroundings", "conversation", "phrases", "speaker", "dates", "kinds", "recency")
+STAGES = ("surroundings", "conversation", "phrases", "speaker", "subject", "dates", "kinds", "asking", "recency")
 DEPTHS = (5, 10, 20)
 OURS, BM25 = "gaia", "BM25 (FTS5 porter)"
 

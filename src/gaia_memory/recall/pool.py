@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LEADING_NAME = re.compile(r"\s*([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,2}): ")
+QUESTION_MARKS = "?\uff1f\u061f\u037e"
 REACH = 3
 """Turns on either side of a fact that count as its context."""
 
@@ -34,7 +35,8 @@ def speaker_of(fact: Fact) -> str | None:
     return match[1].casefold() if match else None
 
 
-def _body(fact: Fact) -> str:
+def body(fact: Fact) -> str:
+    """Return what was said, without the `Name:` of who said it."""
     match = _LEADING_NAME.match(fact.text)
     return fact.text[match.end() :] if match else fact.text
 
@@ -118,7 +120,7 @@ def pool_of(question: Question, rarity: Sequence[float], facts: Sequence[Fact]) 
     counts = np.zeros((len(facts), len(question.terms)))
     lengths, pairs = np.ones(len(facts)), np.zeros(len(facts))
     for row, fact in enumerate(facts):
-        words = indexed_words(_body(fact))
+        words = indexed_words(body(fact))
         lengths[row] = len(words) + 1
         found = finder.places(words)
         last = None

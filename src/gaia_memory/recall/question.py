@@ -15,6 +15,7 @@ from gaia_memory.recall.forms import RELATED
 from gaia_memory.recall.words import words_of
 
 _stemmer = snowballstemmer.stemmer("english")
+_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _BEGINNING = 2
 """Letters that every form of a word shares with its stem: other words need not be stemmed."""
 
@@ -27,12 +28,16 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question taken apart. `terms` are its words, each as the set of stems that say the same."""
+    """A question taken apart. `terms` are its words, each as the set of stems that say the same.
+
+    `proper_names` are those that a capital begins, but for the first, as they are compared.
+    """
 
     text: str
     terms: tuple[frozenset[str], ...]
     words: tuple[frozenset[str], ...]
     dates: Dates
+    proper_names: frozenset[str] = frozenset()
 
     def names(self, names: Iterable[str]) -> list[bool]:
         """Say of each term whether it only names one of these people; of none when no other term would be left."""
@@ -50,6 +55,7 @@ def read(text: str) -> Question:
         tuple(frozenset(map(stem, family)) for family in families),
         tuple(families),
         dates_in(text),
+        frozenset(each for word in _WORD.findall(text)[1:] if word[0].isupper() for each in indexed_words(word)),
     )
 
 

@@ -54,6 +54,8 @@ def rank(
         parts[name] = settings.vote * _shifted(found[name], ids)
         there |= np.array([each in found[name] for each in ids])
     total = np.sum(list(parts.values()), axis=0)
+    parts["asking"] = -settings.asking * stages.asking(pool) * total
+    total = total + parts["asking"]
     # The index knows forms of a word that the stages do not: what it found is not dropped for that.
     for name in (WORDS, *sorted(settings.fillers & found.keys())):
         below = _below(total, there, found.get(name, {}), ids)
@@ -78,6 +80,7 @@ def _of_words(question: Question, pool: Pool, settings: RecallSettings) -> dict[
         "conversation": settings.conversation * stages.conversation(pool),
         "phrases": settings.phrases * stages.phrases(pool),
         "speaker": settings.speaker * stages.speaker(pool),
+        "subject": settings.subject * stages.subject(question, pool),
         "dates": settings.dates * stages.dates(question, pool),
         "kinds": settings.kinds * stages.kinds(question, pool) * held,
     }

@@ -18,12 +18,14 @@ class RecallSettings:
     fillers: frozenset[str] = frozenset({"hashed"})
     keywords: float = 1.0
     vote: float = 0.2
-    surroundings: float = 0.2
-    conversation: float = 0.2
+    surroundings: float = 0.1
+    conversation: float = 0.1
     phrases: float = 0.2
     speaker: float = 0.6
+    subject: float = 0.4
     dates: float = 1.0
     kinds: float = 0.5
+    asking: float = 0.3
     recency: float = 0.05
     recency_half_life_days: float = 90.0
     tokens: int | None = None

@@ -6,12 +6,14 @@ them lies a plateau, measured on LoCoMo in two shapes (docs/explanation/recall.m
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaia_memory.recall.pool import Pool
+from gaia_memory.models.words import indexed_words
+from gaia_memory.recall.pool import QUESTION_MARKS, Pool, body
 from gaia_memory.recall.question import Question, cues
 
 if TYPE_CHECKING:
@@ -23,11 +25,14 @@ LENT = {-3: 0.1, -2: 0.25, -1: 0.5, 0: 0.3, 1: 0.3, 2: 0.15}
 AFTER_A_QUESTION = 0.8
 """What the turn before lends when it ends with a question mark, in whatever script."""
 
+_LEADING_NAMES = re.compile(r"\s*((?:[^\W\d_a-z][\w.'\u2019-]*(?:\s+|$)){1,3})")
+"""Up to three words in a row with which a text begins and that no small letter begins."""
+
+_SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01]+[.!{QUESTION_MARKS}\u2026\u3002\uff01]*")
+
 _SATURATION = 1.0
 _BY_LENGTH = 0.75
 """k1 and b of BM25 (Robertson and Zaragoza, 2009), low because memories are short and of mixed length."""
-
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u037e")
 
 
 def keywords(pool: Pool) -> NDArray[np.float64]:
@@ -37,7 +42,7 @@ def keywords(pool: Pool) -> NDArray[np.float64]:
     for itself.
     """
     counts, lengths = pool.counts.copy(), pool.lengths.copy()
-    asks = np.array([fact.text.rstrip().endswith(_QUESTION_MARKS) for fact in pool.facts])
+    asks = np.array([fact.text.rstrip().endswith(tuple(QUESTION_MARKS)) for fact in pool.facts])
     for distance, ours, theirs in pool.beside:
         weight = np.full(len(ours), LENT.get(distance, 0.0)) * pool.need[ours] * pool.need[theirs]
         if distance == -1:
@@ -77,6 +82,20 @@ def speaker(pool: Pool) -> NDArray[np.float64]:
     return np.array([float(each in pool.named) for each in pool.speakers])
 
 
+def subject(question: Question, pool: Pool) -> NDArray[np.float64]:
+    """Return 1 for what begins with the one name that the question names; of several nobody knows who is meant.
+
+    A sentence that was worded to stand alone says first whom it is about: "Maria volunteers" against "John admires
+    Maria". A line that somebody says begins with whom it is said to.
+    """
+    spoken = zip(pool.facts, pool.speakers, strict=True)
+    begun = [_leading_names(fact.text) if speaker is None else frozenset() for fact, speaker in spoken]
+    named = question.proper_names & frozenset().union(*begun)
+    if len(named) != 1:
+        return np.zeros(len(pool.facts))
+    return np.array([float(bool(named & names)) for names in begun])
+
+
 def dates(question: Question, pool: Pool) -> NDArray[np.float64]:
     """Return how close what was said is to the dates in the question, from 0 to 2."""
     if not question.dates.months and not question.dates.years:
@@ -90,10 +109,25 @@ def kinds(question: Question, pool: Pool) -> NDArray[np.float64]:
     return np.array([float(any(each.search(fact.text) for each in wanted)) for fact in pool.facts])
 
 
+def asking(pool: Pool) -> NDArray[np.float64]:
+    """Return the share of each fact's characters that stands in sentences which ask: those tell nothing."""
+    shares = []
+    for fact in pool.facts:
+        sentences = _SENTENCE.findall(body(fact))
+        asked = sum(len(each) for each in sentences if each.endswith(tuple(QUESTION_MARKS)))
+        shares.append(asked / max(1, sum(map(len, sentences))))
+    return np.array(shares)
+
+
 def recency(pool: Pool, now: datetime, half_life_days: float) -> NDArray[np.float64]:
     """Return 1 for what was said now, half of it after each half life."""
     ages = [(now - (fact.said_at or fact.created_at)).total_seconds() / 86_400 for fact in pool.facts]
     return np.asarray(0.5 ** (np.maximum(np.array(ages), 0.0) / half_life_days))
+
+
+def _leading_names(text: str) -> frozenset[str]:
+    match = _LEADING_NAMES.match(text)
+    return frozenset(indexed_words(match[1])) if match else frozenset()
 
 
 def _of_best(scores: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -93,7 +93,8 @@ async def test_the_score_lies_between_0_and_1_and_its_reasons_add_up(memory):
         assert 0 <= hit.score <= 1
         assert sum(hit.why.values()) == pytest.approx(hit.score)
         assert set(hit.why) <= {
-            *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "dates", "kinds", "recency")
+            *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "dates", "kinds"),
+            *("asking", "recency"),
         }
 
 

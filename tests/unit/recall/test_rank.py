@@ -58,10 +58,11 @@ def test_the_order_of_what_comes_in_does_not_matter(rows, found, random):
 
 
 @given(FACTS, FOUND)
-def test_parts_are_finite_and_never_negative(rows, found):
-    """Being found never harms, and no score breaks the sum."""
+def test_parts_are_finite_and_only_asking_takes_something_away(rows, found):
+    """Being found never harms, no score breaks the sum, and no total falls below nothing."""
     for item in ranked(facts_of(rows), found):
-        assert all(0 <= part < math.inf for part in item.parts.values())
+        assert all(0 <= part < math.inf for name, part in item.parts.items() if name != "asking")
+        assert -math.inf < item.parts.get("asking", 0.0) <= 0 <= item.total
 
 
 @given(FACTS, SCORES)
@@ -94,7 +95,19 @@ def test_the_words_lead_and_vectors_decide_between_near_equals():
 def test_with_everything_but_vectors_off_the_order_is_that_of_the_cosine():
     """As the mem0 store alone would give it."""
     off = dict.fromkeys(
-        ("keywords", "surroundings", "conversation", "phrases", "speaker", "dates", "kinds", "recency"), 0.0
+        (
+            "keywords",
+            "surroundings",
+            "conversation",
+            "phrases",
+            "speaker",
+            "subject",
+            "dates",
+            "kinds",
+            "asking",
+            "recency",
+        ),
+        0.0,
     )
     facts = [fact("a", "tea"), fact("b", "dog tea"), fact("c", "none")]
 

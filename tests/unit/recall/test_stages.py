@@ -138,3 +138,30 @@ def test_dates_in_the_question_are_compared_with_when_it_was_said():
 def test_the_kind_of_answer_asked_for_counts(asked, answer, other):
     """A time, a number, a place, a title."""
     assert stages.kinds(*pool(asked, fact("a", answer), fact("b", other))).tolist() == [1, 0]
+
+
+def test_a_fact_about_the_one_who_is_named_counts():
+    """It begins with their name; whom two names mean nobody knows, and a small word is none."""
+    facts = [fact("a", "Maria volunteers"), fact("b", "John admires Maria"), fact("c", "Aunt Maria sings")]
+
+    assert stages.subject(*pool("Where does Maria go?", *facts)).tolist() == [1, 0, 1]
+    assert stages.subject(*pool("Do Maria and John sing?", *facts)).tolist() == [0, 0, 0]
+    assert stages.subject(*pool("Where does Noa go?", *facts)).tolist() == [0, 0, 0]
+    assert stages.subject(*pool("where does maria go?", *facts)).tolist() == [0, 0, 0]
+    assert stages.subject(*pool("Where does Maria go?", fact("d", "John: Maria, hello"))).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("Tim: Which team do you like?", 1),
+        ("The Wolves.", 0),
+        ("Yes! And you?", 0.5),
+        ("\u0645\u0627 \u0627\u0633\u0645\u0643\u061f", 1),
+        ("\u732b\u304c\u597d\u304d\u3002\u4f55\u304c\u597d\u304d\uff1f", 0.5),
+        ("", 0),
+    ],
+)
+def test_what_asks_tells_nothing(text, share):
+    """The share of it, in any script, without who said it."""
+    assert stages.asking(pool("team", fact("a", text))[1])[0] == pytest.approx(share, abs=0.2)
