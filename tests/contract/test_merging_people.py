@@ -12,13 +12,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from gaia_memory import NewFact
+from gaia_memory.database.engine import SqlDatabase
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.facts import SqlFacts
+from gaia_memory.facts.tables import facts as fact_rows
 from gaia_memory.facts.tables import outbox, profiles, tombstones
 from support.both_databases import make as make  # a fixture, on both databases
 from support.harness import Sut, facts
+from support.truth import ITAY, NOA, NOW, draft
+from support.truth import database as database  # a fixture, on both databases
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -54,6 +59,20 @@ async def test_facts_move_with_their_ids_and_what_both_know_stands_once(make: Ma
     hits = await sut.gaia.memory.recall(sut.scope("ada"), "dog")
     assert (hits[0].fact.text, {"keywords", "vectors"} <= hits[0].why.keys()) == ("Has a dog", True)
     assert await sut.gaia.memory.recall(sut.scope("guest"), "dog") == []
+
+
+async def test_what_moves_is_as_new_as_the_mark_that_tells_the_store_of_it(database: SqlDatabase) -> None:
+    """A vector that is still missing is kept only with the version that was read."""
+    store = SqlFacts()
+    async with database.transaction() as tx:
+        for number in range(3):
+            await store.write(tx, ITAY, [draft(f"fact {number}")], now=NOW)
+        await store.write(tx, NOA, [draft("Likes tea")], now=NOW)
+        assert (await store.merge(tx, NOA, ITAY)).moved == 1
+        joined = select(fact_rows.c.version, outbox.c.version).join(outbox, outbox.c.fact_id == fact_rows.c.id)
+        [(version, marked)] = await tx.execute(joined.where(fact_rows.c.text == "Likes tea"))
+
+    assert version == marked
 
 
 async def test_sources_follow_so_that_forgetting_a_conversation_still_works(make: Make) -> None:

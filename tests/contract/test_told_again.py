@@ -190,6 +190,9 @@ async def test_lifting_and_merging_reach_no_third_person(database):
     assert await is_told_again(database, "Moved to Berlin")
     assert await is_told_again(database, "Rex barks")
     assert not await is_told_again(database, "Rex barks", NOA)
+    async with database.reading() as tx:
+        mine = [await facts.buried(tx, scope, ["Has a dog named Rex", "Lives in Berlin"]) for scope in (ITAY, NOA, ben)]
+    assert mine == [[True, True], [False, False], [False, True]]
     async with database.transaction() as tx:
         await facts.unbury(tx, ITAY, ["Lives in Berlin"])
     assert not await is_told_again(database, "Moved to Berlin")
