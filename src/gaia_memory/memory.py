@@ -27,6 +27,7 @@ from gaia_memory.models import (
     Origin,
     Profile,
     Receipt,
+    Said,
     Scope,
     SessionKey,
     Status,
@@ -85,14 +86,13 @@ class Memory:
         return self.live.config
 
     async def remember(
-        self, scope: Scope, text: str, *, told_in: Origin | None = None, said: str | None = None
+        self, scope: Scope, text: str, *, told_in: Origin | None = None, said: Said | None = None
     ) -> Fact:
         """Keep one fact word for word; it is on disk when this returns.
 
         A fact that is already there is confirmed and returned as it stands. `told_in` names the conversation and the
-        events in which it was told: once the fact is forgotten, they are never learned from. What was forgotten alone
-        comes back by this; where somebody else than the person wants it kept, `said`, what the person says now, has
-        to speak of it.
+        events in which it was told: once the fact is forgotten, they are never learned from. What was forgotten comes
+        back by this; where a model wants it kept, `said`, what the person says meanwhile, has to speak of it.
 
         Raises:
             InvalidInputError: the text is blank or shows nothing, is too long, or holds a credential; or it was
@@ -335,7 +335,7 @@ class Memory:
         return await self.forgetter.everything(scope, now=now, said_until=said_until)
 
     async def _write(
-        self, scope: Scope, drafts: list[Draft], *, progress: Progress | None = None, said: str | None = None
+        self, scope: Scope, drafts: list[Draft], *, progress: Progress | None = None, said: Said | None = None
     ) -> list[Fact]:
         for draft in drafts:
             refuse_unkeepable(draft.fact)
@@ -352,8 +352,12 @@ class Memory:
         self.follower.wake()
         return written
 
-    async def _refuse_forgotten(self, tx: Transaction, scope: Scope, texts: Sequence[str], said: str) -> None:
-        unsaid = [text for text in texts if not self.facts_store.speaks_of(said, text)]
+    async def _refuse_forgotten(self, tx: Transaction, scope: Scope, texts: Sequence[str], said: Said) -> None:
+        unsaid = [text for text in texts if not self.facts_store.speaks_of(said.text, text)]
+        forgotten_at = (await self.facts_store.state(tx, scope)).forgotten_at
+        if unsaid and forgotten_at is not None and said.since <= forgotten_at:
+            # Everything was forgotten, and the model still sees what was said before.
+            raise InvalidInputError(_FORGOTTEN)
         buried = await self.facts_store.buried(tx, scope, unsaid)
         # Whenever it was said: what somebody wants kept counts as talk of before.
         told_again = await self.facts_store.told_again(tx, scope, [NewFact(text, said_at=_LONG_AGO) for text in unsaid])

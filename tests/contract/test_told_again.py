@@ -207,3 +207,13 @@ async def test_no_word_can_be_told_from_what_is_kept(database):
 
     assert 0 <= row.word < 2**16
     assert retold.telling_words("Lives in Berlin") == {"berli"}
+
+
+async def test_a_merge_takes_the_salt_along_where_only_words_are_left(database):
+    """A tombstone was lifted by a spelling that its words do not know."""
+    await forgotten(database, "Lives in Berlin", NOA)
+    async with database.transaction() as tx:
+        await facts.unbury(tx, NOA, ["Lives in Ber lin"])
+        await facts.merge(tx, NOA, ITAY)
+
+    assert await is_told_again(database, "Moved to Berlin")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
+
+from gaia_memory.adk.mapping import turns_of
+from gaia_memory.models import Said
 
 if TYPE_CHECKING:
     from google.adk.agents.readonly_context import ReadonlyContext
@@ -17,10 +21,12 @@ def say_here(message: types.Content | None) -> None:
     _outer.set(message)
 
 
-def said_in(run: ReadonlyContext) -> str:
-    """Return the text of what the person says in a turn.
+def said_in(run: ReadonlyContext) -> Said:
+    """Return what the person says in a turn, and since when the model sees what is said.
 
     An agent inside a tool is told by the agent that calls it, which may well repeat what was forgotten.
     """
     message = _outer.get() or run.user_content
-    return "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
+    text = "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
+    seen = turns_of(run.session.events, turns_before=0)
+    return Said(text=text, since=seen[0].messages[0].said_at.timestamp() if seen else time.time())

@@ -118,13 +118,13 @@ async def join_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str)
     """Make the tombstones of a scope, and the salts they were made with, another's."""
     statement = delete_from(tombstones).where(tombstones.c.partition == scope.partition).returning(tombstones.c.hash)
     moved = sorted((await tx.execute(statement)).scalars())
+    words = update(forgotten_words).where(forgotten_words.c.partition == scope.partition)
+    words_moved = (await tx.execute(words.values(partition=into.partition))).rowcount
     # A hash cannot be made anew with another salt: nobody knows its text.
-    hashes = [*moved, _SALT + salt] if moved else []
+    hashes = [*moved, _SALT + salt] if moved or words_moved else []
     for chunk in in_chunks(hashes):
         rows = [{"partition": into.partition, "hash": value} for value in chunk]
         await tx.execute(scopes.insert(tx, tombstones).on_conflict_do_nothing(), rows)
-    words = update(forgotten_words).where(forgotten_words.c.partition == scope.partition)
-    await tx.execute(words.values(partition=into.partition))
 
 
 async def _salts(tx: Transaction, scope: Scope, own: str) -> list[str]:

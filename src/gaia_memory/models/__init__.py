@@ -34,7 +34,7 @@ from gaia_memory.models.record import (
     SweepReport,
 )
 from gaia_memory.models.scope import PARTITION_LIMIT, Scope, SessionKey
-from gaia_memory.models.talk import Chunk, Extracted, Invocation, Mark, Message, Role, Talk, Talker, Turn
+from gaia_memory.models.talk import Chunk, Extracted, Invocation, Mark, Message, Role, Said, Talk, Talker, Turn
 from gaia_memory.models.zone import local, zone_named
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "RESERVED_METADATA",
     "Receipt",
     "Role",
+    "Said",
     "Scalar",
     "Scope",
     "ScopeState",

@@ -124,3 +124,14 @@ class Extracted:
 
     text: str
     attributed_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a person says while a model wants a fact kept.
+
+    `text` is said now; the model also sees what was said in the session from `since` on (seconds, wall clock).
+    """
+
+    text: str
+    since: float

@@ -72,6 +72,22 @@ async def test_in_a_foreign_runner_too(tmp_path: Path, config: dict[str, Any]) -
     assert [fact.text for fact in facts] == [NUTS]
 
 
+async def test_after_everything_was_forgotten_an_open_session_gives_nothing_back(make: Make) -> None:
+    """Only what the person says now; a session that begins afterwards is like any other."""
+    tool = call("remember", fact=NUTS)
+    sut = await make(main=["noted", tool, "well", tool, "noted", call("remember", fact="User sails"), "noted"])
+    await sut.chat("u", "cli", "peanuts make me ill")
+    await sut.chat("u", "cli", "/forget yes")
+    await sut.chat("u", "cli", "what shall I cook?")
+    refused, kept_nothing = responses(sut.REQ[-1])[-1], await sut.texts("u")
+    await sut.chat("u", "cli", "peanuts are my enemy")
+    await sut.chat("u", "phone", "yes, please")
+
+    assert "asked to forget this" in refused["message"]
+    assert kept_nothing == []
+    assert await sut.texts("u") == [NUTS, "User sails"]
+
+
 async def test_what_was_never_forgotten_is_kept_whoever_says_it(make: Make) -> None:
     """Other facts share no more than a word with what is gone, and most models sum up in words of their own."""
     sut = await make(main=[call("remember", fact="User moved to Lyon"), "noted"])
