@@ -335,13 +335,13 @@ async def test_memory_that_was_off_from_the_start_is_built_when_it_is_switched_o
     host = await opened("memory: {enabled: false}")
     await host.chat("one")
     engine = await host.engine()
-    before = (engine.follower._task, engine.backend._embedding_model)
+    before = (engine.follower.owned, engine.backend._embedding_model)
     host.set_yaml("memory: {enabled: true}")
     host.main.add(call("remember", fact="likes tea"), "ok")
     await host.chat("I like tea")
     await engine.memory.settled()
 
-    assert before == (None, None)
+    assert before == (False, None)
     assert [hit.fact.text for hit in await engine.memory.recall(host.scope, "tea")] == ["likes tea"]
     assert (await engine.memory.status(host.scope)).lag == 0
 

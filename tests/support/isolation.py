@@ -340,7 +340,7 @@ class Crowd:
                 await store.drop_source(tx, nobody, "one"),
                 await store.get(tx, scope, foreign),
                 await store.sources(tx, scope, foreign),
-                await store.delete(tx, scope, foreign),
+                sum((await store.delete(tx, scope, foreign)).values()),
             ]
             await store.bury(tx, scope, foreign, said_until=0.0)
             reached += [await store.buried(tx, scope, [treasure(victim)]) != [False]]

@@ -45,7 +45,7 @@ BORDERS = [
     border("delete", "bury"),
     Mutant(f"{FACTS}.delete", "delete_all", "table.c.partition == scope.partition", 'table.c.partition != ""'),
 ]
-BEHIND_THE_SALT = 5
+BEHIND_THE_SALT = 6
 """Conditions on tombstones and forgotten words: without them nothing changes, because another scope's hashes have
 another salt."""
 

@@ -243,9 +243,7 @@ class StoreFollower:
         while not self._stopping.is_set():
             try:
                 if await self._round():
-                    self._failures = 0
-                    self._trouble = None
-                    self._told.clear()
+                    self._is_well()
             except Exception as error:
                 # Database, Chroma, mem0 and the disk meet here: whatever it is, it is tried again, ever later.
                 await self._back_off(error)
@@ -275,6 +273,11 @@ class StoreFollower:
         await self._follow(state, rows[:size], erasures)
         return True
 
+    def _is_well(self) -> None:
+        self._failures = 0
+        self._trouble = None
+        self._told.clear()
+
     async def _is_needed(self) -> bool:
         """Say whether there is a use for the store: while memory is off what was forgotten leaves it all the same."""
         if self._is_wanted():
@@ -296,6 +299,8 @@ class StoreFollower:
             self._vectors.offer(await self._keeper.follow(rows))
             self._pace.wrote(len(rows), self._keeper.write_seconds, awaited=awaited)
             self.progress += 1
+            # Who waited for these facts looks at once, and finds no trouble of before.
+            self._is_well()
             await asyncio.sleep(self._pace.rest(awaited=awaited))
             return
         self._keeper.rebuilding = False
