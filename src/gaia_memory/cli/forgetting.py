@@ -179,10 +179,15 @@ async def _asked_about(engine: Engine, scope: Scope, session: str, facts: Sequen
 
 
 async def _is_known(engine: Engine, scope: Scope) -> bool:
-    """Say whether this memory has met a person: something was remembered or forgotten, or waits to be learned."""
+    """Say whether there may be something to forget: facts were there once, or something waits.
+
+    While memory is off nobody says anything that it would learn later, but files may wait to be rewritten.
+    """
     async with engine.memory.database.reading() as tx:
         state = await engine.memory.facts_store.state(tx, scope)
-        return state.revision > 0 or bool(await engine.memory.ledger.pending(tx, user=scope.user, app=scope.app))
+        waiting = await engine.memory.ledger.pending(tx, user=scope.user, app=scope.app)
+        erasures = await engine.memory.outbox.erasures(tx)
+    return bool(waiting) or (state.revision > 0 and (bool(erasures) or engine.config.memory.enabled))
 
 
 def _meant(facts: list[Fact], fact_id: str, user: str) -> Fact:

@@ -30,6 +30,8 @@ async def forget(config, user, fact_id):
 asyncio.run(forget(*sys.argv[1:]))
 """
 
+IS_OFF = "gaia: nothing to forget about {!r} (memory is off, `memory.enabled: false`)\n"
+
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
@@ -105,6 +107,9 @@ def test_a_person_is_forgotten_while_memory_is_off(config: str, what: str) -> No
     left = {"everything": set(), "fact": {"likes tea", boat}, "conversation": {"likes tea", f"likes {WORD}"}}
     assert rows(config, "itay").keys() == left[what]
     assert bool(files_with(WORD)) == (what != "everything")
+    if what == "everything":
+        again = gaia_process("memory", "forget", "--user", "itay", "--config", switched_off(config), "-y")
+        assert (again.code, again.err) == (1, IS_OFF.format("itay"))
 
 
 def test_while_memory_is_off_a_stranger_is_unknown_and_it_is_said_that_it_is_off(config: str) -> None:
@@ -112,7 +117,7 @@ def test_while_memory_is_off_a_stranger_is_unknown_and_it_is_said_that_it_is_off
     done = gaia_process("memory", "forget", "--user", "nobody", "--config", switched_off(config), "-y")
 
     assert (done.code, done.out) == (1, "")
-    assert done.err == "gaia: nothing to forget about 'nobody' (memory is off, `memory.enabled: false`)\n"
+    assert done.err == IS_OFF.format("nobody")
 
 
 def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_gone(config: str) -> None:
