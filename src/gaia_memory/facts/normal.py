@@ -94,7 +94,7 @@ def _bare(text: str) -> str:
     marked = _SIGN.sub(_KEPT["-"], marked)
     bare = "".join(char for char in marked if char in _STANDING or not _is_dropped(char))
     # Nothing but punctuation: then that is what it says.
-    return unicodedata.normalize("NFC", bare) or normal_form(text)
+    return unicodedata.normalize("NFC", bare) or " ".join(text.split())
 
 
 def _is_lone_accent(char: str) -> bool:
