@@ -355,8 +355,10 @@ class Memory:
     async def _refuse_forgotten(self, tx: Transaction, scope: Scope, texts: Sequence[str], said: Said) -> None:
         unsaid = [text for text in texts if not self.facts_store.speaks_of(said.text, text)]
         forgotten_at = (await self.facts_store.state(tx, scope)).forgotten_at
-        if unsaid and forgotten_at is not None and said.since <= forgotten_at:
-            # Everything was forgotten, and the model still sees what was said before.
+        # Everything was forgotten, in the middle of this turn or before it, and the model still sees what was said.
+        is_before = forgotten_at is not None and (said.at if not unsaid else said.since) <= forgotten_at
+        spoken = [NewFact(text, said_at=datetime.fromtimestamp(said.at, UTC)) for text in texts]
+        if is_before or any(await self.facts_store.told_again(tx, scope, spoken)):
             raise InvalidInputError(_FORGOTTEN)
         buried = await self.facts_store.buried(tx, scope, unsaid)
         # Whenever it was said: what somebody wants kept counts as talk of before.

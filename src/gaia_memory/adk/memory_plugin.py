@@ -154,7 +154,7 @@ class MemoryPlugin(BasePlugin):
             _outer_sessions.set(invocation.session_service)
             turn = self._turns.get(invocation.invocation_id)
             _outer_turn.set(turn)
-            say_here(tool_context.user_content)
+            say_here(tool_context)
             if turn is not None:
                 turn.call_tool()
             want_content(content_wanted(invocation.run_config))

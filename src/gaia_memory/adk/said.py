@@ -11,14 +11,13 @@ from gaia_memory.models import Said
 
 if TYPE_CHECKING:
     from google.adk.agents.readonly_context import ReadonlyContext
-    from google.genai import types
 
-_outer: ContextVar[types.Content | None] = ContextVar("outer", default=None)
+_outer: ContextVar[Said | None] = ContextVar("outer", default=None)
 
 
-def say_here(message: types.Content | None) -> None:
-    """Let this be what the person says, for the tool that is called here and whatever runs in it."""
-    _outer.set(message)
+def say_here(run: ReadonlyContext) -> None:
+    """Let what the person says in this turn be it for the tool that is called here and whatever runs in it."""
+    _outer.set(_said(run))
 
 
 def said_in(run: ReadonlyContext) -> Said:
@@ -26,7 +25,13 @@ def said_in(run: ReadonlyContext) -> Said:
 
     An agent inside a tool is told by the agent that calls it, which may well repeat what was forgotten.
     """
-    message = _outer.get() or run.user_content
+    return _outer.get() or _said(run)
+
+
+def _said(run: ReadonlyContext) -> Said:
+    message, now = run.user_content, time.time()
     text = "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
-    seen = turns_of(run.session.events, turns_before=0)
-    return Said(text=text, since=seen[0].messages[0].said_at.timestamp() if seen else time.time())
+    events = run.session.events
+    at = min((event.timestamp for event in events if event.invocation_id == run.invocation_id), default=now)
+    seen = turns_of(events, turns_before=0)
+    return Said(text=text, at=at, since=seen[0].messages[0].said_at.timestamp() if seen else now)

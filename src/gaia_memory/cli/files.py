@@ -17,6 +17,9 @@ one beside it; or is not right, and left alone."""
 
 
 _DATABASE = b"SQLite format 3\0"
+_COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite names the files that it keeps beside a database."""
+
 _DESCRIPTORS = ("/dev/", "/proc/")
 _REMEDIES = {
     errno.EACCES: "name a place in which you may read and write",
@@ -76,6 +79,8 @@ def require_no_database(path: Path) -> None:
     Raises:
         InvalidInputError: the file is one.
     """
+    if any(path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in _COMPANIONS):
+        raise InvalidInputError(f"{path} belongs to the database beside it, which would be damaged: name another file")
     try:
         # A pipe would wait for a writer.
         if not path.is_file():

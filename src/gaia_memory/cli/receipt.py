@@ -109,11 +109,12 @@ def kept_in(file: Path | None, *, replace: bool) -> Iterator[Path | None]:
     place = file.expanduser()
     if place.is_dir():
         raise InvalidInputError(f"{file} is a folder: name a file in it for the receipt")
+    if not place.is_file() or replace:
+        require_no_database(place)
     if place.exists():
         # A pipe or a device is written into, and nothing in it is lost.
         if place.is_file() and not replace:
             raise InvalidInputError(f"{file} is there already: name another file, or pass --force to replace it")
-        require_no_database(place)
         yield place
         return
     make_empty(place, mode=0o600)

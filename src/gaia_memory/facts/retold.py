@@ -1,15 +1,17 @@
 """Keeps what was forgotten alone from coming back in other words out of talk that was there before.
 
 Of a forgotten fact hashes of its telling words stay. A fact that is learned later, from talk of before, tells it again
-when it shares at least half of them: "Pistachio is Itay's favourite ice cream" after "Loves pistachio ice cream" was
-forgotten. What many facts still hold tells less: whoever forgot "Family eats pizza" may have a family. A hash has 16
-bits, so every other word of a language shares its own with some other: nobody can tell from them which were meant.
-What is said after the forgetting is not held against it.
+when they share at least half of either's words: "Pistachio is Itay's favourite ice cream" after "Loves pistachio ice
+cream" was forgotten, and "Has HIV" after "Was diagnosed with HIV in 2019". What many facts still hold tells less:
+whoever forgot "Family eats pizza" may have a family. A hash has 16 bits, so every other word of a language shares its
+own with some other: nobody can tell from them which were meant. What is said after the forgetting is not held against
+it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from importlib.resources import files
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 SHARE = 0.5
-"""Of a forgotten fact's telling words, how many tell it again: `tests/contract/test_told_again.py` has the pairs it was
-set by."""
+"""Of the telling words of one of the two, how many tell it again: `tests/contract/test_told_again.py` has the pairs it
+was set by."""
 
 FEW = 3
 """A word that more facts hold than this counts for so much less: what is shared by chance is mostly such a word."""
@@ -40,21 +42,24 @@ COMMON_SHARE = 0.2
 """A word that at least so many facts of a person hold, and this share of them, tells none of them: often a name."""
 
 _STEM = 5
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
-def _listed() -> frozenset[str]:
-    lines = files("gaia_memory.facts").joinpath("common_words.txt").read_text(encoding="utf-8").splitlines()
+def _listed(name: str) -> frozenset[str]:
+    lines = files("gaia_memory.facts").joinpath(name).read_text(encoding="utf-8").splitlines()
     # As they stand after look-alike letters are folded: so they are compared.
     return frozenset(word for line in lines if not line.startswith("#") for word in indexed_words(fold_alike(line)))
 
 
-_COMMON_WORDS = _listed()
+_COMMON_WORDS = _listed("common_words.txt")
+_GENERIC_WORDS = _listed("generic_words.txt")
 
 
 def telling_words(text: str) -> set[str]:
     """Return the words that say what a text is about, each cut so that its other forms are mostly the same."""
-    words = (word for word in indexed_words(fold_alike(text)) if word not in _COMMON_WORDS)
-    return {_stem(word) for word in words if len(word) > 1}
+    words = {word for word in indexed_words(fold_alike(text)) if word not in _COMMON_WORDS and len(word) > 1}
+    telling = {word for word in words - _GENERIC_WORDS if not _YEAR.fullmatch(word)}
+    return {_stem(word) for word in telling or words}
 
 
 async def note(tx: Transaction, scope: Scope, number: int, texts: dict[int, str], salt: str, *, until: float) -> None:
@@ -118,18 +123,23 @@ async def _told(
         for value in mine & facts_of.keys():
             for row in facts_of[value]:
                 shared[row].add(value)
-        met.append({row: values for row, values in shared.items() if len(values) >= SHARE * sizes[row]})
+        size = len(mine) / len(salts)
+        met.append({row: values for row, values in shared.items() if len(values) >= SHARE * min(sizes[row], size)})
     near = [text for text, rows in zip(texts, met, strict=True) if rows]
     shared_ones = {value for rows in met for values in rows.values() for value in values}
     weights = await _weights(tx, scope, number, near, salts, among=shared_ones)
     return [
-        {row: until[row] for row, values in rows.items() if _is_told((weights[value] for value in values), sizes[row])}
-        for rows in met
+        {
+            row: until[row]
+            for row, values in rows.items()
+            if _is_told((weights[value] for value in values), min(sizes[row], len(mine) // len(salts)))
+        }
+        for mine, rows in zip(hashes, met, strict=True)
     ]
 
 
 def _is_told(shared: Iterable[float], size: int) -> bool:
-    """Say whether words of these weights are half of a fact; those it does not share are taken for rare ones."""
+    """Say whether words of these weights are half of so many; those that are not shared are taken for rare ones."""
     weights = list(shared)
     told = sum(weights)
     return told >= SHARE * (told + size - len(weights))

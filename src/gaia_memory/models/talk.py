@@ -130,8 +130,10 @@ class Extracted:
 class Said:
     """What a person says while a model wants a fact kept.
 
-    `text` is said now; the model also sees what was said in the session from `since` on (seconds, wall clock).
+    `text` is said in a turn that began at `at` (seconds, wall clock); the model also sees what was said in the session
+    from `since` on.
     """
 
     text: str
+    at: float
     since: float

@@ -137,6 +137,16 @@ def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_go
     assert (rows(config, "itay"), files_with(WORD)) == ({}, [])
 
 
+@pytest.mark.parametrize("end", ["-wal", "-shm"])
+def test_what_belongs_to_a_database_is_no_receipt(config: str, end: str) -> None:
+    """Nothing is forgotten, and the memory is not damaged."""
+    done = forget(config, "--receipt", f"{home() / 'memory.db'}{end}", "--force")
+
+    assert (done.code, done.out) == (1, "")
+    assert "belongs to the database beside it" in done.err
+    assert len(rows(config, "itay")) == 2
+
+
 def test_a_folder_is_no_receipt_and_nothing_is_forgotten(config: str, tmp_path: Path) -> None:
     """Also with `--force`, which replaces files alone."""
     done = forget(config, "--receipt", str(tmp_path), "--force")

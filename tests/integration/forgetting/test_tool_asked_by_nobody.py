@@ -88,6 +88,28 @@ async def test_after_everything_was_forgotten_an_open_session_gives_nothing_back
     assert await sut.texts("u") == [NUTS, "User sails"]
 
 
+@pytest.mark.parametrize("what", ["everything", "one fact"])
+async def test_a_turn_that_began_before_brings_nothing_back(make: Make, what: str) -> None:
+    """Though the person spoke of it in that very message: it was said before it was forgotten, elsewhere."""
+    sut = await make(main=[call("lookup"), call("remember", fact=NUTS), "noted", call("remember", fact=NUTS), "noted"])
+    memory, scope = sut.gaia.memory, sut.scope("u")
+    [fact] = await memory.add(scope, [NewFact(NUTS)])
+
+    async def lookup() -> str:
+        """Look the menu up."""
+        await memory.forget(scope, fact_id=None if what == "everything" else fact.id)
+        return "soup"
+
+    sut.agent.tools.append(lookup)
+    await sut.chat("u", "cli", "I am allergic to peanuts, look up the menu")
+    refused, kept_nothing = responses(sut.REQ[-1])[-1], await sut.texts("u")
+    await sut.chat("u", "cli", "I am allergic to peanuts, as you know")
+
+    assert "asked to forget this" in refused["message"]
+    assert kept_nothing == []
+    assert await sut.texts("u") == [NUTS]
+
+
 async def test_what_was_never_forgotten_is_kept_whoever_says_it(make: Make) -> None:
     """Other facts share no more than a word with what is gone, and most models sum up in words of their own."""
     sut = await make(main=[call("remember", fact="User moved to Lyon"), "noted"])
