@@ -175,6 +175,15 @@ async def test_what_somebody_says_again_may_come_back(database):
     assert await is_told_again(database, "Moved to Berlin")
 
 
+async def test_a_word_of_a_longer_fact_lifts_only_itself(database):
+    """Else somebody who keeps a short one would bring all of it back."""
+    await forgotten(database, "Plans a surprise trip to Oslo in May with Marta")
+    async with database.transaction() as tx:
+        await facts.unbury(tx, ITAY, ["Oslo is cold"])
+
+    assert await is_told_again(database, "Surprises Marta in Oslo")
+
+
 async def test_forgetting_everything_takes_the_hashes_of_this_person_alone(database):
     """The time of that forgetting stands for all of them."""
     await forgotten(database, "Lives in Berlin")

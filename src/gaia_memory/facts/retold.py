@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -93,8 +93,8 @@ async def retold(
 
 
 async def lift(tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str]) -> None:
-    """Let what these texts tell come back: somebody says it again."""
-    wanted = set().union(*await _told(tx, scope, number, texts, salts, since=None))
+    """Let what these texts tell come back: somebody says it again. A word of a longer fact is not that fact."""
+    wanted = set().union(*await _told(tx, scope, number, texts, salts, since=None, whole=True))
     mine = forgotten_words.c.partition == scope.partition
     for chunk in in_chunks(sorted(wanted)):
         await tx.execute(delete(forgotten_words).where(mine, forgotten_words.c.fact_row.in_(chunk)))
@@ -111,31 +111,45 @@ async def _held_by_many(tx: Transaction, scope: Scope, number: int, texts: Itera
 
 
 async def _told(
-    tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str], *, since: float | None
+    tx: Transaction,
+    scope: Scope,
+    number: int,
+    texts: Sequence[str],
+    salts: Sequence[str],
+    *,
+    since: float | None,
+    whole: bool = False,
 ) -> list[dict[int, float]]:
-    """Return for each text the forgotten facts that it tells, each with when; those forgotten at `since` or later."""
+    """Return for each text the forgotten facts that it tells, each with when; those forgotten at `since` or later.
+
+    With `whole` it has to tell half of the forgotten fact, else half of either.
+    """
     hashes = [{_hash(word, salt) for word in telling_words(text) for salt in salts} for text in texts]
     facts_of, until = await _forgotten(tx, scope, set().union(*hashes), since=since)
     sizes = await _sizes(tx, scope, until)
-    met: list[dict[int, set[int]]] = []
-    for mine in hashes:
-        shared: defaultdict[int, set[int]] = defaultdict(set)
-        for value in mine & facts_of.keys():
-            for row in facts_of[value]:
-                shared[row].add(value)
-        size = len(mine) / len(salts)
-        met.append({row: values for row, values in shared.items() if len(values) >= SHARE * min(sizes[row], size)})
+    met = [_met(mine, facts_of, sizes, own=None if whole else len(mine) // len(salts)) for mine in hashes]
     near = [text for text, rows in zip(texts, met, strict=True) if rows]
-    shared_ones = {value for rows in met for values in rows.values() for value in values}
-    weights = await _weights(tx, scope, number, near, salts, among=shared_ones)
+    shared = {value for rows in met for _, values in rows.values() for value in values}
+    weights = await _weights(tx, scope, number, near, salts, among=shared)
     return [
-        {
-            row: until[row]
-            for row, values in rows.items()
-            if _is_told((weights[value] for value in values), min(sizes[row], len(mine) // len(salts)))
-        }
-        for mine, rows in zip(hashes, met, strict=True)
+        {row: until[row] for row, (size, values) in rows.items() if _is_told((weights[each] for each in values), size)}
+        for rows in met
     ]
+
+
+def _met(
+    mine: Collection[int], facts_of: Mapping[int, Iterable[int]], sizes: Mapping[int, int], *, own: int | None
+) -> dict[int, tuple[int, set[int]]]:
+    """Return the forgotten facts that share enough hashes of a text, each with these and of how many they are.
+
+    Of the forgotten fact's or, where that is fewer, of the text's `own` words.
+    """
+    shared: defaultdict[int, set[int]] = defaultdict(set)
+    for value in facts_of.keys() & mine:
+        for row in facts_of[value]:
+            shared[row].add(value)
+    of = {row: sizes[row] if own is None else min(sizes[row], own) for row in shared}
+    return {row: (of[row], values) for row, values in shared.items() if len(values) >= SHARE * of[row]}
 
 
 def _is_told(shared: Iterable[float], size: int) -> bool:
