@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaia_memory.models.words import indexed_words
-from gaia_memory.recall.question import stem
-from gaia_memory.recall.rank import Ranked
+from gaia_memory.recall.columns import NONE
+from gaia_memory.recall.rank import Placed
+from gaia_memory.recall.shelf import Shelf
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,20 +22,23 @@ ALIKE = 0.8
 """Likeness from which on two facts say the same in other words; talk of one thing stays below it."""
 
 
-def diversified(ranked: Sequence[Ranked], weight: float) -> list[Ranked]:
+def diversified(ranked: Sequence[Placed], shelf: Shelf, weight: float) -> list[Placed]:
     """Return the facts with the first of them chosen one by one, each by its total less its likeness to those chosen.
 
     That is maximal marginal relevance (Carbonell and Goldstein, 1998), of near duplicates alone: the likeness of two
-    facts is the cosine of their words, from 0 at `ALIKE` to 1, and costs `weight` times the total. A word counts by
-    how rare it is among these facts: "lives in Rome" and "lives in Oslo" are not alike where many say who lives where.
+    facts is the cosine of their words and who said them, from 0 at `ALIKE` to 1, and costs `weight` times the total.
+    A word counts by how rare it is among these facts: "lives in Rome" and "lives in Oslo" are not alike where many say
+    who lives where.
     """
     first = list(ranked[:LOOKED_AT])
     if not weight or len(first) < 2:
         return list(ranked)
-    alike = _likeness([item.fact.text for item in first])
+    alike = _likeness(shelf, shelf.places_of([item.fact_id for item in first]))
+    if not alike.any():
+        return list(ranked)
     near = np.zeros(len(first))
     totals = np.array([item.total for item in first])
-    chosen: list[Ranked] = []
+    chosen: list[Placed] = []
     rest = list(range(len(first)))
     while rest:
         best = max(rest, key=lambda place: (totals[place] * (1 - weight * near[place]), -place))
@@ -45,19 +48,24 @@ def diversified(ranked: Sequence[Ranked], weight: float) -> list[Ranked]:
     return sorted([*chosen, *ranked[LOOKED_AT:]], key=lambda item: -item.total)
 
 
-def _lowered(item: Ranked, share: float) -> Ranked:
+def _lowered(item: Placed, share: float) -> Placed:
     return replace(item, parts={**item.parts, "diversity": -share * item.total}) if share else item
 
 
-def _likeness(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return how alike each two texts are, from 0 to 1."""
-    words = [frozenset(map(stem, indexed_words(text))) for text in texts]
-    places = {word: place for place, word in enumerate(sorted(frozenset().union(*words)))}
-    there = np.zeros((len(texts), len(places)))
-    for row, held in enumerate(words):
-        there[row, [places[word] for word in held]] = 1.0
+def _likeness(shelf: Shelf, places: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return how alike each two of these facts are, from 0 to 1; none is like itself."""
+    held = shelf.words.taken(places)
+    words, columns = np.unique(held.values, return_inverse=True)
+    speakers = shelf.speakers.codes[places]
+    names = len(words) + speakers
+    there = np.zeros((len(places), len(words) + len(shelf.speakers.texts)))
+    there[held.rows, columns] = 1.0
+    spoken = speakers != NONE
+    there[np.flatnonzero(spoken), names[spoken]] = 1.0
     known = there.sum(axis=0)
-    there *= np.log(1 + (len(texts) - known + 0.5) / (known + 0.5))
+    there *= np.log(1 + (len(places) - known + 0.5) / (known + 0.5))
     lengths = np.linalg.norm(there, axis=1, keepdims=True)
     unit = there / np.where(lengths > 0, lengths, 1.0)
-    return np.asarray(np.clip((unit @ unit.T - ALIKE) / (1 - ALIKE), 0.0, 1.0))
+    alike = np.clip((unit @ unit.T - ALIKE) / (1 - ALIKE), 0.0, 1.0)
+    np.fill_diagonal(alike, 0.0)
+    return np.asarray(alike)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
@@ -14,14 +14,15 @@ from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, Reranke
 from gaia_memory.recall.budget import within
 from gaia_memory.recall.depth import MANY, depth
 from gaia_memory.recall.diversity import LOOKED_AT, diversified
+from gaia_memory.recall.links import REACH
 from gaia_memory.recall.pool import pool_of, pool_on
 from gaia_memory.recall.question import read
-from gaia_memory.recall.rank import DATES, WORDS, Placed, Ranked, rank
+from gaia_memory.recall.rank import DATES, WORDS, Placed, rank
 from gaia_memory.recall.rerank import RERANKER, reranked
 from gaia_memory.recall.rewrite import REWRITING, Wording, other_words, united, widened
 from gaia_memory.recall.score import JUDGED, level_of, scored
 from gaia_memory.recall.settings import RecallSettings
-from gaia_memory.recall.shelf import REACH, Shelf
+from gaia_memory.recall.shelf import Shelf
 from gaia_memory.recall.shelves import Shelves
 from gaia_memory.telemetry import about
 
@@ -31,6 +32,16 @@ _REMEDY = "check the memory database (`memory.database_url`) and the embedder (`
 _WITHOUT_A_MODEL = "offline/"
 
 Found = Mapping[str, Sequence[Candidate]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """Facts of a shelf in their order, what was found for the question itself, and who could not answer."""
+
+    shelf: Shelf
+    placed: list[Placed]
+    own: Found
+    missing: set[str]
 
 
 class Recall:
@@ -89,17 +100,19 @@ class Recall:
         wording = widened(read(query), lines)
         shelf = await self._shelf(scope, settings)
         if shelf is None:
-            ranked, own, missing = await self._by_candidates(scope, [query, *lines], wording, settings)
+            order = await self._by_candidates(scope, [query, *lines], wording, settings)
         else:
-            queries, wanted = [query, *lines], limit or MANY
-            ranked, own, missing = await self._by_shelf(scope, shelf, queries, wording, settings, wanted=wanted)
-        level = max(level_of(wording.question, ranked, own), wording.level(_texts(ranked[:JUDGED])))
-        ranked, unranked = await self._rerank(scope, query, ranked, settings)
-        ranked = await asyncio.to_thread(diversified, ranked, settings.diversity)
+            wanted = limit or MANY
+            order = await self._by_shelf(scope, shelf, [query, *lines], wording, settings, wanted=wanted)
+        level = level_of(wording.question, order.placed, order.own)
+        if wording.added:
+            level = max(level, wording.level(await self._texts(scope, order.placed[:JUDGED])))
+        placed, unranked = await self._rerank(scope, query, order.placed, settings)
+        placed = await asyncio.to_thread(diversified, placed, order.shelf, settings.diversity)
         if limit is None:
-            limit = depth(query, [item.total for item in ranked])
-        failed = (*sorted(missing), *unworded, *unranked)
-        best = scored(ranked[:limit], level, failed)
+            limit = depth(query, [item.total for item in placed])
+        failed = (*sorted(order.missing), *unworded, *unranked)
+        best = scored(*await self._first(scope, placed, limit), level, failed)
         hits = within(best, limit=limit, threshold=threshold, tokens=settings.tokens)
         kept = {hit.fact.id for hit in hits}
         dropped = tuple(hit for hit in best if hit.fact.id not in kept)
@@ -118,7 +131,7 @@ class Recall:
         settings: RecallSettings,
         *,
         wanted: int,
-    ) -> tuple[list[Ranked], Found, set[str]]:
+    ) -> _Order:
         """Put all facts of a scope in order; a filler is asked only where they are fewer than `wanted`."""
         first = max(wanted, LOOKED_AT, settings.rerank_first)
         others = [each for each in self._retrievers if each.name not in (WORDS, DATES) and _weight(each, settings)]
@@ -140,24 +153,37 @@ class Recall:
             answers, failed = await self._answers(fillers, scope, queries[0], settings)
             own, found, missing = {**own, **answers}, {**found, **answers}, missing | failed.keys()
             placed = await asyncio.to_thread(order, found)
-        async with self._database.reading() as tx:
-            facts = await self._facts.get(tx, scope, [each.fact_id for each in placed])
-        return _with_facts(placed, facts), own, missing
+        return _Order(shelf, placed, own, missing)
 
     async def _by_candidates(
         self, scope: Scope, queries: Sequence[str], wording: Wording, settings: RecallSettings
-    ) -> tuple[list[Ranked], Found, set[str]]:
+    ) -> _Order:
         """Put the facts in order that the retrievers find, and what stands beside them."""
         own, found, missing = await self._find(scope, queries, settings)
         facts, rarity = await self._gather(scope, wording, found, settings)
 
-        def order() -> list[Placed]:
+        def order() -> _Order:
             pool = pool_of(wording.question, rarity, [line_of(fact) for fact in facts])
-            return rank(wording.question, pool, _scores(found), self._clock.now(), settings)
+            placed = rank(wording.question, pool, _scores(found), self._clock.now(), settings)
+            return _Order(pool.shelf, placed, own, missing)
 
         # Some milliseconds of arithmetic over several hundred facts: turns of others go on meanwhile.
-        placed = await asyncio.to_thread(order)
-        return _with_facts(placed, {fact.id: fact for fact in facts}), own, missing
+        return await asyncio.to_thread(order)
+
+    async def _first(self, scope: Scope, placed: list[Placed], limit: int) -> tuple[list[Placed], dict[str, Fact]]:
+        """Return the first that are still there, at most `limit`, and their facts."""
+        facts = await self._read(scope, placed[:limit])
+        if len(facts) < min(limit, len(placed)):
+            # Some were forgotten while this was asked: what stands behind them moves up.
+            facts |= await self._read(scope, placed[limit:])
+        return [item for item in placed if item.fact_id in facts][:limit], facts
+
+    async def _texts(self, scope: Scope, placed: Sequence[Placed]) -> list[str]:
+        return [fact.text for fact in (await self._read(scope, placed)).values()]
+
+    async def _read(self, scope: Scope, placed: Sequence[Placed]) -> dict[str, Fact]:
+        async with self._database.reading() as tx:
+            return await self._facts.get(tx, scope, [each.fact_id for each in placed])
 
     async def _other_words(
         self, scope: Scope, query: str, settings: RecallSettings
@@ -173,19 +199,21 @@ class Recall:
             return [], (REWRITING,)
 
     async def _rerank(
-        self, scope: Scope, query: str, ranked: list[Ranked], settings: RecallSettings
-    ) -> tuple[list[Ranked], tuple[str, ...]]:
+        self, scope: Scope, query: str, placed: list[Placed], settings: RecallSettings
+    ) -> tuple[list[Placed], tuple[str, ...]]:
         reranker = None if self._reranker is None else self._reranker()
-        first = ranked[: settings.rerank_first]
-        if reranker is None or not settings.rerank_share or len(first) < 2:
-            return ranked, ()
+        if reranker is None or not settings.rerank_share or min(settings.rerank_first, len(placed)) < 2:
+            return placed, ()
+        facts = await self._read(scope, placed[: settings.rerank_first])
+        placed = [item for place, item in enumerate(placed) if place >= settings.rerank_first or item.fact_id in facts]
+        texts = [facts[item.fact_id].text for item in placed[: len(facts)]]
         try:
             async with asyncio.timeout(settings.seconds):
-                scores = await reranker.scores(query, _texts(first))
+                scores = await reranker.scores(query, texts)
         except (ModelError, TimeoutError) as error:
             _goes_on_without(RERANKER, scope, error)
-            return ranked, (RERANKER,)
-        return reranked(ranked, scores, settings.rerank_share), ()
+            return placed, (RERANKER,)
+        return reranked(placed, scores, settings.rerank_share), ()
 
     async def _find(
         self, scope: Scope, queries: Sequence[str], settings: RecallSettings
@@ -269,17 +297,6 @@ def _asked(settings: RecallSettings | Callable[[], RecallSettings]) -> RecallSet
 
 def _weight(retriever: Retriever, settings: RecallSettings) -> float:
     return {WORDS: settings.keywords, DATES: settings.dates}.get(retriever.name, settings.vectors)
-
-
-def _with_facts(placed: Sequence[Placed], facts: Mapping[str, Fact]) -> list[Ranked]:
-    """Return the placed facts that are still there."""
-    return [
-        Ranked(fact=facts[each.fact_id], parts=each.parts, share=each.share) for each in placed if each.fact_id in facts
-    ]
-
-
-def _texts(ranked: Sequence[Ranked]) -> list[str]:
-    return [item.fact.text for item in ranked]
 
 
 def _goes_on_without(name: str, scope: Scope, error: Exception) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,148 +12,172 @@ import numpy as np
 
 from gaia_memory.models.line import Line
 from gaia_memory.models.words import indexed_words
+from gaia_memory.recall.columns import NONE
 from gaia_memory.recall.question import Question
-from gaia_memory.recall.shelf import REACH, Shelf, near_in, shelf_of
+from gaia_memory.recall.shelf import Shelf, shelf_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Weigh = Callable[[Sequence[float]], Sequence[float]]
 
-SHORT = 30
-"""Words up to which a fact fully needs, and lends, its context."""
 
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Pairs of facts of a pool that stand near each other: what `theirs` lends to `ours`, of words and of likeness.
 
-@dataclass(frozen=True)
-class Pool:
-    """Lines in the order of their conversations, and how often each term of the question stands in each.
-
-    `rarity` is the weight of each term (its idf); `counts` has one row a line and one column a term; `pairs` is how
-    many terms follow each other as in the question, each by how rare it is. `conversations` are numbers, `places` the
-    turns in them; `leads`, `asks` and `asking` are those of the shelf.
+    Only facts in which something was found lend.
     """
 
-    lines: Sequence[Line]
-    speakers: Sequence[str | None]
-    conversations: NDArray[np.int64]
-    places: NDArray[np.int64]
+    ours: NDArray[np.int64]
+    theirs: NDArray[np.int64]
+    lent: NDArray[np.float32]
+    likeness: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The chosen facts of a shelf, in its order, and how often each term of the question stands in each.
+
+    `rarity` is the weight of each term (its idf); `counts` has one row a fact and one column a term; `pairs` is how
+    many terms follow each other as in the question, each by how rare it is; `named` are the speakers whom the question
+    names.
+    """
+
+    shelf: Shelf
+    chosen: NDArray[np.int64]
     rarity: NDArray[np.float64]
     counts: NDArray[np.float64]
-    lengths: NDArray[np.float64]
     pairs: NDArray[np.float64]
-    leads: Sequence[frozenset[str]]
-    asks: NDArray[np.bool_]
-    asking: NDArray[np.float64]
+    beside: Beside
     named: frozenset[str] = frozenset()
 
-    def shares(self, question: Question) -> NDArray[np.float64]:
-        """Return the share of the words asked for that each fact holds, from 0 to 1; part of a word counts in part."""
-        there = (self.counts > 0) | self._theirs(question)
+    def __len__(self) -> int:
+        """Count the facts."""
+        return len(self.chosen)
+
+    @cached_property
+    def ids(self) -> NDArray[np.bytes_]:
+        """The ids of the facts."""
+        return self.shelf.ids[self.chosen]
+
+    @cached_property
+    def speakers(self) -> NDArray[np.int32]:
+        """Who said each, as a place among the shelf's speakers."""
+        return self.shelf.speakers.codes[self.chosen]
+
+    @cached_property
+    def there(self) -> NDArray[np.bool_]:
+        """Whether each term stands in each fact."""
+        return self.counts > 0
+
+    def beginning_with(self, name: str) -> NDArray[np.int64]:
+        """Return the rows of the facts that begin with a name."""
+        rows = self._row_of[self.shelf.beginning_with(name)]
+        return rows[rows >= 0]
+
+    def found(self, scores: Mapping[str, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows of the facts that have a score, and their scores."""
+        places = self.shelf.places_of(scores.keys())
+        rows = np.where(places >= 0, self._row_of[places], -1) if len(self.shelf) else places
+        known = rows >= 0
+        return rows[known], np.fromiter(scores.values(), dtype=np.float64, count=len(scores))[known]
+
+    def shares(self, question: Question, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the share of the words asked for that these facts hold, from 0 to 1; part of a word counts in part."""
         if not question.asked:
-            return np.zeros(len(self.lines))
+            return np.zeros(len(rows))
+        there = self.there[rows] | self._theirs(question)[self.speakers[rows]]
         words = [np.max([there[:, way].mean(axis=1) for way in ways], axis=0) for ways in question.asked]
         return np.asarray(np.mean(words, axis=0))
 
     def _theirs(self, question: Question) -> NDArray[np.bool_]:
-        """Say of each fact and term whether the term names who said it."""
-        names = {each: np.array(question.names([each])) for each in {*self.speakers} if each is not None}
-        nobody = np.zeros(len(question.terms), dtype=bool)
-        return np.array([nobody if each is None else names[each] for each in self.speakers]).reshape(self.counts.shape)
+        """Say of each speaker, and last of nobody, whether each term names them."""
+        nobody = [False] * len(question.terms)
+        return np.array([*(question.names([each]) for each in self.shelf.speakers.texts), nobody], dtype=bool)
 
     @cached_property
-    def need(self) -> NDArray[np.float64]:
-        """How much each fact needs, and lends, context: 1 up to 30 words, less the longer it is."""
-        return np.minimum(1.0, SHORT / np.maximum(1.0, self.lengths))
-
-    @cached_property
-    def beside(self) -> list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
-        """The pairs of facts that stand up to `REACH` turns apart, for each distance.
-
-        Each as (distance, the facts, the facts beside them); at distance 0 are other facts of the same turn.
-        """
-        before, after = near_in(self.conversations, self.places)
-        apart = self.places[after] - self.places[before]
-        found = []
-        for distance in range(-REACH, REACH + 1):
-            ours = np.concatenate([before[apart == distance], after[apart == -distance]])
-            theirs = np.concatenate([after[apart == distance], before[apart == -distance]])
-            if len(ours):
-                found.append((distance, ours, theirs))
-        return found
-
-
-def _named(question: Question, speakers: Iterable[str | None]) -> frozenset[str]:
-    """Return which speakers the question names, by a word of their name."""
-    asked = set(indexed_words(question.text))
-    return frozenset(each for each in {*speakers} if each and asked & set(indexed_words(each)))
-
-
-def _worth_of_pairs(rarity: Sequence[float]) -> NDArray[np.float64]:
-    """Return how rare each term and the one before it are together, as a share of the rarest term."""
-    rarest = max(rarity, default=0.0) or 1.0
-    return np.array([(before + weight) / 2 / rarest for before, weight in zip([0.0, *rarity], rarity, strict=False)])
+    def _row_of(self) -> NDArray[np.int64]:
+        return _rows(self.shelf, self.chosen)
 
 
 def pool_of(question: Question, rarity: Sequence[float], lines: Sequence[Line]) -> Pool:
-    """Return the pool of these lines, and no others, for a question whose terms have these weights."""
+    """Return the pool of these facts, and no others, for a question whose terms have these weights."""
     shelf = shelf_of(lines)
-    return _taken(shelf, question, rarity, np.arange(len(shelf.lines)), shelf.found(question))
+    return _taken(shelf, question, rarity, np.arange(len(shelf)), shelf.found(question))
 
 
 def pool_on(shelf: Shelf, question: Question, weigh: Weigh, also: Collection[str]) -> Pool:
     """Return the pool of what holds a word of the question, what stands beside that, and the facts `also`.
 
-    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)) where n of all N lines hold it and 0 where none does,
+    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)) where n of all N facts hold it and 0 where none does,
     as `weigh` changes it.
     """
     found = shelf.found(question)
     _, rows, terms = found
-    total = len(shelf.lines)
+    total = len(shelf)
     held = np.bincount(np.unique(terms * total + rows) // max(total, 1), minlength=len(question.terms))
     rarity = [math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in held.tolist()]
-    others = [shelf.place_of[each] for each in also if each in shelf.place_of]
+    others = shelf.places_of(also)
     live = np.zeros(total, dtype=bool)
-    live[rows] = live[others] = True
-    before, after = shelf.near
-    beside = live.copy()
-    beside[after[live[before]]] = beside[before[live[after]]] = True
-    return _taken(shelf, question, weigh(rarity), np.flatnonzero(beside), found)
+    live[rows] = live[others[others >= 0]] = True
+    return _taken(shelf, question, weigh(rarity), np.flatnonzero(live), found)
 
 
 def _taken(
     shelf: Shelf,
     question: Question,
     rarity: Sequence[float],
-    chosen: NDArray[np.int64],
+    live: NDArray[np.int64],
     found: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
 ) -> Pool:
-    """Return the pool of the chosen lines, which include all in which something was found.
+    """Return the pool of the facts that were found, `live`, which hold all that was, and what stands beside them.
 
     A word that only names a speaker is no word to look for: nearly everything around is theirs.
     """
-    speakers = [shelf.speakers[place] for place in chosen]
-    named = _named(question, speakers)
+    lends, links = shelf.links.from_facts(live)
+    takes = shelf.links.to[links]
+    among = np.zeros(len(shelf), dtype=bool)
+    among[live] = among[takes] = True
+    chosen = np.flatnonzero(among)
+    row_of = _rows(shelf, chosen)
+    named = _named(question, shelf, chosen)
     rarity = [0.0 if dropped else weight for dropped, weight in zip(question.names(named), rarity, strict=True)]
-    row_of = np.full(len(shelf.lines), -1, dtype=np.int64)
-    row_of[chosen] = np.arange(len(chosen))
-    spots, lines, terms = found
-    rows = row_of[lines]
-    counts = np.zeros((len(chosen), len(question.terms)))
-    np.add.at(counts, (rows, terms), 1.0)
+    spots, places, terms = found
+    rows = row_of[places]
+    each = np.bincount(rows * len(question.terms) + terms, minlength=len(chosen) * len(question.terms))
     return Pool(
-        [shelf.lines[place] for place in chosen],
-        speakers,
-        shelf.keys[chosen],
-        shelf.places[chosen],
+        shelf,
+        chosen,
         np.asarray(rarity, dtype=float),
-        counts,
-        np.diff(shelf.starts)[chosen] + 1.0,
+        each.astype(np.float64).reshape(len(chosen), len(question.terms)),
         _pairs(spots, rows, terms, _worth_of_pairs(rarity), len(chosen)),
-        [shelf.leads[place] for place in chosen],
-        shelf.asks[chosen],
-        shelf.asking[chosen],
+        Beside(row_of[takes], row_of[live][lends], shelf.links.lent[links], shelf.links.likeness[links]),
         named,
     )
+
+
+def _rows(shelf: Shelf, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the row of each fact of a shelf among the chosen ones, -1 for the others."""
+    rows = np.full(len(shelf), -1, dtype=np.int64)
+    rows[chosen] = np.arange(len(chosen))
+    return rows
+
+
+def _named(question: Question, shelf: Shelf, chosen: NDArray[np.int64]) -> frozenset[str]:
+    """Return which speakers of these facts the question names, by a word of their name."""
+    asked = set(indexed_words(question.text))
+    theirs = {place: asked & set(indexed_words(each)) for place, each in enumerate(shelf.speakers.texts)}
+    if not any(theirs.values()):
+        return frozenset()
+    speaking = np.unique(shelf.speakers.codes[chosen]).tolist()
+    return frozenset(shelf.speakers.texts[place] for place in speaking if place != NONE and theirs[place])
+
+
+def _worth_of_pairs(rarity: Sequence[float]) -> NDArray[np.float64]:
+    """Return how rare each term and the one before it are together, as a share of the rarest term."""
+    rarest = max(rarity, default=0.0) or 1.0
+    return np.array([(before + weight) / 2 / rarest for before, weight in zip([0.0, *rarity], rarity, strict=False)])
 
 
 def _pairs(
@@ -170,5 +194,5 @@ def _pairs(
             (spots[1:] == spots[:-1] + 1) & (spots[:-1] >= 0) & (rows[1:] == rows[:-1]) & (terms[1:] == terms[:-1] + 1)
         )
         pairs = np.unique(rows[1:][follows] * len(worth) + terms[1:][follows])
-        np.add.at(found, pairs // len(worth), worth[pairs % len(worth)])
+        found += np.bincount(pairs // len(worth), worth[pairs % len(worth)], minlength=lines)
     return found

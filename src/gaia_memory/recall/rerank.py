@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gaia_memory.recall.rank import Ranked
+from gaia_memory.recall.rank import Placed
 
 RERANKER = "reranker"
 """Its name in `Hit.why` and `Hit.missing`."""
 
 
-def reranked(ranked: Sequence[Ranked], scores: Sequence[float], share: float) -> list[Ranked]:
+def reranked(ranked: Sequence[Placed], scores: Sequence[float], share: float) -> list[Placed]:
     """Return the facts with the first of them in a new order, by these scores of theirs; `share` is from 0 to 1.
 
     Cross-encoders score on scales of their own, so their scores are put on that of the totals: the best gets the

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gaia_memory.models import Candidate, Hit
+from gaia_memory.models import Candidate, Fact, Hit
 from gaia_memory.recall.question import Question
-from gaia_memory.recall.rank import WORDS, Ranked
+from gaia_memory.recall.rank import WORDS, Placed
 
 JUDGED = 10
 """How many of the best facts say how well a question is answered."""
 
 
-def level_of(question: Question, ranked: Sequence[Ranked], found: Mapping[str, Sequence[Candidate]]) -> float:
+def level_of(question: Question, ranked: Sequence[Placed], found: Mapping[str, Sequence[Candidate]]) -> float:
     """Return how well the question is answered at all, from 0 to 1.
 
     That is the share of its words that a fact holds, or the cosine of a fact's vector, whichever is greater over the
     best few.
     """
     judged = ranked[:JUDGED]
-    ids = {item.fact.id for item in judged}
+    ids = {item.fact_id for item in judged}
     levels = [item.share for item in judged]
     held = {candidate.fact_id for candidate in found.get(WORDS, ())}
     if question.asked and ids & held:
@@ -31,8 +31,8 @@ def level_of(question: Question, ranked: Sequence[Ranked], found: Mapping[str, S
     return min(1.0, max(levels, default=0.0))
 
 
-def scored(ranked: Sequence[Ranked], level: float, missing: Sequence[str] = ()) -> list[Hit]:
-    """Return facts as hits: the best scores `level`, each other one by its parts over those of the best.
+def scored(ranked: Sequence[Placed], facts: Mapping[str, Fact], level: float, missing: Sequence[str] = ()) -> list[Hit]:
+    """Return those that are facts as hits: the best scores `level`, each other one by its parts over the best one's.
 
     The parts of a hit add up to its score.
     """
@@ -44,10 +44,11 @@ def scored(ranked: Sequence[Ranked], level: float, missing: Sequence[str] = ()) 
 
     return [
         Hit(
-            fact=item.fact,
+            fact=facts[item.fact_id],
             score=scaled(item.total),
             why={stage: scaled(part) for stage, part in item.parts.items()},
             missing=tuple(missing),
         )
         for item in ranked
+        if item.fact_id in facts
     ]

@@ -1,18 +1,22 @@
-"""The facts of a scope as recall keeps them in memory: their lines, and the stems of their words as numbers."""
+"""The facts of a scope as recall keeps them in memory: columns of numbers, and the stems of their words as codes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gaia_memory.models import Candidate, Line
 from gaia_memory.models.words import indexed_words, joined_words
+from gaia_memory.recall.columns import NONE, Codes, Labels
 from gaia_memory.recall.dates import Dates, moment_of
+from gaia_memory.recall.kinds import kinds_in
+from gaia_memory.recall.links import Links, links_of
 from gaia_memory.recall.question import Question, stem
 
 if TYPE_CHECKING:
@@ -23,13 +27,14 @@ _LEADING_NAMES = re.compile(r"\s*((?:[^\W\d_a-z][\w.'\u2019-]*(?:\s+|$)){1,3})")
 """Up to three words in a row with which a text begins and that no small letter begins."""
 
 QUESTION_MARKS = "?\uff1f\u061f\u037e"
+_MARKS = tuple(QUESTION_MARKS)
 _ASKED = re.compile(f"[{QUESTION_MARKS}]")
 _SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01]+[.!{QUESTION_MARKS}\u2026\u3002\uff01]*")
 _CODES = 2**31 - 1
-_NOBODY: frozenset[str] = frozenset()
+_DAY = 86_400
 
-REACH = 3
-"""Turns on either side of a fact that count as its context."""
+SHORT = 30
+"""Words up to which a fact fully needs, and lends, its context."""
 
 
 @lru_cache(maxsize=50_000)
@@ -52,111 +57,190 @@ def body(text: str) -> str:
     return text[match.end() :] if match else text
 
 
-@dataclass(frozen=True)
-class Shelf:
-    """Lines in the order of their conversations, with who said each, and the codes of all words one after another.
+def by_day(said_at: NDArray[np.float64], worth: Callable[[datetime], float]) -> NDArray[np.float64]:
+    """Return what the day of each moment, in UTC, is worth; 0 where there is none."""
+    found = np.zeros(len(said_at))
+    told = np.flatnonzero(~np.isnan(said_at))
+    days, which = np.unique(said_at[told] // _DAY, return_inverse=True)
+    found[told] = np.array([worth(moment_of(day * _DAY)) for day in days.tolist()], dtype=np.float64)[which]
+    return found
 
-    `starts` has one place more than there are lines: the words of line n are those from `starts[n]` to the next;
-    `joined` are the codes of what is written apart and looked up as one, with the line of each in `joined_in`.
+
+@dataclass(frozen=True, eq=False)
+class Shelf:
+    """Facts as columns, in the order of their conversations; their texts are not kept.
+
+    `speakers` said them in `talks`, at these `places`. `words` are the codes of each fact's words in order, `joined`
+    those of what is written apart and looked up as one, `leads` those of the names it begins with, but for what
+    somebody says, which begins with whom it is said to. `kinds` are the expressions it holds, `asks` whether it ends
+    with a question mark, `asking` the share of its characters in sentences that ask. Times are seconds since the
+    epoch, `said_at` no number where nobody knows.
     """
 
-    lines: Sequence[Line]
-    speakers: Sequence[str | None]
-    codes: NDArray[np.int32]
-    starts: NDArray[np.int64]
-    joined: NDArray[np.int32]
-    joined_in: NDArray[np.int64]
+    ids: NDArray[np.bytes_]
+    speakers: Labels
+    talks: Labels
+    places: NDArray[np.int64]
+    said_at: NDArray[np.float64]
+    kept_at: NDArray[np.float64]
+    kinds: NDArray[np.uint8]
+    asks: NDArray[np.bool_]
+    asking: NDArray[np.float32]
+    words: Codes
+    joined: Codes
+    leads: Codes
 
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """The line of each word."""
-        return np.repeat(np.arange(len(self.lines)), np.diff(self.starts))
+    def __len__(self) -> int:
+        """Count the facts."""
+        return len(self.ids)
 
     @cached_property
     def keys(self) -> NDArray[np.int64]:
-        """A number for each line's place: those of one conversation stand in their order, far from all others."""
-        numbers: dict[tuple[str, str], int] = {}
-        keys = [
-            ("", each.id) if each.conversation is None or each.seq is None else ("in", each.conversation)
-            for each in self.lines
-        ]
-        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+        """A number for each fact's conversation; what stands in none has one of its own."""
+        own = len(self.talks.texts) + np.arange(len(self))
+        return np.where(self.talks.codes == NONE, own, self.talks.codes)
 
     @cached_property
-    def places(self) -> NDArray[np.int64]:
-        """Each line's place in its conversation."""
-        return np.array([each.seq or 0 for each in self.lines], dtype=np.int64)
+    def lengths(self) -> NDArray[np.float64]:
+        """How many words each fact has, and one more: none is empty."""
+        return np.asarray(self.words.lengths, dtype=np.float64) + 1.0
 
     @cached_property
-    def leads(self) -> list[frozenset[str]]:
-        """The words of the names each line begins with; none of what somebody says, which begins with whom it is to."""
-        spoken = zip(self.lines, self.speakers, strict=True)
-        return [_leading_names(line.text) if speaker is None else _NOBODY for line, speaker in spoken]
+    def need(self) -> NDArray[np.float64]:
+        """How much each fact needs, and lends, context: 1 up to 30 words, less the longer it is."""
+        return np.asarray(np.minimum(1.0, SHORT / self.lengths))
 
     @cached_property
-    def asks(self) -> NDArray[np.bool_]:
-        """Whether a line ends with a question mark."""
-        return np.array([line.text.rstrip().endswith(tuple(QUESTION_MARKS)) for line in self.lines], dtype=bool)
+    def links(self) -> Links:
+        """What stands beside each fact."""
+        return links_of(self.keys, self.places, self.need, self.asks)
 
     @cached_property
-    def asking(self) -> NDArray[np.float64]:
-        """The share of each line's characters that stands in sentences which ask."""
-        return np.array([_asking(line.text) for line in self.lines], dtype=float)
+    def lengths_with_lent(self) -> NDArray[np.float64]:
+        """How many words each fact has with what is lent to it."""
+        words = np.repeat(self.lengths, np.diff(self.links.starts))
+        return self.lengths + np.bincount(self.links.to, self.links.lent * words, minlength=len(self))
 
     @cached_property
-    def near(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Every two lines that stand up to `REACH` turns apart."""
-        return near_in(self.keys, self.places)
+    def _by_id(self) -> NDArray[np.intp]:
+        return np.argsort(self.ids)
 
-    @cached_property
-    def place_of(self) -> dict[str, int]:
-        """Where each fact stands."""
-        return {line.id: place for place, line in enumerate(self.lines)}
+    def places_of(self, fact_ids: Collection[str]) -> NDArray[np.int64]:
+        """Return where each of these facts stands; -1 for one that does not."""
+        if not len(self) or not fact_ids:
+            return np.full(len(fact_ids), -1, dtype=np.int64)
+        wanted = _ids(fact_ids)
+        order = self._by_id
+        spots = np.minimum(np.searchsorted(self.ids, wanted, sorter=order), len(self) - 1)
+        places = order[spots]
+        return np.where(self.ids[places] == wanted, places, -1)
 
     def said_when(self, dates: Dates) -> list[Candidate]:
         """Return what was said in the years or months or on the days named, by how much that says."""
         if not dates.months and not dates.years:
             return []
-        told = [(line.id, line.said_at) for line in self.lines if line.said_at is not None]
-        worth = [(fact_id, dates.worth(moment_of(said_at))) for fact_id, said_at in told]
-        return [Candidate(fact_id=fact_id, score=score) for fact_id, score in worth if score]
+        worth = by_day(self.said_at, dates.worth)
+        said = np.flatnonzero(worth)
+        pairs = zip(self.ids[said].tolist(), worth[said].tolist(), strict=True)
+        return [Candidate(fact_id=fact_id.decode(), score=score) for fact_id, score in pairs]
 
     def found(self, question: Question) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return, of each word of the question that stands in a line, its place among all words, line and term.
+        """Return, of each word of the question that stands in a fact, its place among all words, fact and term.
 
         Words that are looked up as one stand at the place -1.
         """
-        spots, terms = _among(self.codes, question)
-        joined, joined_terms = _among(self.joined, question)
+        spots, terms = _among(self.words.values, question)
+        joined, joined_terms = _among(self.joined.values, question)
         nowhere = np.full(len(joined), -1, dtype=np.int64)
         return (
             np.concatenate([spots, nowhere]),
-            np.concatenate([self.rows[spots], self.joined_in[joined]]),
+            np.concatenate([self.words.rows[spots], self.joined.rows[joined]]),
             np.concatenate([terms, joined_terms]),
         )
+
+    def beginning_with(self, name: str) -> NDArray[np.int64]:
+        """Return which facts begin with a name."""
+        return np.unique(self.leads.rows[self.leads.values == _code(name)])
+
+    def taken(self, chosen: NDArray[np.intp]) -> Shelf:
+        """Return a shelf of some of the facts, in the order they are named in."""
+        return Shelf(*[_taken(column, chosen) for column in self._columns])
+
+    def beside(self, other: Shelf) -> Shelf:
+        """Return a shelf of these facts and those of another one, in order."""
+        return _in_order(Shelf(*map(_beside, self._columns, other._columns)))
+
+    @property
+    def _columns(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+def shelf_of(lines: Sequence[Line]) -> Shelf:
+    """Return the shelf of these facts."""
+    words = [indexed_words(body(line.text)) for line in lines]
+    speakers = [speaker_of(line) for line in lines]
+    leads = [_leading_names(line.text) if who is None else () for line, who in zip(lines, speakers, strict=True)]
+    kinds = [kinds_in(line.text, held) for line, held in zip(lines, words, strict=True)]
+    return _in_order(
+        Shelf(
+            ids=_ids([line.id for line in lines]),
+            speakers=Labels.of(speakers),
+            talks=Labels.of([None if line.seq is None else line.conversation for line in lines]),
+            places=np.array([line.seq or 0 for line in lines], dtype=np.int64),
+            said_at=np.array([line.said_at for line in lines], dtype=np.float64),
+            kept_at=np.array([line.kept_at for line in lines], dtype=np.float64),
+            kinds=np.array(kinds, dtype=np.uint8),
+            asks=np.array([line.text.rstrip().endswith(_MARKS) for line in lines], dtype=np.bool_),
+            asking=np.array([_asking(line.text) for line in lines], dtype=np.float32),
+            words=Codes.of([[*map(code_of, each)] for each in words]),
+            joined=Codes.of([[*map(code_of, joined_words(line.text))] for line in lines]),
+            leads=Codes.of(leads),
+        )
+    )
+
+
+def _in_order(shelf: Shelf) -> Shelf:
+    """Return a shelf in one order whatever came first: equal facts must not change places."""
+    return shelf.taken(np.lexsort((shelf.ids, shelf.places, shelf.talks.codes)))
+
+
+def _taken(column: Any, chosen: NDArray[np.intp]) -> Any:
+    return column[chosen] if isinstance(column, np.ndarray) else column.taken(chosen)
+
+
+def _beside(column: Any, other: Any) -> Any:
+    return np.concatenate([column, other]) if isinstance(column, np.ndarray) else column.beside(other)
+
+
+def _ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
+    return np.array([each.encode() for each in fact_ids], dtype=np.bytes_)
 
 
 def _asking(text: str) -> float:
     if not _ASKED.search(text):
         return 0.0
     sentences = _SENTENCE.findall(body(text))
-    asked = sum(len(each) for each in sentences if each.endswith(tuple(QUESTION_MARKS)))
+    asked = sum(len(each) for each in sentences if each.endswith(_MARKS))
     return asked / max(1, sum(map(len, sentences)))
 
 
-def _leading_names(text: str) -> frozenset[str]:
+def _leading_names(text: str) -> tuple[int, ...]:
     match = _LEADING_NAMES.match(text)
-    return _words_of_names(match[1]) if match else _NOBODY
+    return _codes_of_names(match[1]) if match else ()
 
 
 @lru_cache(maxsize=10_000)
-def _words_of_names(names: str) -> frozenset[str]:
-    return frozenset(indexed_words(names))
+def _codes_of_names(names: str) -> tuple[int, ...]:
+    return tuple(_code(word) for word in indexed_words(names))
+
+
+def _code(word: str) -> int:
+    return hash(word) & _CODES
 
 
 def _among(codes: NDArray[np.int32], question: Question) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the terms of a question stand among these codes, in order, and which term stands there."""
-    term_of = {hash(each) & _CODES: place for place, term in reversed(list(enumerate(question.terms))) for each in term}
+    term_of = {_code(each): place for place, term in reversed(list(enumerate(question.terms))) for each in term}
     spots = [np.flatnonzero(codes == code) for code in term_of]
     terms = [np.full(len(each), place, dtype=np.int64) for each, place in zip(spots, term_of.values(), strict=True)]
     if not spots:
@@ -164,54 +248,3 @@ def _among(codes: NDArray[np.int32], question: Question) -> tuple[NDArray[np.int
     where, which = np.concatenate(spots), np.concatenate(terms)
     order = np.argsort(where, kind="stable")
     return where[order], which[order]
-
-
-def shelf_of(lines: Sequence[Line], before: Shelf | None = None) -> Shelf:
-    """Return the shelf of these lines, in one order whatever came first: equal facts must not change places.
-
-    What `before` knows of a text is taken from there.
-    """
-    kept = sorted(lines, key=lambda line: (line.conversation or "", line.seq or 0, line.id))
-    words = [_words(line, before) for line in kept]
-    starts = np.zeros(len(kept) + 1, dtype=np.int64)
-    np.cumsum([len(each) for each, _ in words], out=starts[1:])
-    joined = [each for _, each in words]
-    return Shelf(
-        kept,
-        [speaker_of(line) for line in kept],
-        _flat([each for each, _ in words]),
-        starts,
-        _flat(joined),
-        np.repeat(np.arange(len(kept)), [len(each) for each in joined]),
-    )
-
-
-def _words(line: Line, before: Shelf | None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the codes of the words of a line, and of those that are looked up as one."""
-    place = None if before is None else before.place_of.get(line.id)
-    if before is not None and place is not None and before.lines[place].text == line.text:
-        first, after = np.searchsorted(before.joined_in, [place, place + 1])
-        return before.codes[before.starts[place] : before.starts[place + 1]], before.joined[first:after]
-    return _codes(indexed_words(body(line.text))), _codes(joined_words(line.text))
-
-
-def _codes(words: Sequence[str]) -> NDArray[np.int32]:
-    return np.fromiter(map(code_of, words), dtype=np.int32, count=len(words))
-
-
-def _flat(parts: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int32)
-
-
-def near_in(conversations: NDArray[np.int64], places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return every two lines that stand up to `REACH` turns apart: as they are in order, the nearest come next."""
-    before, after = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
-    for step in range(1, len(places)):
-        one = conversations[:-step] == conversations[step:]
-        places_apart = places[step:] - places[:-step]
-        here = np.flatnonzero(one & (places_apart <= REACH))
-        if not len(here):
-            break
-        before.append(here)
-        after.append(here + step)
-    return np.concatenate(before), np.concatenate(after)

@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaia_memory.recall.dates import moment_of
+from gaia_memory.recall.columns import NONE
+from gaia_memory.recall.kinds import kinds_asked
 from gaia_memory.recall.pool import Pool
-from gaia_memory.recall.question import Question, asks_for_an_answer, cues
+from gaia_memory.recall.question import Question, asks_for_an_answer
+from gaia_memory.recall.shelf import by_day
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-LENT = {-3: 0.1, -2: 0.25, -1: 0.5, 0: 0.3, 1: 0.3, 2: 0.15}
-"""What of the words of a turn so far away also counts for a fact: most from the turn it answers."""
-
-AFTER_A_QUESTION = 0.8
-"""What the turn before lends when it ends with a question mark, in whatever script."""
 
 FEW = 3
 """Facts that may hold a name which still tells them from all others."""
@@ -30,6 +26,7 @@ FEW = 3
 USERS = frozenset({"user", "human"})
 """How those who talk with an agent are called: by ADK, which gives an answer the name of its agent, and by others."""
 
+_DAY = 86_400
 _SATURATION = 1.0
 _BY_LENGTH = 0.75
 """k1 and b of BM25 (Robertson and Zaragoza, 2009), low because memories are short and of mixed length."""
@@ -41,15 +38,14 @@ def keywords(pool: Pool) -> NDArray[np.float64]:
     What a neighbour lends is weighted by how short both are: a short line needs and lends context, a long one stands
     for itself.
     """
-    counts, lengths = pool.counts.copy(), pool.lengths.copy()
-    for distance, ours, theirs in pool.beside:
-        weight = np.full(len(ours), LENT.get(distance, 0.0)) * pool.need[ours] * pool.need[theirs]
-        if distance == -1:
-            weight = np.where(pool.asks[theirs], AFTER_A_QUESTION / LENT[-1], 1.0) * weight
-        np.add.at(counts, ours, weight[:, None] * pool.counts[theirs])
-        np.add.at(lengths, ours, weight * pool.lengths[theirs])
+    beside, lengths = pool.beside, pool.shelf.lengths_with_lent[pool.chosen]
     damping = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * lengths / lengths.mean())
-    return _of_best((pool.rarity * counts * (_SATURATION + 1) / (counts + damping[:, None])).sum(axis=1))
+    total = np.zeros(len(pool))
+    for term, rarity in enumerate(pool.rarity.tolist()):
+        held = pool.counts[:, term]
+        counts = held + _added(pool, beside.ours, beside.lent * held[beside.theirs])
+        total += rarity * counts * (_SATURATION + 1) / (counts + damping)
+    return _of_best(total)
 
 
 def lent_by_neighbours(pool: Pool, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,29 +53,26 @@ def lent_by_neighbours(pool: Pool, scores: NDArray[np.float64]) -> NDArray[np.fl
 
     A sentence that was worded to stand alone needs nothing of it: only what somebody said in a conversation does.
     """
-    spoken = np.array([speaker is not None for speaker in pool.speakers])
-    lent = np.zeros(len(scores))
-    for distance, ours, theirs in pool.beside:
-        weight = LENT.get(distance, 0.0) * pool.need[ours] * pool.need[theirs] * spoken[ours]
-        np.add.at(lent, ours, weight * scores[theirs])
-    return scores + lent
+    spoken, beside = pool.speakers != NONE, pool.beside
+    return np.asarray(scores + _added(pool, beside.ours, beside.likeness * scores[beside.theirs]) * spoken)
 
 
 def surroundings(pool: Pool) -> NDArray[np.float64]:
     """Return how much of the question stands within three turns of each fact, rare words counting more; 0 to 1."""
-    there = pool.counts > 0
-    near = there.copy()
-    for _, ours, theirs in pool.beside:
-        np.logical_or.at(near, ours, there[theirs])
+    near = pool.there.copy()
+    pair, term = np.nonzero(pool.there[pool.beside.theirs])
+    near[pool.beside.ours[pair], term] = True
     return _of_best((pool.rarity * near).sum(axis=1))
 
 
 def conversation(pool: Pool) -> NDArray[np.float64]:
     """Return how much of the question stands in each fact's conversation, as far as it was found; 0 to 1."""
-    known, numbers = np.unique(pool.conversations, return_inverse=True)
-    counts = np.zeros((len(known), pool.counts.shape[1]))
-    np.add.at(counts, numbers, pool.counts)
-    return _of_best((pool.rarity * counts / (counts + 1.5)).sum(axis=1)[numbers])
+    known, numbers = np.unique(pool.shelf.keys[pool.chosen], return_inverse=True)
+    total = np.zeros(len(known))
+    for term, rarity in enumerate(pool.rarity.tolist()):
+        counts = np.bincount(numbers, pool.counts[:, term], minlength=len(known))
+        total += rarity * counts / (counts + 1.5)
+    return _of_best(total[numbers])
 
 
 def phrases(pool: Pool) -> NDArray[np.float64]:
@@ -93,12 +86,15 @@ def speaker(question: Question, pool: Pool) -> NDArray[np.float64]:
     Where it names nobody and people talk with an agent, "my" points to what the user said and "did you recommend" to
     what the agent answered.
     """
+    texts = pool.shelf.speakers.texts
     if len(pool.named) == 1:
-        return np.array([float(each in pool.named) for each in pool.speakers])
-    answered = asks_for_an_answer(question.text)
-    if pool.named or answered is None or USERS.isdisjoint(pool.speakers):
-        return np.zeros(len(pool.lines))
-    return np.array([float(each is not None and (each not in USERS) == answered) for each in pool.speakers])
+        meant = [each in pool.named for each in texts]
+    else:
+        answered = asks_for_an_answer(question.text)
+        if pool.named or answered is None or USERS.isdisjoint(texts):
+            return np.zeros(len(pool))
+        meant = [(each not in USERS) == answered for each in texts]
+    return np.array([*meant, False], dtype=np.float64)[pool.speakers]
 
 
 def subject(question: Question, pool: Pool) -> NDArray[np.float64]:
@@ -107,10 +103,11 @@ def subject(question: Question, pool: Pool) -> NDArray[np.float64]:
     A sentence that was worded to stand alone says first whom it is about: "Maria volunteers" against "John admires
     Maria". A line that somebody says begins with whom it is said to.
     """
-    named = question.proper_names & frozenset().union(*set(pool.leads))
-    if len(named) != 1:
-        return np.zeros(len(pool.lines))
-    return np.array([float(bool(named & names)) for names in pool.leads])
+    named = [rows for rows in map(pool.beginning_with, sorted(question.proper_names)) if len(rows)]
+    found = np.zeros(len(pool))
+    if len(named) == 1:
+        found[named[0]] = 1.0
+    return found
 
 
 def names(question: Question, pool: Pool) -> NDArray[np.float64]:
@@ -118,26 +115,22 @@ def names(question: Question, pool: Pool) -> NDArray[np.float64]:
 
     Rare is what few facts hold. Two common words that stand together must not outweigh the one number that is meant.
     """
-    known = (pool.counts > 0).sum(axis=0)
+    known = pool.there.sum(axis=0)
     telling = question.naming() & (known > 0) & (known <= FEW)
     weights = np.where(telling, pool.rarity, 0.0)
-    return np.asarray((pool.counts > 0) @ weights / max(weights.sum(), 1e-9))
+    return np.asarray(pool.there @ weights / max(weights.sum(), 1e-9))
 
 
 def dates(question: Question, pool: Pool) -> NDArray[np.float64]:
     """Return how close what was said is to the dates in the question, from 0 to 2."""
     if not question.dates.months and not question.dates.years:
-        return np.zeros(len(pool.lines))
-    moments = [None if line.said_at is None else moment_of(line.said_at) for line in pool.lines]
-    return np.array([0.0 if each is None else question.dates.closeness(each) for each in moments])
+        return np.zeros(len(pool))
+    return by_day(pool.shelf.said_at[pool.chosen], question.dates.closeness)
 
 
 def kinds(question: Question, pool: Pool) -> NDArray[np.float64]:
     """Return 1 for a fact that holds the kind of expression asked for: a time, a number, a place, a title."""
-    wanted = cues(question.text)
-    if not wanted:
-        return np.zeros(len(pool.lines))
-    return np.array([float(any(each.search(line.text) for each in wanted)) for line in pool.lines])
+    return ((pool.shelf.kinds[pool.chosen] & kinds_asked(question.text)) > 0).astype(np.float64)
 
 
 def asking(pool: Pool) -> NDArray[np.float64]:
@@ -145,14 +138,19 @@ def asking(pool: Pool) -> NDArray[np.float64]:
 
     It counts as far as a fact is short: in a long message somebody asks for one thing and tells of others.
     """
-    return pool.asking * pool.need
+    return pool.shelf.asking[pool.chosen] * pool.shelf.need[pool.chosen]
 
 
 def recency(pool: Pool, now: datetime, half_life_days: float) -> NDArray[np.float64]:
     """Return 1 for what was said now, half of it after each half life."""
-    said = np.array([line.kept_at if line.said_at is None else line.said_at for line in pool.lines])
-    days = (now.timestamp() - said) / 86_400
+    said, kept = pool.shelf.said_at[pool.chosen], pool.shelf.kept_at[pool.chosen]
+    days = (now.timestamp() - np.where(np.isnan(said), kept, said)) / _DAY
     return np.asarray(0.5 ** (np.maximum(days, 0.0) / half_life_days))
+
+
+def _added(pool: Pool, rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each fact the sum of the values of its rows."""
+    return np.bincount(rows, values, minlength=len(pool)).astype(np.float64, copy=False)
 
 
 def _of_best(scores: NDArray[np.float64]) -> NDArray[np.float64]:

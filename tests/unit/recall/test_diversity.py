@@ -6,24 +6,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaia_memory.models import line_of
 from gaia_memory.recall.diversity import LOOKED_AT, diversified
-from gaia_memory.recall.rank import Ranked
+from gaia_memory.recall.rank import Placed
+from gaia_memory.recall.shelf import shelf_of
 from support.mind import fact
 
 
 def ranked(*rows):
-    """Give facts with their totals, best first."""
-    return [
-        Ranked(fact=fact(f"f{place:03}", text), parts={"keywords": total}, share=1.0)
-        for place, (text, total) in enumerate(rows)
+    """Give facts with their totals, best first, and their shelf."""
+    facts = [fact(f"f{place:03}", text) for place, (text, _) in enumerate(rows)]
+    placed = [
+        Placed(fact_id=each.id, parts={"keywords": total}, share=1.0)
+        for each, (_, total) in zip(facts, rows, strict=True)
     ]
+    return placed, shelf_of(list(map(line_of, facts)))
 
 
-def texts(items):
-    return [item.fact.text for item in items]
+def places(items):
+    return [int(item.fact_id[1:]) for item in items]
 
 
-ROWS = ranked(
+ROWS, SHELF = ranked(
     ("I am moving to Berlin in May", 1.0),
     ("I am moving to Berlin in May!", 0.95),
     ("In May I am moving to Berlin", 0.9),
@@ -34,19 +38,27 @@ ROWS = ranked(
 
 def test_what_says_the_same_comes_behind_what_says_something_else():
     """The best wording stays first, and the reason says what the others lost."""
-    found = diversified(ROWS, 0.5)
+    found = diversified(ROWS, SHELF, 0.5)
 
-    assert texts(found)[:2] == ["I am moving to Berlin in May", "The new flat in Berlin has a balcony"]
+    assert places(found)[:2] == [0, 3]
     assert found[3].parts["diversity"] == pytest.approx(-0.475)
-    assert texts(diversified(ROWS, 0.0)) == texts(ROWS)
+    assert diversified(ROWS, SHELF, 0.0) == ROWS
 
 
 def test_facts_of_one_form_about_different_things_are_not_alike():
     """What differs is what tells: a list of who lives where keeps its order."""
     cities = ("Rome", "Oslo", "Cairo", "Lima", "Kyoto", "Perth", "Quito", "Malmo")
-    rows = ranked(*((f"A friend of mine lives in {city} now", 1 - place / 100) for place, city in enumerate(cities)))
+    said = [(f"A friend of mine lives in {city} now", 1 - place / 100) for place, city in enumerate(cities)]
+    rows, shelf = ranked(*said)
 
-    assert diversified(rows, 1.0) == rows
+    assert diversified(rows, shelf, 1.0) == rows
+
+
+def test_the_same_words_of_two_people_are_not_alike():
+    """Who likes tea is what was asked for."""
+    rows, shelf = ranked(("Maria: I like green tea", 1.0), ("John: I like green tea", 0.9), ("It rained", 0.7))
+
+    assert diversified(rows, shelf, 0.5) == rows
 
 
 @given(
@@ -58,11 +70,12 @@ def test_facts_of_one_form_about_different_things_are_not_alike():
 )
 def test_nothing_is_lost_and_the_best_come_first(rows, weight):
     """Whatever is alike, every fact comes out once, in falling order, never for more than it had."""
-    given_rows = sorted(ranked(*rows), key=lambda item: -item.total)
-    found = diversified(given_rows, weight)
+    placed, shelf = ranked(*rows)
+    given_rows = sorted(placed, key=lambda item: -item.total)
+    found = diversified(given_rows, shelf, weight)
 
-    assert sorted(item.fact.id for item in found) == sorted(item.fact.id for item in given_rows)
+    assert sorted(places(found)) == sorted(places(given_rows))
     totals = [item.total for item in found]
     assert totals == sorted(totals, reverse=True)
-    before = {item.fact.id: item.total for item in given_rows}
-    assert all(item.total <= before[item.fact.id] for item in found)
+    before = {item.fact_id: item.total for item in given_rows}
+    assert all(item.total <= before[item.fact_id] for item in found)

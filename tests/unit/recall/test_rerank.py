@@ -4,20 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.rank import Ranked
+from gaia_memory.recall.rank import Placed
 from gaia_memory.recall.rerank import reranked
-from support.mind import fact
 
 
 def ranked(*totals):
     return [
-        Ranked(fact=fact(f"f{place}"), parts={"keywords": total}, share=0.5)
+        Placed(fact_id=f"f{place}", parts={"keywords": total}, share=0.5)
         for place, total in enumerate(sorted(totals, reverse=True))
     ]
 
 
 def ids(items):
-    return [item.fact.id for item in items]
+    return [item.fact_id for item in items]
 
 
 TOTALS = st.lists(st.floats(0.01, 5), min_size=1, max_size=12)

@@ -10,7 +10,7 @@ from gaia_memory.models import Candidate, line_of
 from gaia_memory.recall.diversity import diversified
 from gaia_memory.recall.pool import pool_of
 from gaia_memory.recall.question import read
-from gaia_memory.recall.rank import Ranked, rank
+from gaia_memory.recall.rank import rank
 from gaia_memory.recall.rerank import reranked
 from gaia_memory.recall.rewrite import widened
 from gaia_memory.recall.score import level_of, scored
@@ -65,12 +65,10 @@ def recalled(facts, asked, found, *, lines=(), scores=None, share=1.0, **weights
     pool = pool_of(wording.question, rarity, list(map(line_of, facts)))
     known = {each.id: each for each in facts}
     placed = rank(wording.question, pool, by_id, NOON, RecallSettings(**weights))
-    ranked = [Ranked(fact=known[each.fact_id], parts=each.parts, share=each.share) for each in placed]
-    level = max(level_of(wording.question, ranked, found), wording.level([each.fact.text for each in ranked]))
+    level = max(level_of(wording.question, placed, found), wording.level([known[each.fact_id].text for each in placed]))
     if scores is not None:
-        ranked = reranked(ranked, scores[: len(ranked)], share)
-    ranked = diversified(ranked, weights.get("diversity", 0.0))
-    return scored(ranked, level)
+        placed = reranked(placed, scores[: len(placed)], share)
+    return scored(diversified(placed, pool.shelf, weights.get("diversity", 0.0)), known, level)
 
 
 @given(

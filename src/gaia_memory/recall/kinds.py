@@ -1,0 +1,59 @@
+"""Kinds of expression that a question asks for and a fact holds: a moment, a number, a place, a title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+MOMENT, NUMBER, PLACE, TITLE = 1, 2, 4, 8
+
+_MOMENTS = frozenset(
+    (
+        *("yesterday", "today", "tonight", "tomorrow", "ago", "last", "next", "recently", "since"),
+        *("morning", "evening", "weekend", "day", "days", "week", "weeks", "month", "months", "year", "years"),
+        *("summer", "winter", "spring", "autumn"),
+        *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+        *("january", "february", "march", "april", "june", "july", "august"),
+        *("september", "october", "november", "december"),
+    )
+)
+_NUMBERS = frozenset(
+    (
+        *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "once", "twice"),
+        *("couple", "several", "few", "dozen", "every", "second", "third"),
+    )
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_PLACE = re.compile(r"\b(?:in|at|from|near|to|around) (?:the )?[A-Z]\w+")
+_TITLE = re.compile(
+    r"[\"\u201c\u201e\u00ab][^\"\u201d\u201c\u00bb]{2,}|['\u2018][A-Z][^'\u2019]{2,}['\u2019]|\b(?:called|named)\b"
+)
+_ASKED = tuple(
+    (kind, re.compile(asked, re.IGNORECASE))
+    for kind, asked in (
+        (MOMENT, r"^\W*(?:when|(?:what|which) (?:date|day|month|year))\b|\bhow long\b"),
+        (NUMBER, r"\bhow (?:many|much|often|old)\b|\bwhat (?:time|number|age)\b"),
+        (PLACE, r"^\W*(?:where|(?:what|which) (?:city|country|state|place)) ?\b"),
+        (TITLE, r"\b(?:books?|movies?|films?|songs?|games?|titles?|bands?|shows?|series|names?|called)\b"),
+    )
+)
+
+
+def kinds_asked(question: str) -> int:
+    """Return which kinds an answer to the question is likely to hold, added up."""
+    return sum(kind for kind, asked in _ASKED if asked.search(question))
+
+
+def kinds_in(text: str, words: Sequence[str]) -> int:
+    """Return which kinds a text with these words holds, added up."""
+    numerals = [word for word in words if word.isdigit()]
+    found = 0
+    if not _MOMENTS.isdisjoint(words) or any(map(_YEAR.fullmatch, numerals)):
+        found |= MOMENT
+    if numerals or not _NUMBERS.isdisjoint(words):
+        found |= NUMBER
+    if _PLACE.search(text):
+        found |= PLACE
+    if _TITLE.search(text):
+        found |= TITLE
+    return found
