@@ -6,9 +6,12 @@ import dataclasses
 from itertools import cycle
 
 import pytest
+from sqlalchemy import case, select, update
 
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import SqlFacts, tables
+from gaia_memory.facts.reindex import SqlIndexes
 from gaia_memory.models import line_of
+from gaia_memory.models.traits import unpack_traits
 from gaia_memory.recall import shelves as room
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrieve import DateRetriever, KeywordRetriever
@@ -87,7 +90,28 @@ async def test_lines_are_what_the_facts_say(database):
         assert await facts.lines(tx, NOA) == []
 
     assert [lines[fact.id] for fact in written] == [line_of(fact) for fact in written]
-    assert [lines[fact.id].said_by for fact in written] == ["Tim", "user"]
+    assert [unpack_traits(lines[fact.id].traits).speaker for fact in written] == ["tim", "user"]
+
+
+async def test_traits_of_an_earlier_version_are_worked_out_from_the_text(database):
+    """Until the facts are indexed anew, and after that they are kept."""
+    given = [
+        draft("Tim: is it wi-fi?", session="s", seq=3, author="Tim"),
+        draft("Anna was in Rome", session="s", seq=4),
+    ]
+    async with database.transaction() as tx:
+        await facts.write(tx, ITAY, given, now=NOW)
+        written = await facts.lines(tx, ITAY)
+        missing = update(tables.facts).values(traits=case((tables.facts.c.seq == 3, None), else_=b"\x00old"))
+        await tx.execute(missing)
+        assert await facts.lines(tx, ITAY) == written
+
+        indexes = SqlIndexes()
+        await indexes.begin_words(tx, anew=True)
+        while await indexes.rebuild_words(tx, limit=1) is not None:
+            pass
+        kept = (await tx.execute(select(tables.facts.c.traits).order_by(tables.facts.c.row))).scalars().all()
+    assert kept == [line.traits for line in written]
 
 
 async def test_large_scopes_are_left_to_the_index_and_old_shelves_make_room(database, monkeypatch):

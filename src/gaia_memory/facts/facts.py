@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from sqlalchemy import ColumnElement, Row, func, select
 from gaia_memory.facts import delete, keywords, lineage, merge, retold, scopes, tables, write
 from gaia_memory.facts.indexed import Sizes
 from gaia_memory.facts.normal import normal_hash
-from gaia_memory.facts.rows import FACT, LINE, fact_of, in_chunks, line_in, matrix, moment, scope_of, seconds
+from gaia_memory.facts.rows import FACT, LINE, fact_of, in_chunks, line_in, matrix, moment, scope_of, seconds, traits_in
 from gaia_memory.facts.tables import facts, profiles
 from gaia_memory.models import (
     Candidate,
@@ -26,6 +27,7 @@ from gaia_memory.models import (
     ScopeState,
     SessionKey,
 )
+from gaia_memory.models.traits import is_current
 from gaia_memory.models.words import indexed_words
 
 if TYPE_CHECKING:
@@ -115,7 +117,18 @@ class SqlFacts:
     async def lines(self, tx: Transaction, scope: Scope, *, since: int = -1) -> list[Line]:
         """Return what recall looks at of every current fact that was written or moved after the revision `since`."""
         statement = select(*LINE).where(facts.c.partition == scope.partition, facts.c.version > since)
-        return [line_in(row) for row in await tx.execute(statement)]
+        rows = (await tx.execute(statement)).all()
+        renewed = await self._traits(tx, scope, [row.id for row in rows if not is_current(row.traits)])
+        return [line_in(row, renewed.get(row.id, row.traits)) for row in rows]
+
+    async def _traits(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, bytes]:
+        """Return the traits of facts that another version of this package wrote."""
+        found: dict[str, bytes] = {}
+        for chunk in in_chunks(fact_ids):
+            written = select(facts.c.id, facts.c.text, facts.c.metadata).where(_among(scope, chunk))
+            rows = (await tx.execute(written)).all()
+            found |= await asyncio.to_thread(_traits_of, rows)
+        return found
 
     async def years(self, tx: Transaction, scope: Scope) -> list[int]:
         """Return the years, in UTC, from the first to the last moment at which a fact was said."""
@@ -244,6 +257,10 @@ class SqlFacts:
         holds_a_fact = select(facts.c.row).where(facts.c.partition == table.c.partition).exists()
         rows = await tx.execute(select(table.c.app, table.c.user_id).where(holds_a_fact).order_by(table.c.number))
         return [scope_of(row.app, row.user_id) for row in rows]
+
+
+def _traits_of(rows: Sequence[Any]) -> dict[str, bytes]:
+    return {row.id: traits_in(row.text, row.metadata) for row in rows}
 
 
 def _among(scope: Scope, fact_ids: Collection[str]) -> ColumnElement[bool]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, func, or_, select, tuple_, update
 
 from gaia_memory.facts import keywords
-from gaia_memory.facts.rows import in_chunks, pack
+from gaia_memory.facts.rows import in_chunks, pack, traits_in
 from gaia_memory.facts.scopes import insert, touch
 from gaia_memory.facts.tables import facts, outbox, reindexing, scopes
 from gaia_memory.models import DirtyFact, Vector
+from gaia_memory.models.traits import is_current
 from gaia_memory.models.words import FORM
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class SqlIndexes:
         partitions = sorted({row.partition for row in rows})
         # The scope first, as every writer does: from here on nobody moves these facts or deletes them.
         await touch(tx, partitions)
-        columns = facts.c.row, facts.c.text, facts.c.words, facts.c.form, scopes.c.number
+        kept = facts.c.row, facts.c.text, facts.c.metadata, facts.c.words, facts.c.form, facts.c.traits
+        columns = *kept, scopes.c.number
         there = (
             select(*columns)
             .join(scopes, scopes.c.partition == facts.c.partition)
@@ -91,13 +93,14 @@ class SqlIndexes:
             await keywords.index(tx, number, ((row.row, row.text) for row in found if row.number == number))
         counts = {row.row: keywords.count_words(row.text) for row in found}
         changed = [
-            {"of_row": row.row, "counted": counts[row.row]}
+            {"of_row": row.row, "counted": counts[row.row], "compared": traits_in(row.text, row.metadata)}
             for row in found
-            if row.form != FORM or row.words != counts[row.row]
+            if row.form != FORM or row.words != counts[row.row] or not is_current(row.traits)
         ]
         if changed:
             statement = update(facts).where(facts.c.row == bindparam("of_row"))
-            await tx.execute(statement.values(words=bindparam("counted"), form=FORM), changed)
+            values = {"words": bindparam("counted"), "form": FORM, "traits": bindparam("compared")}
+            await tx.execute(statement.values(values), changed)
 
     async def without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
         """Return the ids of facts, of any scope, that have no vector, or one of another embedder; oldest first."""

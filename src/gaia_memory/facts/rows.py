@@ -15,6 +15,7 @@ from sqlalchemy import Row
 from gaia_memory.database.text import decode_id, encode_id
 from gaia_memory.facts.tables import facts
 from gaia_memory.models import Draft, Fact, Line, Metadata, Scope, Vector, author_in
+from gaia_memory.models.traits import pack_traits
 from gaia_memory.models.words import FORM
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ FACT = tuple(
 )
 """What `fact_of` reads. The rest of a row is its vector, for the most part."""
 
-LINE = tuple(facts.c[name] for name in ("id", "text", "session_id", "seq", "said_at", "created_at", "metadata"))
+LINE = tuple(facts.c[name] for name in ("id", "session_id", "seq", "said_at", "created_at", "traits"))
 """What `line_in` reads."""
 
 Item = TypeVar("Item")
@@ -90,6 +91,7 @@ def new_row(partition: str, draft: Draft, *, normal: str, words: int, version: i
         "vector": None if draft.vector is None else pack(draft.vector),
         "embedder": None if draft.vector is None else draft.embedder,
         "form": FORM,
+        "traits": traits_in(fact.text, fact.metadata),
     }
 
 
@@ -111,10 +113,14 @@ def fact_of(row: Row[Any] | SimpleNamespace, scope: Scope) -> Fact:
     )
 
 
-def line_in(row: Row[Any]) -> Line:
-    """Return what recall looks at of a row; its conversation stays as it is kept."""
-    said_by = author_in(row.metadata) if row.metadata else None
-    return Line(row.id, row.text, row.session_id, row.seq, row.said_at, row.created_at, said_by)
+def line_in(row: Row[Any], traits: bytes) -> Line:
+    """Return what recall looks at of a row, with these traits; its conversation stays as it is kept."""
+    return Line(row.id, row.session_id, row.seq, row.said_at, row.created_at, traits)
+
+
+def traits_in(text: str, metadata: Metadata) -> bytes:
+    """Return the traits of a text, said by whom its metadata name."""
+    return pack_traits(text, author_in(metadata) if metadata else None)
 
 
 def scope_of(app: str | None, user: str) -> Scope:

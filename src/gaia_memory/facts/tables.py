@@ -42,6 +42,7 @@ facts = Table(
     Column("vector", LargeBinary, comment="float32, little-endian"),
     Column("embedder", Text),
     Column("form", Number, nullable=False, server_default="1", comment="of its words in the keyword index"),
+    Column("traits", LargeBinary, comment="what recall compares of its text"),
     UniqueConstraint("partition", "normal"),
     sqlite_autoincrement=True,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-import snowballstemmer
 
+from gaia_memory.models.kinds import MOMENT, NUMBER, PLACE, TITLE
+from gaia_memory.models.stems import stem
 from gaia_memory.models.words import QUERY_LIMIT, indexed_words, joined_words, query_words
 from gaia_memory.recall.dates import Dates, dates_in
 from gaia_memory.recall.forms import spellings
@@ -19,16 +19,9 @@ from gaia_memory.recall.words import STOP_WORDS, words_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_stemmer = snowballstemmer.stemmer("english")
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 _BEGINNING = 2
 """Letters that every form of a word shares with its stem: other words need not be stemmed."""
-
-
-@lru_cache(maxsize=20_000)
-def stem(word: str) -> str:
-    """Return the stem of a word by Porter's second algorithm; words of other scripts stay as they are."""
-    return str(_stemmer.stemWord(word))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +123,19 @@ def asks_for_an_answer(question: str) -> bool | None:
     if _OF_AN_ANSWER.search(question):
         return True
     return False if _OF_ONESELF.search(question) else None
+
+
+_KINDS = tuple(
+    (kind, re.compile(asked, re.IGNORECASE))
+    for kind, asked in (
+        (MOMENT, r"^\W*(?:when|(?:what|which) (?:date|day|month|year))\b|\bhow long\b"),
+        (NUMBER, r"\bhow (?:many|much|often|old)\b|\bwhat (?:time|number|age)\b"),
+        (PLACE, r"^\W*(?:where|(?:what|which) (?:city|country|state|place)) ?\b"),
+        (TITLE, r"\b(?:books?|movies?|films?|songs?|games?|titles?|bands?|shows?|series|names?|called)\b"),
+    )
+)
+
+
+def kinds_asked(question: str) -> int:
+    """Return which kinds an answer to the question is likely to hold, added up."""
+    return sum(kind for kind, asked in _KINDS if asked.search(question))

@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gaia_memory.models import Candidate, Line
-from gaia_memory.models.words import indexed_words, joined_words
+from gaia_memory.models.stems import code_of
+from gaia_memory.models.traits import unpack_traits
 from gaia_memory.recall.columns import NONE, Codes, Labels
 from gaia_memory.recall.dates import Dates, moment_of
-from gaia_memory.recall.kinds import kinds_in
 from gaia_memory.recall.links import Links, links_of
-from gaia_memory.recall.question import Question, stem
+from gaia_memory.recall.question import Question
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_LEADING_NAME = re.compile(r"\s*([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,2}): ")
-_LEADING_NAMES = re.compile(r"\s*((?:[^\W\d_a-z][\w.'\u2019-]*(?:\s+|$)){1,3})")
-"""Up to three words in a row with which a text begins and that no small letter begins."""
-
-QUESTION_MARKS = "?\uff1f\u061f\u037e"
-_MARKS = tuple(QUESTION_MARKS)
-_ASKED = re.compile(f"[{QUESTION_MARKS}]")
-_SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01]+[.!{QUESTION_MARKS}\u2026\u3002\uff01]*")
-_CODES = 2**31 - 1
 _DAY = 86_400
 
 SHORT = 30
 """Words up to which a fact fully needs, and lends, its context."""
-
-
-@lru_cache(maxsize=50_000)
-def code_of(word: str) -> int:
-    """Return the number of a word's stem; of two stems in two thousand million one is mistaken for the other."""
-    return hash(stem(word)) & _CODES
-
-
-def speaker_of(line: Line) -> str | None:
-    """Return who said it: its author, or the `Name:` it begins with."""
-    if line.said_by is not None:
-        return line.said_by.casefold()
-    match = _LEADING_NAME.match(line.text)
-    return match[1].casefold() if match else None
-
-
-def body(text: str) -> str:
-    """Return what was said, without the `Name:` of who said it."""
-    match = _LEADING_NAME.match(text)
-    return text[match.end() :] if match else text
 
 
 def by_day(said_at: NDArray[np.float64], worth: Callable[[datetime], float]) -> NDArray[np.float64]:
@@ -160,7 +130,7 @@ class Shelf:
 
     def beginning_with(self, name: str) -> NDArray[np.int64]:
         """Return which facts begin with a name."""
-        return np.unique(self.leads.rows[self.leads.values == _code(name)])
+        return np.unique(self.leads.rows[self.leads.values == code_of(name)])
 
     def taken(self, chosen: NDArray[np.intp]) -> Shelf:
         """Return a shelf of some of the facts, in the order they are named in."""
@@ -177,24 +147,21 @@ class Shelf:
 
 def shelf_of(lines: Sequence[Line]) -> Shelf:
     """Return the shelf of these facts."""
-    words = [indexed_words(body(line.text)) for line in lines]
-    speakers = [speaker_of(line) for line in lines]
-    leads = [_leading_names(line.text) if who is None else () for line, who in zip(lines, speakers, strict=True)]
-    kinds = [kinds_in(line.text, held) for line, held in zip(lines, words, strict=True)]
+    traits = [unpack_traits(line.traits) for line in lines]
     return _in_order(
         Shelf(
             ids=_ids([line.id for line in lines]),
-            speakers=Labels.of(speakers),
+            speakers=Labels.of([each.speaker for each in traits]),
             talks=Labels.of([None if line.seq is None else line.conversation for line in lines]),
             places=np.array([line.seq or 0 for line in lines], dtype=np.int64),
             said_at=np.array([line.said_at for line in lines], dtype=np.float64),
             kept_at=np.array([line.kept_at for line in lines], dtype=np.float64),
-            kinds=np.array(kinds, dtype=np.uint8),
-            asks=np.array([line.text.rstrip().endswith(_MARKS) for line in lines], dtype=np.bool_),
-            asking=np.array([_asking(line.text) for line in lines], dtype=np.float32),
-            words=Codes.of([[*map(code_of, each)] for each in words]),
-            joined=Codes.of([[*map(code_of, joined_words(line.text))] for line in lines]),
-            leads=Codes.of(leads),
+            kinds=np.array([each.kinds for each in traits], dtype=np.uint8),
+            asks=np.array([each.asks for each in traits], dtype=np.bool_),
+            asking=np.array([each.asking for each in traits], dtype=np.float32),
+            words=Codes.of([each.words for each in traits]),
+            joined=Codes.of([each.joined for each in traits]),
+            leads=Codes.of([each.leads for each in traits]),
         )
     )
 
@@ -216,31 +183,9 @@ def _ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
     return np.array([each.encode() for each in fact_ids], dtype=np.bytes_)
 
 
-def _asking(text: str) -> float:
-    if not _ASKED.search(text):
-        return 0.0
-    sentences = _SENTENCE.findall(body(text))
-    asked = sum(len(each) for each in sentences if each.endswith(_MARKS))
-    return asked / max(1, sum(map(len, sentences)))
-
-
-def _leading_names(text: str) -> tuple[int, ...]:
-    match = _LEADING_NAMES.match(text)
-    return _codes_of_names(match[1]) if match else ()
-
-
-@lru_cache(maxsize=10_000)
-def _codes_of_names(names: str) -> tuple[int, ...]:
-    return tuple(_code(word) for word in indexed_words(names))
-
-
-def _code(word: str) -> int:
-    return hash(word) & _CODES
-
-
 def _among(codes: NDArray[np.int32], question: Question) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the terms of a question stand among these codes, in order, and which term stands there."""
-    term_of = {_code(each): place for place, term in reversed(list(enumerate(question.terms))) for each in term}
+    term_of = {code_of(each): place for place, term in reversed(list(enumerate(question.terms))) for each in term}
     spots = [np.flatnonzero(codes == code) for code in term_of]
     terms = [np.full(len(each), place, dtype=np.int64) for each, place in zip(spots, term_of.values(), strict=True)]
     if not spots:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gaia_memory.recall.columns import NONE
-from gaia_memory.recall.kinds import kinds_asked
 from gaia_memory.recall.pool import Pool
-from gaia_memory.recall.question import Question, asks_for_an_answer
+from gaia_memory.recall.question import Question, asks_for_an_answer, kinds_asked
 from gaia_memory.recall.shelf import by_day
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Kinds of expression that a question asks for and a fact holds: a moment, a number, a place, a title."""
+"""Kinds of expression that a text holds: a moment, a number, a place, a title."""
 
 from __future__ import annotations
 
@@ -28,20 +28,6 @@ _PLACE = re.compile(r"\b(?:in|at|from|near|to|around) (?:the )?[A-Z]\w+")
 _TITLE = re.compile(
     r"[\"\u201c\u201e\u00ab][^\"\u201d\u201c\u00bb]{2,}|['\u2018][A-Z][^'\u2019]{2,}['\u2019]|\b(?:called|named)\b"
 )
-_ASKED = tuple(
-    (kind, re.compile(asked, re.IGNORECASE))
-    for kind, asked in (
-        (MOMENT, r"^\W*(?:when|(?:what|which) (?:date|day|month|year))\b|\bhow long\b"),
-        (NUMBER, r"\bhow (?:many|much|often|old)\b|\bwhat (?:time|number|age)\b"),
-        (PLACE, r"^\W*(?:where|(?:what|which) (?:city|country|state|place)) ?\b"),
-        (TITLE, r"\b(?:books?|movies?|films?|songs?|games?|titles?|bands?|shows?|series|names?|called)\b"),
-    )
-)
-
-
-def kinds_asked(question: str) -> int:
-    """Return which kinds an answer to the question is likely to hold, added up."""
-    return sum(kind for kind, asked in _ASKED if asked.search(question))
 
 
 def kinds_in(text: str, words: Sequence[str]) -> int:
