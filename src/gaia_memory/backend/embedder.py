@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -89,10 +90,10 @@ class Mem0Embedder:
             # Paid for: what came before a batch that fails is not asked for again.
             vectors = await self._asked(batch, purpose)
             self._cache.keep(zip(batch, vectors, strict=True), purpose)
-            found.update(zip(batch, map(tuple, (vector.tolist() for vector in vectors)), strict=True))
+            found.update(zip(batch, vectors, strict=True))
         return [found[text] for text in texts]
 
-    async def _asked(self, batch: list[str], purpose: str) -> list[NDArray[np.float64]]:
+    async def _asked(self, batch: list[str], purpose: str) -> list[array[float]]:
         try:
             with without_words_of(batch):
                 async with asyncio.timeout(self._deadline):
@@ -108,7 +109,7 @@ class Mem0Embedder:
         assert self._dimensions is not None
         return self._dimensions
 
-    def _ask(self, texts: list[str], purpose: str) -> list[NDArray[np.float64]]:
+    def _ask(self, texts: list[str], purpose: str) -> list[array[float]]:
         model = self._embedding_model()
         if self._provider.name == LOCAL and model.name != self._model:
             # Its vectors would pass for those of the model that was there at the start.
@@ -122,7 +123,9 @@ class Mem0Embedder:
             raise model_error(error, what=f"the embedder {self.identity}") from error
         if len(raw) != len(texts):
             raise BadAnswerError(f"the embedder {self.identity} gave {len(raw)} vectors for {len(texts)} texts")
-        return [self._checked(vector) for vector in raw]
+        # What is too large for a square is looked at again, so nobody has to be warned of it.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return [array("d", self._checked(vector).tobytes()) for vector in raw]
 
     def _checked(self, raw: Any) -> NDArray[np.float64]:
         try:
@@ -143,8 +146,7 @@ class Mem0Embedder:
 
 
 def _length(values: NDArray[np.float64]) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = float(values @ values)
+    squares = float(values @ values)
     # Squares of the very large and the very small leave what a number can hold.
     return math.sqrt(squares) if _SMALLEST_SQUARES < squares < math.inf else math.hypot(*values.tolist())
 

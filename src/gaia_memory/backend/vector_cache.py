@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from array import array
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from gaia_memory.models import Vector
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 NUMBERS = 500_000
 """Numbers kept for each purpose, 4 MB: 1,300 vectors of 384, 160 of 3,072."""
@@ -39,16 +34,16 @@ class VectorCache:
             key = self._key(text)
             if key in kept:
                 kept.move_to_end(key)
-                found[text] = tuple(np.frombuffer(kept[key]).tolist())
+                found[text] = array("d", kept[key])
         return found
 
-    def keep(self, vectors: Iterable[tuple[str, Vector | NDArray[np.float64]]], purpose: str) -> None:
+    def keep(self, vectors: Iterable[tuple[str, Vector]], purpose: str) -> None:
         """Take in vectors with their texts; those that were not asked for longest leave."""
         kept = self._kept[purpose]
         for text, vector in vectors:
             key = self._key(text)
-            # Bytes and no numbers of Python's own, which take four times as much and as long.
-            kept[key] = np.asarray(vector, np.float64).tobytes()
+            # Bytes: nobody changes them, and numbers of Python's own take four times as much and as long.
+            kept[key] = array("d", vector).tobytes()
             kept.move_to_end(key)
             while kept and len(kept) * len(vector) > self._limit:
                 kept.popitem(last=False)

@@ -15,12 +15,14 @@ from gaia_memory.models.words import indexed_words, joined_words, query_words
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
-_INSERT = {
+INSERT = {
     "sqlite": "INSERT INTO gaia_words (rowid, words) VALUES (?, ?)",
     "postgresql": (
         "INSERT INTO gaia_words (fact_row, words) VALUES ($1::BIGINT, to_tsvector('gaia_text', $2::VARCHAR))"
     ),
 }
+"""Takes the row of a fact and what `entry` made of its text."""
+
 _KEY = {"sqlite": "rowid", "postgresql": "fact_row"}
 _MATCHES = {"sqlite": "gaia_words MATCH {0}", "postgresql": "words @@ to_tsquery('gaia_text', {0})"}
 _EITHER = {"sqlite": " OR ", "postgresql": " | "}
@@ -53,24 +55,22 @@ def prefix_of(number: int) -> str:
             return letters + "0"
 
 
-def entry(number: int, fact_text: str) -> tuple[str, int]:
-    """Return what the index of scope `number` holds of a text, and of how many words.
+def entry(prefix: str, fact_text: str) -> tuple[str, int]:
+    """Return what the index of the scope with this prefix holds of a text, and of how many words.
 
     The forms of a joined word count for nothing in its length.
     """
-    prefix, words = prefix_of(number), indexed_words(fact_text)
-    return " ".join([prefix + word for word in (*words, *joined_words(fact_text))]), len(words)
+    words = indexed_words(fact_text)
+    held = [*words, *joined_words(fact_text)]
+    return prefix + f" {prefix}".join(held) if held else "", len(words)
 
 
 async def index(tx: Transaction, number: int, rows: Iterable[tuple[int, str]]) -> None:
     """Put texts, each with its fact's row, into the index of scope `number`."""
-    await index_entries(tx, [(row, entry(number, fact_text)[0]) for row, fact_text in rows])
-
-
-async def index_entries(tx: Transaction, entries: list[tuple[int, str]]) -> None:
-    """Put what `entry` made of texts, each with its fact's row, into the index."""
+    prefix = prefix_of(number)
+    entries = [(row, entry(prefix, fact_text)[0]) for row, fact_text in rows]
     if entries:
-        await tx.exec_driver_sql(_INSERT[tx.dialect.name], entries)
+        await tx.exec_driver_sql(INSERT[tx.dialect.name], entries)
 
 
 async def unindex(tx: Transaction, rows: Sequence[int]) -> None:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sqlalchemy import Row
 
-from gaia_memory.database.text import decode_id, encode_id
+from gaia_memory.database.text import decode_id
 from gaia_memory.facts.tables import facts
-from gaia_memory.models import Draft, Fact, Line, Metadata, Scope, Vector, author_in
+from gaia_memory.models import Fact, Line, Metadata, Scope, Vector, author_in
 from gaia_memory.models.traits import pack_traits
-from gaia_memory.models.words import FORM
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_KEPT_NUMBER = np.dtype("<f4")
+_VARIANT = "89ab"
+"""Digits by which a UUID of version 4 says what it is."""
+
 CHUNK = 500
 """How many values go into one `IN (…)`: databases limit the variables of a statement."""
 
@@ -56,7 +58,7 @@ def moment(since_epoch: float) -> datetime:
 
 def pack(vector: Vector) -> bytes:
     """Return a vector as it is kept."""
-    return np.asarray(vector, dtype="<f4").tobytes()
+    return np.asarray(vector, _KEPT_NUMBER).tobytes()
 
 
 def unpack(packed: bytes) -> Vector:
@@ -71,32 +73,17 @@ def matrix(packed: Sequence[bytes]) -> NDArray[np.float32]:
     return np.frombuffer(b"".join(packed), dtype="<f4").astype(np.float32, copy=False).reshape(len(packed), -1)
 
 
-def new_row(partition: str, draft: Draft, *, normal: str, words: int, version: int, now: float) -> dict[str, Any]:
-    """Return the row of a new fact."""
-    fact = draft.fact
-    return {
-        "id": str(uuid.uuid4()),
-        "partition": partition,
-        "text": fact.text,
-        "normal": normal,
-        "words": words,
-        "said_at": None if fact.said_at is None else seconds(fact.said_at),
-        "session_id": None if fact.session_id is None else encode_id(fact.session_id),
-        "seq": fact.seq,
-        "source": draft.source,
-        "metadata": dict(fact.metadata),
-        "version": version,
-        "created_at": now if draft.created_at is None else seconds(draft.created_at),
-        "updated_at": now if draft.updated_at is None else seconds(draft.updated_at),
-        "vector": None if draft.vector is None else pack(draft.vector),
-        "embedder": None if draft.vector is None else draft.embedder,
-        "form": FORM,
-        "traits": traits_in(fact.text, fact.metadata),
-    }
+def new_ids(count: int) -> list[str]:
+    """Return random UUIDs; asked for them one by one, the system takes longer than all else about a row."""
+    digits = os.urandom(16 * count).hex()
+    each = [digits[start : start + 32] for start in range(0, len(digits), 32)]
+    return [
+        f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{_VARIANT[int(one[16], 16) & 3]}{one[17:20]}-{one[20:]}" for one in each
+    ]
 
 
-def fact_of(row: Row[Any] | SimpleNamespace, scope: Scope) -> Fact:
-    """Return the fact of a row, read or just made."""
+def fact_of(row: Row[Any], scope: Scope) -> Fact:
+    """Return the fact of a row."""
     metadata: Metadata = row.metadata
     created_at = moment(row.created_at)
     return Fact(

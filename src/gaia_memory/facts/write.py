@@ -5,23 +5,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Row, bindparam, select, update
 
+from gaia_memory.database.metadata import rendered
 from gaia_memory.database.text import encode_id
 from gaia_memory.facts import keywords
-from gaia_memory.facts.bulk import values, write_rows
+from gaia_memory.facts.bulk import NewRows, write_new, write_rows
 from gaia_memory.facts.normal import normal_hash
-from gaia_memory.facts.rows import FACT, fact_of, in_chunks, new_row, pack, seconds
+from gaia_memory.facts.rows import FACT, fact_of, in_chunks, moment, new_ids, pack, seconds, traits_in
 from gaia_memory.facts.scopes import mark_dirty, raise_revision
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.models import Draft, Fact, Scope
+from gaia_memory.models.words import FORM
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -29,10 +30,17 @@ if TYPE_CHECKING:
 AT_ONCE = 500
 """Rows written in one statement."""
 
+_LOOKED_UP = 5_000
+"""Texts looked up in one statement."""
+
 MANY = 20
 """Drafts from which on a thread is worth its while."""
 
-_SORTED = json.JSONEncoder(sort_keys=True)
+_KNOWN = {
+    "sqlite": 'SELECT normal FROM gaia_facts WHERE "partition" = ? AND normal IN (SELECT value FROM json_each(?))',
+    "postgresql": "SELECT normal FROM gaia_facts WHERE partition = $1 AND normal = ANY($2::VARCHAR[])",
+}
+"""One value for any number of texts: SQLAlchemy makes a variable of each, which takes as long as the search."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -54,16 +62,6 @@ class _Told:
         return [self.first[normal], *self.further.get(normal, ())]
 
 
-@dataclass(frozen=True, slots=True)
-class _New:
-    """What is written of some new facts, by place: their rows, and what is noted of each beside it."""
-
-    rows: list[tuple[Any, ...]]
-    words: list[str]
-    sources: list[list[tuple[Any, ...]]]
-    facts: list[Fact]
-
-
 async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
     """Store drafts of one scope and return the fact each became, in order.
 
@@ -74,13 +72,13 @@ async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: 
         return []
     order, told = await _aside(_grouped, drafts, len(drafts))
     state = await raise_revision(tx, scope)
-    known = await _find(tx, scope, told.first)
+    known = await _find(tx, scope, await _among(tx, scope, told.first))
     became = {normal: fact_of(row, scope) for normal, row in known.items()}
     for normals in in_chunks([normal for normal in told.first if normal not in known], AT_ONCE):
         groups = [(normal, told.of(normal)) for normal in normals]
-        new = await _aside(partial(_worked_out, scope, state, seconds(now)), groups, len(groups))
-        await _add(tx, scope, state.revision, normals, new)
-        became.update(zip(normals, new.facts, strict=True))
+        new, made = await _aside(partial(_worked_out, scope, state, now), groups, len(groups))
+        await write_new(tx, new)
+        became.update(zip(normals, made, strict=True))
     if known:
         became |= await _confirm(tx, scope, known, told, version=state.revision, now=seconds(now))
     return [became[normal] for normal in order]
@@ -101,30 +99,63 @@ def _grouped(drafts: Sequence[Draft]) -> tuple[list[str], _Told]:
     return order, told
 
 
-def _worked_out(scope: Scope, state: Row[Any], now: float, groups: Sequence[tuple[str, list[Draft]]]) -> _New:
-    new = _New([], [], [], [])
-    for normal, group in groups:
-        words, count = keywords.entry(state.number, group[0].fact.text)
-        row = new_row(scope.partition, _with_vector(group), normal=normal, words=count, version=state.revision, now=now)
-        new.rows.append(values(facts, row))
+def _worked_out(
+    scope: Scope, state: Row[Any], now: datetime, groups: Sequence[tuple[str, list[Draft]]]
+) -> tuple[NewRows, list[Fact]]:
+    """Return what is written of new facts, and the facts."""
+    new, made = NewRows([], [], [], []), []
+    partition, prefix = scope.partition, keywords.prefix_of(state.number)
+    now = moment(seconds(now))
+    for fact_id, (normal, group) in zip(new_ids(len(groups)), groups, strict=True):
+        draft = _with_vector(group)
+        words, count = keywords.entry(prefix, draft.fact.text)
+        fact = _fact(fact_id, scope, draft, now)
+        new.facts.append(_row(partition, fact, draft, normal=normal, words=count, version=state.revision))
         new.words.append(words)
-        new.sources.append([_source(draft) for draft in group])
-        new.facts.append(fact_of(SimpleNamespace(**row), scope))
-    return new
+        new.sources.append([_source(each) for each in group])
+        new.outbox.append((fact_id, state.revision))
+        made.append(fact)
+    return new, made
 
 
-async def _add(tx: Transaction, scope: Scope, version: int, normals: Sequence[str], new: _New) -> None:
-    """Write new facts, with all that is kept beside them."""
-    await write_rows(tx, facts, new.rows)
-    written = select(facts.c.normal, facts.c.row).where(
-        facts.c.partition == scope.partition, facts.c.normal.in_(normals)
+def _fact(fact_id: str, scope: Scope, draft: Draft, now: datetime) -> Fact:
+    """Return what a draft becomes, with its times as they are kept."""
+    new = draft.fact
+    return Fact(
+        id=fact_id,
+        scope=scope,
+        text=new.text,
+        source=draft.source,
+        created_at=now if draft.created_at is None else moment(seconds(draft.created_at)),
+        updated_at=now if draft.updated_at is None else moment(seconds(draft.updated_at)),
+        said_at=None if new.said_at is None else moment(seconds(new.said_at)),
+        session_id=new.session_id,
+        seq=new.seq,
+        metadata=dict(new.metadata),
     )
-    rows = {row.normal: row.row for row in await tx.execute(written)}
-    places = [rows[normal] for normal in normals]
-    await keywords.index_entries(tx, list(zip(places, new.words, strict=True)))
-    told = [(row, source) for row, group in zip(places, new.sources, strict=True) for source in group]
-    await _add_sources(tx, told)
-    await mark_dirty(tx, [fact.id for fact in new.facts], version)
+
+
+def _row(partition: str, fact: Fact, draft: Draft, *, normal: str, words: int, version: int) -> tuple[Any, ...]:
+    """Return the row of a new fact in the order of the columns, but for its number."""
+    return (
+        fact.id,
+        partition,
+        fact.text,
+        normal,
+        words,
+        None if fact.said_at is None else seconds(fact.said_at),
+        None if fact.session_id is None else encode_id(fact.session_id),
+        fact.seq,
+        fact.source,
+        rendered(fact.metadata),
+        version,
+        seconds(fact.created_at),
+        seconds(fact.updated_at),
+        None if draft.vector is None else pack(draft.vector),
+        None if draft.vector is None else draft.embedder,
+        FORM,
+        traits_in(fact.text, fact.metadata),
+    )
 
 
 async def _confirm(
@@ -144,6 +175,15 @@ async def _confirm(
         await _add_sources(tx, noted)
     await mark_dirty(tx, sorted(fact.id for fact in changed.values()), version)
     return changed
+
+
+async def _among(tx: Transaction, scope: Scope, normals: Collection[str]) -> list[str]:
+    """Return those of some normal forms that may be known."""
+    found: list[str] = []
+    for chunk in in_chunks(normals, _LOOKED_UP):
+        given = json.dumps(chunk) if tx.dialect.name == "sqlite" else chunk
+        found += (await tx.exec_driver_sql(_KNOWN[tx.dialect.name], (scope.partition, given))).scalars()
+    return found
 
 
 async def _find(tx: Transaction, scope: Scope, normals: Iterable[str]) -> dict[str, Row[Any]]:
@@ -188,13 +228,19 @@ async def _add_sources(tx: Transaction, told: Iterable[tuple[int, tuple[Any, ...
 def _source(draft: Draft) -> tuple[Any, ...]:
     """Return what is noted of a source, in the order of its columns, but for the row of its fact."""
     fact = draft.fact
-    noted: dict[str, Any] = {
-        "kind": draft.source,
-        "app": None if draft.app is None else encode_id(draft.app),
-        "session_id": None if fact.session_id is None else encode_id(fact.session_id),
-        "seq": fact.seq,
-        "said_at": None if fact.said_at is None else seconds(fact.said_at),
-        "event_ids": list(draft.event_ids),
-    }
-    origin = hashlib.sha256(_SORTED.encode(noted).encode()).hexdigest()
-    return values(sources, {"fact_row": None, "origin": origin, **noted})[1:]
+    app = None if draft.app is None else encode_id(draft.app)
+    session = None if fact.session_id is None else encode_id(fact.session_id)
+    said_at = None if fact.said_at is None else seconds(fact.said_at)
+    # As `json.dumps` writes it all with sorted names: what was hashed before is looked for by this.
+    told = (
+        f'{{"app": {_quoted(app)}, "event_ids": {json.dumps(draft.event_ids) if draft.event_ids else "[]"},'
+        f' "kind": "{draft.source}", "said_at": {"null" if said_at is None else repr(said_at)},'
+        f' "seq": {"null" if fact.seq is None else format(fact.seq, "d")}, "session_id": {_quoted(session)}}}'
+    )
+    origin = hashlib.sha256(told.encode()).hexdigest()
+    return origin, draft.source, app, session, fact.seq, said_at, rendered(list(draft.event_ids))
+
+
+def _quoted(encoded: str | None) -> str:
+    # Nothing in an encoded id means anything to JSON.
+    return "null" if encoded is None else f'"{encoded}"'

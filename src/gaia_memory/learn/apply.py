@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -48,17 +47,30 @@ async def embed_drafts(
             logger.warning("%d facts are kept without a vector for now: %s", left, kind, extra=fields)
             tell(len(drafts), len(drafts))
             break
+        identity = embedder.identity
         for place, vector in zip(places, vectors, strict=True):
-            done[place] = replace(drafts[place], vector=_packed(vector), embedder=embedder.identity)
+            done[place] = _with_vector(drafts[place], _packed(vector), identity)
         tell(places[-1] + 1, len(drafts))
     return done
 
 
 def _packed(vector: Vector) -> Vector:
     """Return a vector in 4 bytes a number: of Python's own they would take ten times as much."""
-    packed = array("f")
-    packed.frombytes(np.asarray(vector, dtype=np.float32).tobytes())
-    return packed
+    return array("f", np.asarray(vector, np.float32).tobytes())
+
+
+def _with_vector(draft: Draft, vector: Vector, embedder: str) -> Draft:
+    # What `dataclasses.replace` looks up anew for each object takes three times as long.
+    return Draft(
+        fact=draft.fact,
+        source=draft.source,
+        app=draft.app,
+        event_ids=draft.event_ids,
+        vector=vector,
+        embedder=embedder,
+        created_at=draft.created_at,
+        updated_at=draft.updated_at,
+    )
 
 
 async def _embed(embedder: Embedder, texts: Sequence[str], seconds: float) -> list[Vector]:

@@ -51,6 +51,15 @@ _HEX = re.compile(r"[0-9a-fA-F]{32,}")
 
 _ENTROPY_BITS = 3.7
 
+_SHORTEST = 15
+"""Characters without a space between them that the shortest of the issued forms and of the random tokens has."""
+
+_HINTS = (
+    *("pass", "pwd", "kennwort", "contrase", "mot", "senha", "wachtwoord", "pin", "cvv", "cvc"),
+    *("secret", "token", "api", "access", "private", "bearer"),
+)
+"""One of these stands in every text of ASCII that tells a password or assigns a secret."""
+
 
 def holds_credential(text: str) -> bool:
     """Return whether `text` holds something of the form of a password, key or token.
@@ -58,9 +67,25 @@ def holds_credential(text: str) -> bool:
     Known vendors' prefixes, PEM blocks, JSON web tokens, long tokens that look random, and a value given as a
     password (`password: …`, "my password is …"). Talk about passwords without a value passes.
     """
-    if _ISSUED.search(text) or _ASSIGNED.search(text) or _says_a_password(text):
+    if _names_one(text) and (_ASSIGNED.search(text) or _says_a_password(text)):
         return True
-    return any(_looks_random(token) for token in _TOKEN.findall(text))
+    if not _has_room_for_one(text):
+        return False
+    return bool(_ISSUED.search(text)) or any(_looks_random(token) for token in _TOKEN.findall(text))
+
+
+def _names_one(text: str) -> bool:
+    """Say whether a text may name a secret: most name none, and the patterns take ten times as long to say so."""
+    # Beyond ASCII a letter may stand for another one where case does not count.
+    if not text.isascii():
+        return True
+    small = text.lower()
+    return any(hint in small for hint in _HINTS)
+
+
+def _has_room_for_one(text: str) -> bool:
+    """Say whether a text is written in pieces as long as a token, or holds an address or a PEM block."""
+    return max(map(len, text.split()), default=0) >= _SHORTEST or "://" in text or "-----BEGIN" in text
 
 
 def _says_a_password(text: str) -> bool:

@@ -21,6 +21,7 @@ _SPACELESS = (
     "\u1100-\u11ff\uac00-\ud7af"  # Hangul, whose particles are written onto the word
 )
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile(r"[0-9a-z]+")
 _SKINS = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _STYLES = "\ufe0e\ufe0f"
 """Signs after a picture that say how to draw it."""
@@ -51,6 +52,8 @@ FORM = 2
 
 def indexed_words(text: str) -> list[str]:
     """Return every word of a text in order; of writing without spaces, each character and each pair of them."""
+    if text.isascii():
+        return _ascii_words(text)[:_WORDS_LIMIT]
     found: list[str] = []
     for run, spaceless in _runs(text):
         found.extend((*run, *_pairs(run)) if spaceless else (run,))
@@ -71,7 +74,7 @@ def joined_words(text: str) -> list[str]:
     Of a run of seven digits and more its last seven stand, too: that is where "+49 151 ..." and "0151 ..." agree.
     """
     found: dict[str, None] = {}
-    for match in _COMPOUND.finditer(text) if _JOINT.search(text) else ():
+    for match in _COMPOUND.finditer(text) if _has_joint(text) else ():
         words = indexed_words(re.sub(r"\W", "", _POSSESSIVE.sub("", match[0])))
         if len(words) == 1 and words[0] not in match[0].casefold():
             found[words[0]] = None
@@ -81,10 +84,21 @@ def joined_words(text: str) -> list[str]:
     return list(found)
 
 
+def _has_joint(text: str) -> bool:
+    return "-" in text or "'" in text or (not text.isascii() and bool(_JOINT.search(text)))
+
+
+def _ascii_words(text: str) -> list[str]:
+    """Return the words of a text in which nothing is to be folded or split: most of what is read."""
+    words = _ASCII_WORD.findall(text.lower())
+    if len(text) <= _CHARACTERS_LIMIT:
+        return words
+    return [word[:_CHARACTERS_LIMIT] for word in words]
+
+
 def _runs(text: str) -> Iterator[tuple[str, bool]]:
     if text.isascii():
-        # Nothing to fold or to split: most of what is read, and a tenth of the work.
-        yield from ((word[:_CHARACTERS_LIMIT], False) for word in _WORD.findall(text.casefold()))
+        yield from ((word, False) for word in _ascii_words(text))
         return
     for word in _WORD.findall(_without_marks(text)):
         for part in _SPACELESS_RUN.split(word):

@@ -75,8 +75,7 @@ def test_every_border_is_tried() -> None:
     sources = [inspect.getsource(module) for module in (delete, facts, keywords, lineage, retold, write)]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 
-    # Where the number of a scope is looked up; its words then carry the number.
-    assert conditions - 1 == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING
+    assert conditions == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING
 
 
 async def fuzzed(folder: Path) -> None:

@@ -20,6 +20,7 @@ DIMENSIONS = 384
 
 _IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile(r"[0-9a-z]+")
 _WORD_WEIGHT = 1.0
 _GRAM_WEIGHT = 0.35
 _FREQUENT_WEIGHT = 0.15
@@ -67,18 +68,22 @@ class OfflineEmbedder:
             places += np.repeat(np.arange(len(texts)) * DIMENSIONS, sizes)
             weights = np.concatenate([weight for _, its_weights in parts for weight in its_weights])
             rows = np.bincount(places, weights, rows.size).astype(np.float64, copy=False).reshape(rows.shape)
-        for row in rows:
-            length = math.sqrt(row @ row)
-            if not length:
-                # Nothing to go by: one fixed direction, because a vector without length is near to nothing.
-                row[0] = length = 1.0
-            row /= length
+        # Each row by itself, to the bit: vectors that were kept are compared with those made now.
+        lengths = np.sqrt(np.matmul(rows[:, np.newaxis, :], rows[:, :, np.newaxis]).reshape(-1))
+        # Nothing to go by: one fixed direction, because a vector without length is near to nothing.
+        empty = lengths == 0.0
+        rows[empty, 0] = lengths[empty] = 1.0
+        rows /= lengths[:, np.newaxis]
         return rows
 
 
 def _parts(text: str) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]]]:
     """Return the places that each word of a text has in its vector, and what it adds there."""
-    words = Counter(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    found = _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(_folded(text))
+    if len(set(found)) == len(found):
+        of_words = [_of_word(word) for word in found]
+        return [its_places for its_places, _ in of_words], [its_weights for _, its_weights in of_words]
+    words = Counter(found)
     places, weights = [], []
     for word, count in words.items():
         its_places, its_weights = _of_word(word)
@@ -87,21 +92,26 @@ def _parts(text: str) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]
     return places, weights
 
 
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 @lru_cache(maxsize=8_192)
 def _of_word(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the places that a word and its parts have in a vector, and what each adds there."""
     if word in _FREQUENT:
-        features = [(f"w {word}", _FREQUENT_WEIGHT)]
+        features, weights = [f"w {word}"], [_FREQUENT_WEIGHT]
     else:
-        features = [(f"w {word}", _WORD_WEIGHT)]
-        for gram in _grams(word):
-            features.append((f"g {gram}", _FREQUENT_WEIGHT if _ENDING.fullmatch(gram) else _GRAM_WEIGHT))
-    places, weights = [], []
-    for feature, weight in features:
-        digest = blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        places.append(int.from_bytes(digest[:4]) % DIMENSIONS)
-        weights.append(weight if digest[4] & 1 else -weight)
-    return np.array(places), np.array(weights)
+        grams = list(_grams(word))
+        features, weights = [f"w {word}", *[f"g {gram}" for gram in grams]], [_WORD_WEIGHT]
+        weights += [_FREQUENT_WEIGHT if _ENDING.fullmatch(gram) else _GRAM_WEIGHT for gram in grams]
+    hashes = [
+        int.from_bytes(blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+        for feature in features
+    ]
+    places = [(value >> 32) % DIMENSIONS for value in hashes]
+    signed = [weight if value >> 24 & 1 else -weight for value, weight in zip(hashes, weights, strict=True)]
+    return np.array(places), np.array(signed)
 
 
 def _grams(word: str) -> Iterator[str]:
