@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Row, func, select
+from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, func, select
 
 from gaia_memory.facts import delete, keywords, lineage, merge, retold, scopes, tables, write
 from gaia_memory.facts.indexed import Sizes
@@ -70,8 +70,8 @@ class SqlFacts:
         """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""
         found: dict[str, Fact] = {}
         for chunk in in_chunks(fact_ids):
-            statement = select(*FACT).where(_among(scope, chunk))
-            found |= {row.id: fact_of(row, scope) for row in await tx.execute(statement)}
+            rows = await tx.execute(_GET, {"ids": chunk, "its": scope.partition})
+            found |= {row.id: fact_of(row, scope) for row in rows}
         return found
 
     async def around(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], reach: int) -> list[Fact]:
@@ -79,7 +79,9 @@ class SqlFacts:
         rows: dict[int, Row[Any]] = {}
         ours = facts.c.partition == scope.partition
         for chunk in in_chunks(fact_ids):
-            named = select(facts.c.row, facts.c.session_id, facts.c.seq).where(_among(scope, chunk)).cte("named")
+            named = (
+                select(facts.c.row, facts.c.session_id, facts.c.seq).where(_among(chunk, scope.partition)).cte("named")
+            )
             near = (facts.c.session_id == named.c.session_id) & facts.c.seq.between(
                 named.c.seq - reach, named.c.seq + reach
             )
@@ -125,7 +127,7 @@ class SqlFacts:
         """Return the traits of facts that another version of this package wrote."""
         found: dict[str, bytes] = {}
         for chunk in in_chunks(fact_ids):
-            written = select(facts.c.id, facts.c.text, facts.c.metadata).where(_among(scope, chunk))
+            written = select(facts.c.id, facts.c.text, facts.c.metadata).where(_among(chunk, scope.partition))
             rows = (await tx.execute(written)).all()
             found |= await asyncio.to_thread(_traits_of, rows)
         return found
@@ -263,9 +265,13 @@ def _traits_of(rows: Sequence[Any]) -> dict[str, bytes]:
     return {row.id: traits_in(row.text, row.metadata) for row in rows}
 
 
-def _among(scope: Scope, fact_ids: Collection[str]) -> ColumnElement[bool]:
-    """Say that a fact has one of these ids and is of this scope.
+def _among(ids: Collection[str] | BindParameter[Any], its: str | BindParameter[str]) -> ColumnElement[bool]:
+    """Say that a fact has one of these ids and is of this partition.
 
     The partition as it stands in no index: SQLite would read all facts of a scope rather than look up some ids.
     """
-    return facts.c.id.in_(fact_ids) & (facts.c.partition.concat("") == scope.partition)
+    return facts.c.id.in_(ids) & (facts.c.partition.concat("") == its)
+
+
+_GET = select(*FACT).where(_among(bindparam("ids", expanding=True), bindparam("its")))
+"""Made once: every question asks it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Row, case, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from gaia_memory.database.sqlite import READ_ONLY
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 
+_READ = select(scopes).where(scopes.c.partition == bindparam("its"))
+"""Made once: every question asks it."""
+
+
 def insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that knows ON CONFLICT, in the dialect of the database."""
     return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
@@ -27,12 +31,10 @@ def insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
 
 async def read(tx: Transaction, scope: Scope) -> Row[Any] | None:
     """Return the row of a scope; in a write transaction nobody else changes it until the end."""
-    statement = select(scopes).where(scopes.c.partition == scope.partition)
-    reads_only = (await tx.run_sync(Connection.get_execution_options)).get(READ_ONLY)
-    if tx.dialect.name == "postgresql" and not reads_only:
+    if tx.dialect.name == "postgresql" and not (await tx.run_sync(Connection.get_execution_options)).get(READ_ONLY):
         # A row that is not there cannot be locked.
         return await ensure(tx, scope)
-    return (await tx.execute(statement)).one_or_none()
+    return (await tx.execute(_READ, {"its": scope.partition})).one_or_none()
 
 
 async def ensure(tx: Transaction, scope: Scope) -> Row[Any]:

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from gaia_memory.models import line_of
+from gaia_memory.models.traits import unpack_traits
 from gaia_memory.recall import stages
 from gaia_memory.recall.pool import pool_of
 from gaia_memory.recall.question import read
-from gaia_memory.recall.shelf import speaker_of
 from support.mind import fact
 
 
@@ -135,7 +135,7 @@ def test_a_name_that_speaks_is_no_word_to_look_for():
 )
 def test_a_leading_name_is_who_said_it(text, speaker):
     """A time of day is none."""
-    assert speaker_of(line_of(fact("a", text))) == speaker
+    assert unpack_traits(line_of(fact("a", text)).traits).speaker == speaker
 
 
 def test_dates_in_the_question_are_compared_with_when_it_was_said():
