@@ -55,6 +55,9 @@ MAX_RECALLED = 1_000
 REMEMBER_SECONDS = 5.0
 """How long a fact that is remembered in a turn waits for its vector, which follows later otherwise."""
 
+_GIVE_WAY = 200
+"""Facts looked through, a millisecond of work, before the event loop is offered the interpreter's lock."""
+
 _LONG_AGO = datetime.fromtimestamp(0, UTC)
 _FORGOTTEN = (
     "the user asked to forget this and does not speak of it now: do not save it, and do not bring it up; it may be "
@@ -110,6 +113,7 @@ class Memory:
             app=scope.app if told_in is None else told_in.app,
             event_ids=() if told_in is None or session is None else told_in.event_ids,
         )
+        await asyncio.to_thread(refuse_unkeepable, draft)
         [fact] = await self._write(scope, [draft], said=said)
         return fact
 
@@ -130,9 +134,8 @@ class Memory:
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        # Ten thousand facts are some 10 ms of work: other turns go on meanwhile.
-        drafts = await asyncio.to_thread(_drafts_of, facts, scope)
-        return await self._write(scope, drafts, progress=progress)
+        # Ten thousand facts are some 50 ms of work: other turns go on meanwhile.
+        return await self._write(scope, await asyncio.to_thread(_drafts_of, facts, scope), progress=progress)
 
     async def recall(self, scope: Scope, query: str, *, limit: int | None = None) -> list[Hit]:
         """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
@@ -343,7 +346,6 @@ class Memory:
     async def _write(
         self, scope: Scope, drafts: list[Draft], *, progress: Progress | None = None, said: Said | None = None
     ) -> list[Fact]:
-        await asyncio.to_thread(_refuse_unkeepable, drafts)
         seconds = EMBED_SECONDS if any(draft.source == "add" for draft in drafts) else REMEMBER_SECONDS
         with memory_span("create_memory", scope) as span:
             drafts = await embed_drafts(self.embedder, drafts, seconds=seconds, progress=progress)
@@ -381,18 +383,18 @@ class Memory:
             raise MemoryDisabledError
 
 
-def _refuse_unkeepable(drafts: Sequence[Draft]) -> None:
-    for place, draft in enumerate(drafts):
-        try:
-            refuse_unkeepable(draft)
-        except InvalidInputError as error:
-            raise error if len(drafts) == 1 else InvalidInputError(f"facts[{place}]: {error}") from error
-
-
 def _drafts_of(facts: object, scope: Scope) -> list[Draft]:
     if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
         refuse("facts", facts, "pass a list of NewFact")
     for place, fact in enumerate(facts):
         if not isinstance(fact, NewFact):
             refuse(f"facts[{place}]", fact, "pass a NewFact, such as NewFact('likes tea')")
-    return [Draft(fact=fact, source="add", app=scope.app) for fact in facts]
+    drafts = [Draft(fact=fact, source="add", app=scope.app) for fact in facts]
+    for place, draft in enumerate(drafts):
+        try:
+            refuse_unkeepable(draft)
+        except InvalidInputError as error:
+            raise error if len(drafts) == 1 else InvalidInputError(f"facts[{place}]: {error}") from error
+        if not place % _GIVE_WAY:
+            time.sleep(0)
+    return drafts

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.gaia import Gaia
+from gaia_memory.adk.loading import load_for_a_host
 from gaia_memory.adk.model import given_model
-from gaia_memory.adk.session_database import prepare
 from gaia_memory.config.load import LoadedConfig, load, locate
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.ports import Clock, ProjectsProvider
@@ -41,7 +41,7 @@ async def open_memory(
     clock: Clock | None = None,
     projects: ProjectsProvider | None = None,
 ) -> AsyncIterator[Gaia]:
-    """Open memory and the ADK half that goes with it.
+    """Open memory and the ADK half that goes with it, which is loaded when something of it is first used.
 
     `source` is a path, a mapping or a `GaiaConfig`; left out, it is looked up (`GAIA_CONFIG`, then
     `$GAIA_HOME/gaia.yaml`, then the defaults); an explicit None reads no file. `home` and `model` override the
@@ -58,7 +58,8 @@ async def open_memory(
         stack.push_async_callback(release, engine)
         gaia = Gaia(engine, llm)
         stack.push_async_callback(gaia.close)
-        await prepare(gaia.session_service)
+        await gaia.require_sessions()
+        await load_for_a_host()
         yield gaia
 
 

@@ -1,13 +1,16 @@
 """ADK's session tables are made once, whoever comes first."""
 
 import asyncio
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from sqlalchemy import text
 
-from gaia_memory.adk.session_database import prepare
+from gaia_memory import open_memory
+from gaia_memory.adk.prepared_sessions import PreparedSessions
 from gaia_memory.database.engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.truth import both_kinds, memory_url
@@ -21,14 +24,13 @@ async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) 
         async with engine.begin() as connection:
             [version] = await connection.execute(text("SELECT key, value FROM adk_internal_metadata"))
             await connection.execute(text("DELETE FROM adk_internal_metadata"))
-        late = DatabaseSessionService(db_engine=engine)
-        preparing = asyncio.create_task(prepare(late))
+        late = PreparedSessions(db_engine=engine)
+        preparing = asyncio.create_task(late.create_session(app_name="app", user_id="u"))
         await asyncio.sleep(0.05)
         async with engine.begin() as connection:
             entered = {"key": version.key, "value": version.value}
             await connection.execute(text("INSERT INTO adk_internal_metadata VALUES (:key, :value)"), entered)
-        await preparing
-        session = await late.create_session(app_name="app", user_id="u")
+        session = await preparing
     finally:
         await engine.dispose()
 
@@ -47,8 +49,7 @@ async def test_what_a_process_that_was_killed_has_half_done_is_finished(tmp_path
                 await connection.execute(text("DELETE FROM adk_internal_metadata"))
             with pytest.raises(ValueError, match="Schema version not found"):
                 await DatabaseSessionService(db_engine=engine).prepare_tables()
-            after = DatabaseSessionService(db_engine=engine)
-            await prepare(after)
+            after = PreparedSessions(db_engine=engine)
             session = await after.get_session(app_name="app", user_id="u", session_id="s")
             await DatabaseSessionService(db_engine=engine).prepare_tables()
         finally:
@@ -57,13 +58,109 @@ async def test_what_a_process_that_was_killed_has_half_done_is_finished(tmp_path
     assert session is not None
 
 
+async def opened(home: Path, sessions: str | None = None) -> None:
+    """Open memory over a session database, and close it."""
+    settings: dict[str, Any] = {"memory": {"database_url": f"sqlite:///{home / 'memory.db'}"}}
+    if sessions is not None:
+        settings["sessions"] = {"database_url": sessions}
+    async with open_memory(settings, home=home):
+        pass
+
+
 async def test_a_database_that_is_none_is_told_at_once(tmp_path: Path) -> None:
     """The message names the keys to look at."""
-    path = tmp_path / "sessions.db"
-    path.write_bytes(b"this is no database at all" * 100)
-    engine = open_engine(f"sqlite+aiosqlite:///{path}")
-    try:
-        with pytest.raises(MemoryUnavailable, match=r"sessions\.database_url"):
-            await prepare(DatabaseSessionService(db_engine=engine))
-    finally:
-        await engine.dispose()
+    (tmp_path / "sessions.db").write_bytes(b"this is no database at all" * 100)
+
+    with pytest.raises(MemoryUnavailable, match=r"DatabaseError.*sessions\.database_url"):
+        await opened(tmp_path)
+
+
+async def test_notes_of_adk_without_a_version_are_told_at_once(tmp_path: Path) -> None:
+    """ADK would refuse the first message."""
+    engine = open_engine(f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}")
+    await DatabaseSessionService(db_engine=engine).prepare_tables()
+    async with engine.begin() as connection:
+        await connection.execute(text("UPDATE adk_internal_metadata SET key = 'else'"))
+    await engine.dispose()
+
+    with pytest.raises(MemoryUnavailable, match=r"ValueError.*sessions\.database_url"):
+        await opened(tmp_path)
+
+
+async def test_a_place_where_no_database_can_be_made_is_told_at_once(tmp_path: Path) -> None:
+    """Opening makes no file yet, and still finds out."""
+    (tmp_path / "file").write_text("no folder")
+    elsewhere = tmp_path / "new" / "folder" / "sessions.db"
+
+    with pytest.raises(MemoryUnavailable, match=r"sessions\.database_url"):
+        await opened(tmp_path / "home", f"sqlite:///{tmp_path / 'file' / 'sessions.db'}")
+    with pytest.raises(MemoryUnavailable, match=r"sessions\.database_url"):
+        await opened(tmp_path / "home", f"sqlite:///{tmp_path}")
+    await opened(tmp_path / "home", f"sqlite:///{elsewhere}")
+
+    assert elsewhere.parent.is_dir()
+    assert not elsewhere.exists()
+
+
+async def test_a_server_that_lets_nobody_make_tables_is_told_at_once(tmp_path: Path) -> None:
+    """Opening looks for the right alone: nothing is made for sessions that nobody has."""
+    async with memory_url("postgresql", tmp_path) as url:
+        address = url.render_as_string(hide_password=False)
+        await opened(tmp_path / "home", address)
+        server = open_engine(url)
+        try:
+            async with server.begin() as connection:
+                made = await connection.execute(text("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"))
+                found = made.scalar_one()
+                await connection.execute(text(f"ALTER DATABASE {url.database} SET default_transaction_read_only TO on"))
+        finally:
+            await server.dispose()
+        with pytest.raises(MemoryUnavailable, match=r"PermissionError.*sessions\.database_url"):
+            await opened(tmp_path / "home", address)
+
+    assert found == 0
+
+
+_FIRST_USE = """
+import asyncio, sys
+from gaia_memory import open_memory
+
+async def main():
+    home, url, user = sys.argv[1:]
+    async with open_memory({"memory": {"enabled": False}, "sessions": {"database_url": url}}, home=home) as gaia:
+        sessions = gaia.session_service
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+        made = [sessions.create_session(app_name="app", user_id=user, session_id=str(n)) for n in range(3)]
+        await asyncio.gather(*made)
+
+asyncio.run(main())
+"""
+
+
+@both_kinds
+async def test_several_processes_make_the_tables_at_once(tmp_path: Path, kind: str) -> None:
+    """Each at the first use of its session service, and each in several tasks."""
+    async with memory_url(kind, tmp_path) as url:
+        address = str(url).replace("memory.db", "sessions.db")
+        processes = [
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", _FIRST_USE, str(tmp_path / f"home{number}"), address, f"user{number}"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            for number in range(4)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            await process.stdout.readline()
+        told = [said.decode() for _, said in await asyncio.gather(*(each.communicate(b"go\n") for each in processes))]
+        engine = open_engine(address)
+        try:
+            stored = await DatabaseSessionService(db_engine=engine).list_sessions(app_name="app")
+        finally:
+            await engine.dispose()
+
+    assert [process.returncode for process in processes] == [0] * 4, told
+    assert len(stored.sessions) == 12

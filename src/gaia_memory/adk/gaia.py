@@ -1,22 +1,20 @@
-"""Memory at work for one configuration: everything a host gets from `open_memory`."""
+"""Memory at work for one configuration: everything a host gets from `open_memory`.
+
+ADK is imported when something of it is first asked for: a program that only remembers and recalls never pays for it.
+"""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from google.adk.apps.app import App
-from google.adk.sessions.database_session_service import DatabaseSessionService
-
 from gaia_memory.adk.configured_sessions import ConfiguredSessions
-from gaia_memory.adk.conversation import Conversation, Reply
-from gaia_memory.adk.memory_plugin import MemoryPlugin
+from gaia_memory.adk.configured_transcript import ConfiguredTranscript
+from gaia_memory.adk.loading import load_adk
 from gaia_memory.adk.model import build_model, close_model
 from gaia_memory.adk.parts import EngineSource
-from gaia_memory.adk.runner import GaiaRunner
-from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.adk.tools import memory_tools
-from gaia_memory.adk.transcript import SessionTranscript
-from gaia_memory.adk.window_plugin import SessionWindowPlugin
+from gaia_memory.adk.session_database import SessionDatabase
+from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine
 from gaia_memory.log import logger_for
@@ -29,9 +27,15 @@ from gaia_memory.sessions.sweep import Progress
 
 if TYPE_CHECKING:
     from google.adk.agents.base_agent import BaseAgent
+    from google.adk.apps.app import App
     from google.adk.models.base_llm import BaseLlm
     from google.adk.plugins.base_plugin import BasePlugin
+    from google.adk.sessions.database_session_service import DatabaseSessionService
     from google.adk.tools.base_tool import BaseTool
+
+    from gaia_memory.adk.conversation import Conversation
+    from gaia_memory.adk.runner import GaiaRunner
+    from gaia_memory.adk.service import Mem0MemoryService
 
 logger = logger_for(__name__)
 
@@ -48,12 +52,18 @@ class Gaia:
         self._given_model = model
         self._own_model: BaseLlm | None = None
         self._runners: dict[int, GaiaRunner] = {}
-        self.session_service = DatabaseSessionService(db_engine=engine.sessions_engine())
-        self.memory_service = Mem0MemoryService(config=engine.loaded)
-        engine.attach_transcript(
-            engine.config.app, SessionTranscript(self.session_service, engine.config.app, clears_by="delete")
-        )
-        engine.transcripts.look_further(ConfiguredSessions(engine).find)
+        self._sessions = SessionDatabase(engine)
+        app = engine.config.app
+        engine.attach_transcript(app, ConfiguredTranscript(self._sessions, app, clears_by="delete"))
+        engine.transcripts.look_further(ConfiguredSessions(self._sessions).find)
+
+    async def require_sessions(self) -> None:
+        """Return only where sessions can be kept; none of their tables is made yet.
+
+        Raises:
+            MemoryUnavailable: the session database cannot be opened, or is none.
+        """
+        await self._sessions.require_usable()
 
     @property
     def config(self) -> GaiaConfig:
@@ -64,6 +74,18 @@ class Gaia:
     def memory(self) -> Memory:
         """The memory of every person."""
         return self._engine.memory
+
+    @property
+    def session_service(self) -> DatabaseSessionService:
+        """ADK's session service over `sessions.database_url`; it makes its tables at its first use."""
+        return self._sessions.service
+
+    @cached_property
+    def memory_service(self) -> Mem0MemoryService:
+        """The memory for a Runner of your own."""
+        from gaia_memory.adk.service import Mem0MemoryService
+
+        return Mem0MemoryService(config=self._engine.loaded)
 
     @property
     def model(self) -> BaseLlm:
@@ -81,12 +103,17 @@ class Gaia:
     @property
     def plugins(self) -> list[BasePlugin]:
         """New plugins for an App: the replay window and the memory."""
+        from gaia_memory.adk.memory_plugin import MemoryPlugin
+        from gaia_memory.adk.window_plugin import SessionWindowPlugin
+
         window = SessionWindowPlugin(config=self._engine.loaded)
         return [window, MemoryPlugin(config=self._engine.loaded)]
 
     @property
     def tools(self) -> list[BaseTool]:
         """The tools `remember` and `load_memory`, for agents that want to list them themselves."""
+        from gaia_memory.adk.tools import memory_tools
+
         return memory_tools(EngineSource(self._engine.loaded))
 
     @property
@@ -102,10 +129,14 @@ class Gaia:
 
     def app(self, root_agent: BaseAgent) -> App:
         """Return an ADK App with the plugins."""
+        from google.adk.apps.app import App
+
         return App(name=self.config.app, root_agent=root_agent, plugins=self.plugins)
 
     def runner(self, root_agent: BaseAgent) -> GaiaRunner:
         """Return a Runner over `app(root_agent)` with the session and memory services; one for each agent."""
+        from gaia_memory.adk.runner import GaiaRunner
+
         runner = self._runners.get(id(root_agent))
         if runner is None:
             runner = self._runners[id(root_agent)] = GaiaRunner(
@@ -124,6 +155,8 @@ class Gaia:
         Raises:
             InvalidInputError: an id is empty, none of text, whole number and UUID, or holds NUL or a surrogate.
         """
+        from gaia_memory.adk.conversation import Conversation
+
         user = _session_id_part("user_id", user_id, fix=_THE_PERSON)
         key = SessionKey(self.config.app, user, f"{user}:{_session_id_part('channel', channel, fix=_THE_CHANNEL)}")
         return Conversation(self.runner(root_agent), self._engine, key, admin=admin)
@@ -147,6 +180,7 @@ class Gaia:
         if speaker is None:
             logger.info("a message on %r was refused: its sender is not under `people.users`", channel)
             return []
+        await load_adk()
         talk = self.conversation(agent, user_id=speaker.user_id, channel=channel, admin=speaker.admin)
         reply = await talk.send(text)
         return [reply] if reply.text else []

@@ -25,6 +25,7 @@ from gaia_memory.adk.parts import ConfigSource, EngineSource
 from gaia_memory.adk.runs import Run
 from gaia_memory.adk.said import say_here
 from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.session_database import SessionDatabase
 from gaia_memory.adk.session_profile import session_block, still_frozen
 from gaia_memory.adk.stamps import answers_in_private, is_private, stamp
 from gaia_memory.adk.tools import memory_tools
@@ -258,7 +259,7 @@ class MemoryPlugin(BasePlugin):
         while self._uncounted:
             engine.marks.owe(*self._uncounted.popitem(last=False))
         if not engine.transcripts.looks_further:
-            engine.transcripts.look_further(ConfiguredSessions(engine).find)
+            engine.transcripts.look_further(ConfiguredSessions(SessionDatabase(engine)).find)
 
     @asynccontextmanager
     async def _at_work(self, turn: Run) -> AsyncIterator[Engine | None]:

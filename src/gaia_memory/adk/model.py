@@ -18,9 +18,13 @@ def given_model(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None
 
     Whatever is neither is left to the check of the configuration, which names it.
     """
-    from google.adk.models.base_llm import BaseLlm
+    if value is not None and not isinstance(value, str):
+        # Whoever has one of ADK's models has loaded ADK.
+        from google.adk.models.base_llm import BaseLlm
 
-    return (value, None) if isinstance(value, BaseLlm) else (None, value)
+        if isinstance(value, BaseLlm):
+            return value, None
+    return None, value
 
 
 def build_model(name: str) -> BaseLlm:

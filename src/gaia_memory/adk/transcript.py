@@ -14,8 +14,8 @@ from gaia_memory.adk.deletion import delete_unchanged
 from gaia_memory.adk.mapping import mark_of, zone_of
 from gaia_memory.adk.out_of_order import late_turns
 from gaia_memory.adk.reading import Reading, live_parts
+from gaia_memory.adk.session_table import EVAL_SESSIONS
 from gaia_memory.adk.stored_events import LoadedEvents, Part, pager_of, pages
-from gaia_memory.adk.trial import EVAL_SESSIONS
 from gaia_memory.models import Mark, SessionKey, Talk, Turn
 
 if TYPE_CHECKING:
@@ -56,11 +56,14 @@ class SessionTranscript:
 
     def __eq__(self, other: object) -> bool:
         """Say whether another transcript reads the same sessions, however it clears them."""
-        return isinstance(other, SessionTranscript) and (self._service, self._app) == (other._service, other._app)
+        if not isinstance(other, SessionTranscript):
+            # One that opens the same service only when it reads knows by itself whether it is the same.
+            return NotImplemented
+        return (self._service, self._app) == (other._service, other._app)
 
     def __hash__(self) -> int:
-        """Go by the sessions alone."""
-        return hash((id(self._service), self._app))
+        """Go by the app alone, as every transcript does."""
+        return hash(self._app)
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
         """Return the sessions of the app changed at `since` or later, with when, but for those of evaluations."""

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from gaia_memory.adk.parts import EngineSource
 
-EVAL_SESSIONS = ("adk-eval-session-", "___eval___session___")
-"""How the ids of sessions begin in which ADK evaluated an agent, now and in older versions."""
-
 _EVALUATION = "google.adk.evaluation."
 _TEST_USER = "test_user"
 

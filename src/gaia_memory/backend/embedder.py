@@ -125,6 +125,8 @@ class Mem0Embedder:
             raise BadAnswerError(f"the embedder {self.identity} gave {len(raw)} vectors for {len(texts)} texts")
         # What is too large for a square is looked at again, so nobody has to be warned of it.
         with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(raw, np.ndarray):
+                return _rows(raw)
             return [array("d", self._checked(vector).tobytes()) for vector in raw]
 
     def _checked(self, raw: Any) -> NDArray[np.float64]:
@@ -143,6 +145,12 @@ class Mem0Embedder:
                 f"set memory.embedder.embedding_dims to what the model gives"
             )
         return values / length
+
+
+def _rows(matrix: NDArray[np.float64]) -> list[array[float]]:
+    """Return the rows of our own matrix at length 1: the same as one by one, to the bit."""
+    lengths = np.sqrt(np.matmul(matrix[:, np.newaxis, :], matrix[:, :, np.newaxis]).reshape(-1, 1))
+    return [array("d", row.tobytes()) for row in matrix / lengths]
 
 
 def _length(values: NDArray[np.float64]) -> float:
@@ -168,10 +176,10 @@ def _known_dimensions(provider: Provider) -> int | None:
     return int(given) if given else None
 
 
-def _vectors(model: Any, texts: list[str], purpose: str) -> list[Any]:
-    """Ask for all at once where the provider can, else one by one."""
+def _vectors(model: Any, texts: list[str], purpose: str) -> list[Any] | NDArray[np.float64]:
+    """Ask for all at once where the provider can, else one by one; our own gives a matrix."""
     if isinstance(model, OfflineEmbedder):
-        return list(model.embed_rows(texts))
+        return model.embed_rows(texts)
     batch = getattr(model, "embed_batch", None)
     if batch is None or len(texts) == 1:
         return [model.embed(text, purpose) for text in texts]

@@ -7,9 +7,10 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import aiosqlite
+from sqlalchemy.exc import DBAPIError
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -18,6 +19,70 @@ END_SECONDS = 2.0
 """How long a close waits for statements that are under way."""
 
 _OPTION = "gaia_connections"
+
+
+class _Cursor:
+    """What one statement answers: asked, read to its end and closed on one way to the connection's thread.
+
+    aiosqlite makes a way of each, and a short transaction is ways for the most part.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self.description: Any = None
+        self.rowcount = -1
+        self.lastrowid: int | None = None
+        self.arraysize = 1
+        self._connection = connection
+        self._rows: list[Any] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def execute(self, statement: str, parameters: Any = ()) -> Self:
+        """Make a statement."""
+        await self._connection._execute(self._ask, sqlite3.Cursor.execute, statement, parameters)
+        return self
+
+    async def executemany(self, statement: str, parameters: Any) -> Self:
+        """Make a statement for each of many values."""
+        await self._connection._execute(self._ask, sqlite3.Cursor.executemany, statement, parameters)
+        return self
+
+    def _ask(self, call: Callable[..., sqlite3.Cursor], statement: str, parameters: Any) -> None:
+        cursor = self._connection._conn.cursor()
+        try:
+            call(cursor, statement, parameters)
+            self._rows = cursor.fetchall()
+            self.description, self.rowcount, self.lastrowid = cursor.description, cursor.rowcount, cursor.lastrowid
+        finally:
+            cursor.close()
+
+    async def fetchone(self) -> Any:
+        """Return the next row, None behind the last one."""
+        return self._rows.pop(0) if self._rows else None
+
+    async def fetchmany(self, size: int | None = None) -> list[Any]:
+        """Return some rows."""
+        count = self.arraysize if size is None else size
+        some, self._rows = self._rows[:count], self._rows[count:]
+        return some
+
+    async def fetchall(self) -> list[Any]:
+        """Return the rows that are left."""
+        rows, self._rows = self._rows, []
+        return rows
+
+    async def close(self) -> None:
+        """Let go of the rows."""
+        self._rows = []
+
+
+class _Connection(aiosqlite.Connection):
+    """A connection that makes cursors without asking its thread."""
+
+    def cursor(self) -> Any:
+        """Return a new cursor."""
+        return _Cursor(self)
 
 
 class Connections:
@@ -35,7 +100,7 @@ class Connections:
 
     async def open(self) -> aiosqlite.Connection:
         """Return a new connection."""
-        opening = aiosqlite.Connection(self._connect, 64)
+        opening = _Connection(self._connect, 64)
         # A connection nobody closed must not keep the process alive.
         opening._thread.daemon = True
         opening._thread.run = _quiet(opening)  # type: ignore[method-assign]
@@ -108,6 +173,19 @@ async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         yield connection
     finally:
         await connection.close()
+
+
+async def in_its_thread(connection: AsyncConnection, work: Callable[[sqlite3.Connection], None]) -> None:
+    """Let `work` have the SQLite connection that is behind this one, in the one thread that may use it.
+
+    Raises:
+        DBAPIError: SQLite refused, as SQLAlchemy tells of it, without what was to be written.
+    """
+    opened: Any = (await connection.get_raw_connection()).driver_connection
+    try:
+        await opened._execute(work, opened._conn)
+    except sqlite3.Error as error:
+        raise DBAPIError.instance(None, None, error, sqlite3.Error, hide_parameters=True) from error
 
 
 def connections_of(engine: AsyncEngine) -> Connections | None:

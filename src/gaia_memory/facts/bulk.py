@@ -5,14 +5,13 @@ SQLAlchemy would work out each row anew on the event loop; here that is done bef
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError
 
+from gaia_memory.database.connections import in_its_thread
 from gaia_memory.facts import keywords
 from gaia_memory.facts.tables import facts, outbox, sources
 
@@ -69,20 +68,15 @@ async def write_new(tx: Transaction, new: NewRows) -> None:
 
 
 async def _at_once(tx: Transaction, new: NewRows) -> None:
-    """Write in the thread of the connection: each statement alone would go there and back three times."""
-    opened: Any = (await tx.get_raw_connection()).driver_connection
-    try:
-        await opened._execute(_insert_all, opened._conn, new, tx.dialect)
-    except sqlite3.Error as error:
-        # As SQLAlchemy tells of it, without what was to be written.
-        raise DBAPIError.instance(None, None, error, sqlite3.Error, hide_parameters=True) from error
+    """Write on one way to the thread of the connection."""
 
+    def insert_all(connection: Any) -> None:
+        # Nobody else writes until this transaction ends.
+        [last] = connection.execute(_LAST_ROW).fetchone()
+        for statement, rows in new.numbered(range(last + 1, last + 1 + len(new.facts)), tx.dialect):
+            connection.executemany(statement, rows)
 
-def _insert_all(connection: sqlite3.Connection, new: NewRows, dialect: Dialect) -> None:
-    # Nobody else writes until this transaction ends.
-    [last] = connection.execute(_LAST_ROW).fetchone()
-    for statement, rows in new.numbered(range(last + 1, last + 1 + len(new.facts)), dialect):
-        connection.executemany(statement, rows)
+    await in_its_thread(tx, insert_all)
 
 
 def _insert(table: Table, dialect: Dialect) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,6 +36,10 @@ _LOOKED_UP = 5_000
 
 MANY = 20
 """Drafts from which on a thread is worth its while."""
+
+GIVE_WAY = 64
+"""Drafts, a millisecond of work, after which a thread offers the interpreter's lock to the event loop, which would
+wait five times as long for it."""
 
 _KNOWN = {
     "sqlite": 'SELECT normal FROM gaia_facts WHERE "partition" = ? AND normal IN (SELECT value FROM json_each(?))',
@@ -91,9 +96,13 @@ async def _aside(call: Callable[[T], R], given: T, count: int) -> R:
 
 def _grouped(drafts: Sequence[Draft]) -> tuple[list[str], _Told]:
     """Return the normal form of each draft, and the drafts of each form."""
-    order = [normal_hash(draft.fact.text) for draft in drafts]
+    order: list[str] = []
     told = _Told({}, {})
-    for normal, draft in zip(order, drafts, strict=True):
+    for draft in drafts:
+        normal = normal_hash(draft.fact.text)
+        order.append(normal)
+        if not len(order) % GIVE_WAY:
+            time.sleep(0)
         if told.first.setdefault(normal, draft) is not draft:
             told.further.setdefault(normal, []).append(draft)
     return order, told
@@ -115,6 +124,8 @@ def _worked_out(
         new.sources.append([_source(each) for each in group])
         new.outbox.append((fact_id, state.revision))
         made.append(fact)
+        if not len(made) % GIVE_WAY:
+            time.sleep(0)
     return new, made
 
 
