@@ -170,3 +170,15 @@ async def test_an_embedder_that_learns_its_dimensions_late_is_asked_before_its_v
     found = await VectorRetriever(database, SqlFacts(), Late()).retrieve(ITAY, "sister called", limit=1)
 
     assert [each.fact_id for each in found] == [facts["User's sister is called Noa"].id]
+
+
+async def test_vectors_tell_facts_apart_by_contrast_and_say_how_alike_they_are_by_the_cosine(database):
+    """Where nothing else finds facts the score is the cosine, as the mem0 store gives it."""
+    await store(database, ITAY, TEXTS)
+    beside = await VectorRetriever(database, SqlFacts(), ScriptedEmbedder()).retrieve(ITAY, TEXTS[1], limit=10)
+    alone = VectorRetriever(database, SqlFacts(), ScriptedEmbedder(), is_alone=lambda: True)
+    cosines = {each.fact_id: each.score for each in await alone.retrieve(ITAY, TEXTS[1], limit=10)}
+
+    assert {each.fact_id: each.likeness for each in beside} == cosines
+    assert max(cosines.values()) == pytest.approx(1)
+    assert beside[0].score > 0 > beside[-1].score

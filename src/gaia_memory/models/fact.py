@@ -135,10 +135,14 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What one retriever found: a fact's id and the score it gave, higher is better."""
+    """What one retriever found: a fact's id and the score it gave, higher is better.
+
+    `likeness` is how much the fact is like the question, from -1 to 1, where the score only tells facts apart.
+    """
 
     fact_id: str
     score: float
+    likeness: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from gaia_memory.models.stems import stem
 from gaia_memory.models.words import QUERY_LIMIT, indexed_words, joined_words, query_words
 from gaia_memory.recall.dates import Dates, dates_in
 from gaia_memory.recall.forms import spellings
-from gaia_memory.recall.words import STOP_WORDS, words_of
+from gaia_memory.recall.words import STOP_WORDS, without_possessive, words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,8 +75,12 @@ def read(text: str) -> Question:
         families,
         tuple(ways for ways in asked if ways and all(place < QUERY_LIMIT for way in ways for place in way)),
         dates_in(text),
-        frozenset(each for word in _WORD.findall(text)[1:] if _is_name(word) for each in indexed_words(word)),
+        frozenset(each for name in _names_in(text) for each in indexed_words(name)),
     )
+
+
+def _names_in(text: str) -> list[str]:
+    return [without_possessive(word) for word in _WORD.findall(text)[1:] if _is_name(word)]
 
 
 def _is_name(word: str) -> bool:

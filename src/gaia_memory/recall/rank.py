@@ -58,10 +58,7 @@ def rank(
     there = np.sum(list(parts.values()), axis=0) > 0
     for name in sorted(found.keys() - settings.fillers - {WORDS, DATES}):
         rows, scores = pool.found(found[name])
-        likeness = _shifted(rows, scores, len(pool))
-        parts[name] = settings.vectors * (
-            stages.lent_by_neighbours(pool, likeness) if settings.surroundings else likeness
-        )
+        parts[name] = settings.vectors * _with_lent(_shifted(rows, scores, len(pool)), pool, settings)
         there[rows] = True
     total = np.sum(list(parts.values()), axis=0)
     parts["asking"] = -settings.asking * stages.asking(pool) * total
@@ -113,6 +110,12 @@ def _of_words(question: Question, pool: Pool, settings: RecallSettings) -> dict[
     }
     near = (around > 0) | ((dated >= 1) & (settings.dates > 0))
     return {name: np.where(near, part, 0.0) for name, part in parts.items()}
+
+
+def _with_lent(scores: NDArray[np.float64], pool: Pool, settings: RecallSettings) -> NDArray[np.float64]:
+    """Return scores with what neighbours and the conversation lend of theirs, where those count for the words, too."""
+    near = stages.lent_by_neighbours(pool, scores) if settings.surroundings else scores
+    return near + stages.lent_by_conversation(pool, scores) if settings.conversation else near
 
 
 def _shifted(rows: NDArray[np.int64], scores: NDArray[np.float64], facts: int) -> NDArray[np.float64]:

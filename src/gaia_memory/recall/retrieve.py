@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import Candidate, Scope, Vector
 from gaia_memory.ports import Database, Embedder, FactStore, Retriever
+from gaia_memory.recall.contrast import Vectors, vectors_of
 from gaia_memory.recall.dates import dates_in
 from gaia_memory.recall.question import read
 from gaia_memory.recall.rank import DATES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    _Scored = Callable[[Vectors, NDArray[np.float32]], NDArray[np.float32]]
 
 CACHED_SCOPES = 16
 LARGE = 2_000_000
@@ -77,19 +83,19 @@ class DateRetriever:
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """A scope's vectors as they were at `revision`, each row of length one."""
+    """A scope's vectors as they were at `revision`; None where there are none."""
 
     revision: int
     ids: list[str]
-    rows: Any
+    vectors: Vectors | None
 
 
 class VectorRetriever:
-    """Finds facts by the cosine of their vectors, exactly, over all vectors of the scope.
+    """Finds facts by their vectors, exactly, over all vectors of the scope.
 
-    Only vectors of the embedder in use count: those of another one are left to the keywords. The scores are
-    cosines. A scope's vectors are kept in memory until its revision changes, for the last few scopes. `is_alone` says
-    whether nothing else finds facts: then chance is better than nothing.
+    Only vectors of the embedder in use count: those of another one are left to the keywords. The scores are contrasts,
+    beside the cosines. A scope's vectors are kept in memory until its revision changes, for the last few scopes.
+    `is_alone` says whether nothing else finds facts: then scores are cosines, and chance is better than nothing.
     """
 
     def __init__(
@@ -123,18 +129,20 @@ class VectorRetriever:
         """
         asked = None if self._knows_itself else await self._embedded(query)
         matrix = await self._matrix(scope)
-        if not matrix.ids:
+        if matrix.vectors is None:
             return []
         if asked is None:
             asked = await self._embedded(query)
-        if len(asked) != matrix.rows.shape[1]:
+        rows = matrix.vectors.rows
+        if len(asked) != rows.shape[1]:
             raise BadAnswerError(
-                f"{self._embedder.identity} gave {len(asked)} numbers where its vectors have {matrix.rows.shape[1]}"
+                f"{self._embedder.identity} gave {len(asked)} numbers where its vectors have {rows.shape[1]}"
             )
+        scored = Vectors.cosines if self._hashed or self._is_alone() else Vectors.contrasts
         floor = HASHED_FLOOR if self._hashed and not self._is_alone() else -1.0
-        if matrix.rows.size >= LARGE:
-            return await asyncio.to_thread(_nearest, matrix, asked, limit, floor)
-        return _nearest(matrix, asked, limit, floor)
+        if rows.size >= LARGE:
+            return await asyncio.to_thread(_nearest, matrix.ids, matrix.vectors, asked, limit, floor, scored)
+        return _nearest(matrix.ids, matrix.vectors, asked, limit, floor, scored)
 
     @property
     def _knows_itself(self) -> bool:
@@ -156,7 +164,7 @@ class VectorRetriever:
                 self._cache.move_to_end(key)
                 return kept
             ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
-        matrix = _Matrix(revision, ids, await asyncio.to_thread(_normalised, rows) if len(ids) else rows)
+        matrix = _Matrix(revision, ids, await asyncio.to_thread(vectors_of, rows) if len(ids) else None)
         self._cache[key] = matrix
         self._cache.move_to_end(key)
         while len(self._cache) > CACHED_SCOPES:
@@ -175,21 +183,21 @@ def retrievers(
     ]
 
 
-def _normalised(rows: Any) -> Any:
-    rows = np.asarray(rows, dtype=np.float32)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1.0)
-
-
-def _nearest(matrix: _Matrix, vector: Vector, limit: int, floor: float) -> list[Candidate]:
+def _nearest(
+    ids: Sequence[str], vectors: Vectors, vector: Vector, limit: int, floor: float, scored: _Scored
+) -> list[Candidate]:
+    """Return those with the best scores, among whose cosines are above the floor."""
     asked = np.asarray(vector, dtype=np.float32)
     length = float(np.linalg.norm(asked))
     if not np.isfinite(length) or length == 0.0:
         return []
-    cosines = np.nan_to_num(matrix.rows @ (asked / length), nan=-1.0)
-    places = range(len(matrix.ids))
-    if len(matrix.ids) > limit:
-        places = np.argpartition(-cosines, limit - 1)[:limit].tolist()
-    found = [Candidate(fact_id=matrix.ids[place], score=float(cosines[place])) for place in places]
-    found.sort(key=lambda candidate: (-candidate.score, candidate.fact_id))
-    return [candidate for candidate in found if candidate.score > floor]
+    asked = asked / np.float32(length)
+    cosines, scores = vectors.cosines(asked), scored(vectors, asked)
+    places = np.flatnonzero(cosines > floor)
+    if len(places) > limit:
+        places = places[np.argpartition(-scores[places], limit - 1)[:limit]]
+    found = [
+        Candidate(fact_id=ids[place], score=float(scores[place]), likeness=float(cosines[place]))
+        for place in places.tolist()
+    ]
+    return sorted(found, key=lambda candidate: (-candidate.score, candidate.fact_id))

@@ -27,8 +27,12 @@ def level_of(question: Question, ranked: Sequence[Placed], found: Mapping[str, S
         levels.append(1 / len(question.asked))
     for name, candidates in found.items():
         if name != WORDS:
-            levels += [candidate.score for candidate in candidates if candidate.fact_id in ids]
+            levels += [_likeness(candidate) for candidate in candidates if candidate.fact_id in ids]
     return min(1.0, max(levels, default=0.0))
+
+
+def _likeness(candidate: Candidate) -> float:
+    return candidate.score if candidate.likeness is None else candidate.likeness
 
 
 def scored(ranked: Sequence[Placed], facts: Mapping[str, Fact], level: float, missing: Sequence[str] = ()) -> list[Hit]:

@@ -19,6 +19,9 @@ from gaia_memory.recall.shelf import by_day
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LENT_BY_BEST = 0.4
+"""What of its likeness the best fact of a conversation also lends to each other one there."""
+
 FEW = 3
 """Facts that may hold a name which still tells them from all others."""
 
@@ -54,6 +57,17 @@ def lent_by_neighbours(pool: Pool, scores: NDArray[np.float64]) -> NDArray[np.fl
     """
     spoken, beside = pool.speakers != NONE, pool.beside
     return np.asarray(scores + _added(pool, beside.ours, beside.likeness * scores[beside.theirs]) * spoken)
+
+
+def lent_by_conversation(pool: Pool, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what the best of each fact's conversation lends: what answers may stand far from what is like a question.
+
+    One that stands in no conversation is the best of its own.
+    """
+    known, numbers = np.unique(pool.shelf.keys[pool.chosen], return_inverse=True)
+    best = np.zeros(len(known))
+    np.maximum.at(best, numbers, scores)
+    return np.asarray(LENT_BY_BEST * best[numbers])
 
 
 def surroundings(pool: Pool) -> NDArray[np.float64]:

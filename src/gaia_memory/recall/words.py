@@ -36,7 +36,7 @@ def words_of(query: str) -> list[str]:
     words = list({word.casefold(): word for word in _written(query)}.values())[:MAX_WORDS]
     content = [word for word in words if word.casefold().replace("\u2019", "'") not in STOP_WORDS]
     english = len(words) - len(content) >= ENGLISH_SHARE * len(words)
-    return [_without_possessive(word) for word in (content if content and english else words)]
+    return [without_possessive(word) for word in (content if content and english else words)]
 
 
 def _written(query: str) -> list[str]:
@@ -49,5 +49,6 @@ def _letter_for_mark(char: str) -> str:
     return "x" if unicodedata.category(char).startswith("M") else char
 
 
-def _without_possessive(word: str) -> str:
+def without_possessive(word: str) -> str:
+    """Return a word without the 's at its end."""
     return re.sub(r"['\u2019]s$", "", word, flags=re.IGNORECASE)

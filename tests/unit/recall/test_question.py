@@ -63,3 +63,8 @@ def test_any_text_is_a_question(text):
 def test_dates_are_read_in_english_and_in_iso(text, dates):
     """ "may" only where it is a month."""
     assert dates_in(text) == dates
+
+
+def test_a_name_is_the_same_when_something_is_theirs():
+    """The letter behind the apostrophe names nobody."""
+    assert read("Who walks Maria's dog?").proper_names == {"maria"}

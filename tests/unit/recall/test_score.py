@@ -156,3 +156,11 @@ def test_every_stage_is_tested():
     others = {"candidates", "seconds", "fillers", "recency_half_life_days", "rerank_first", "rerank_share", "rewrite"}
 
     assert names - others - {"tokens"} == set(PAIRS) == set(STAGES)
+
+
+def test_how_well_a_question_is_answered_is_told_by_the_likeness_where_a_score_only_tells_facts_apart():
+    """A contrast may be high where nothing fits, and low where all do."""
+    facts = [fact("a", "tea")]
+    found = {"vectors": [Candidate(fact_id="a", score=0.9, likeness=0.3)]}
+
+    assert [hit.score for hit in recalled(facts, "which drink", found, vectors=1.0)] == [pytest.approx(0.3)]

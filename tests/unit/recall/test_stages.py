@@ -74,6 +74,23 @@ def test_a_whole_conversation_and_what_stands_within_three_turns_count():
     assert stages.conversation(whole)[0] > stages.conversation(whole)[3]
 
 
+def test_the_best_of_a_conversation_lends_to_all_of_it():
+    """However far away; what stands in none keeps to itself."""
+    facts = [
+        fact("a", "tea", session="s", seq=1),
+        fact("b", "tea", session="s", seq=90),
+        fact("c", "tea", session="t", seq=2),
+        fact("d", "tea"),
+        fact("e", "tea"),
+    ]
+    _, found = pool("tea", *facts)
+    scores = np.array([{b"a": 2.0, b"b": 1.0, b"d": 1.0}.get(each, 0.0) for each in found.ids.tolist()])
+    lent = dict(zip(found.ids.tolist(), stages.lent_by_conversation(found, scores), strict=True))
+
+    assert lent[b"a"] == lent[b"b"] == 2 * lent[b"d"] > 0
+    assert lent[b"c"] == lent[b"e"] == 0
+
+
 def test_words_that_follow_each_other_as_in_the_question_count_once_more():
     """A phrase says more than its words."""
     _, both = pool("green tea shop", fact("a", "green tea"), fact("b", "tea, green"), fact("c", "green tea shop"))
