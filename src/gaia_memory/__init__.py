@@ -1,7 +1,7 @@
 """Long-term memory for Google ADK agents, backed by mem0.
 
-Importing this package is cheap: each public name loads its module when it is first used, and ADK and mem0
-load only when memory is opened.
+Importing this package is cheap: each public name loads its module when it is first used. mem0 loads only when
+memory is opened, and ADK when something of it is used.
 """
 
 from __future__ import annotations

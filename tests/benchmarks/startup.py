@@ -1,6 +1,7 @@
-"""What starting costs, against what a host with ADK pays anyway: `python tests/benchmarks/startup.py [--json OUT]`.
+"""What starting costs, against what a host pays anyway: `python tests/benchmarks/startup.py [--json OUT]`.
 
-Each figure is the median over fresh processes, ours and the other one by turns, so that a busy moment meets both.
+Times are seconds inside the process; memory is what it holds resident when that is over. Each figure is the median over
+fresh processes, ours and the other one by turns, so that a busy moment meets both.
 """
 
 from __future__ import annotations
@@ -85,9 +86,36 @@ with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
     seconds = asyncio.run(first_turn(home))
 """
 
-_REPORT = (
-    "\nsys.stderr.write('MEASURED %r %s' % (seconds, ' '.join(name for name in {heavy!r} if name in sys.modules)))"
-)
+_MEMORY_ALONE = """
+import asyncio, sys, tempfile, time
+started = time.perf_counter()
+
+async def first_turn(home):
+    from gaia_memory import NewFact, open_memory
+    async with open_memory(None, home=home) as gaia:
+        ada = gaia.scope("ada")
+        await gaia.memory.add(ada, [NewFact("Ada lives in Berlin.")])
+        [hit] = await gaia.memory.recall(ada, "Where does Ada live?")
+        await gaia.memory.settled()
+        return time.perf_counter() - started
+"""
+
+_STORE_ALONE = """
+import os, sys, tempfile, time
+os.environ.update(ANONYMIZED_TELEMETRY="False", MEM0_TELEMETRY="False")
+started = time.perf_counter()
+with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
+    import chromadb
+    client = chromadb.PersistentClient(home)
+    from mem0 import Memory
+    seconds = time.perf_counter() - started
+"""
+
+_REPORT = """
+import psutil
+loaded = [name for name in {heavy!r} if name in sys.modules]
+sys.stderr.write("MEASURED %r %d %s" % (seconds, psutil.Process().memory_info().rss, " ".join(loaded)))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,48 +139,63 @@ CASES = (
     Case(
         "open_memory to its first turn", "a bare Runner to its first turn", _AGENT + _OURS + _RUN, _AGENT + _BARE + _RUN
     ),
+    Case(
+        "a fact, a recall, and the mem0 store in step", "mem0 and Chroma imported", _MEMORY_ALONE + _RUN, _STORE_ALONE
+    ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One process: its seconds, the bytes it held in the end, and which of the heavy modules it had loaded."""
+
+    seconds: float
+    resident: int
+    loaded: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A figure as it was measured: medians in seconds, and which of the heavy modules ours has loaded."""
+    """A figure as it was measured: medians in seconds and bytes, and which of the heavy modules ours has loaded."""
 
     name: str
     against: str
     ours: float
     theirs: float
     ratio: float
+    ours_resident: float
+    theirs_resident: float
     loaded: tuple[str, ...]
 
 
 def measure(case: Case, repetitions: int, *, done: int = 0, total: int = 0) -> Row:
     """Run both sides by turns and return their medians."""
-    ours, theirs, loaded = [], [], set()
+    ours, theirs = [], []
     for repetition in range(repetitions):
         _progress(case.name, done + repetition, total)
-        seconds, modules = _run(case.ours)
-        ours.append(seconds)
-        loaded.update(modules)
-        theirs.append(_run(case.theirs)[0])
-    mine, other = statistics.median(ours), statistics.median(theirs)
+        ours.append(_run(case.ours))
+        theirs.append(_run(case.theirs))
+    mine, other = (statistics.median(side.seconds for side in sides) for sides in (ours, theirs))
+    loaded = {name for side in ours for name in side.loaded}
     return Row(
         name=case.name,
         against=case.against,
         ours=mine,
         theirs=other,
         ratio=mine / other,
+        ours_resident=statistics.median(side.resident for side in ours),
+        theirs_resident=statistics.median(side.resident for side in theirs),
         loaded=tuple(name for name in HEAVY if name in loaded),
     )
 
 
 def table(rows: Sequence[Row]) -> str:
     """Return the rows as a table in Markdown."""
-    lines = ["| what | median | against | median | ratio |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {row.name} | {row.ours * 1000:.0f} ms | {row.against} | {row.theirs * 1000:.0f} ms | {row.ratio:.2f} |"
-        for row in rows
-    ]
+    lines = ["| what | median | memory | against | median | memory | ratio |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        ours = f"{row.name} | {row.ours * 1000:.0f} ms | {row.ours_resident / 1e6:.0f} MB"
+        theirs = f"{row.against} | {row.theirs * 1000:.0f} ms | {row.theirs_resident / 1e6:.0f} MB"
+        lines.append(f"| {ours} | {theirs} | {row.ratio:.2f} |")
     return "\n".join(lines)
 
 
@@ -176,8 +219,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(code: str) -> tuple[float, list[str]]:
-    """Run code in a fresh interpreter without keys; return its own seconds and the heavy modules it loaded."""
+def _run(code: str) -> Side:
+    """Run code in a fresh interpreter without keys and return what it told of itself."""
     with tempfile.TemporaryDirectory() as home:
         environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
         environment |= {"HOME": home, "GAIA_HOME": home}
@@ -186,7 +229,7 @@ def _run(code: str) -> tuple[float, list[str]]:
     told = done.stderr.rpartition("MEASURED ")[2].split()
     if done.returncode or not told:
         raise RuntimeError(f"the measured program failed:\n{done.stderr}")
-    return float(told[0]), told[1:]
+    return Side(float(told[0]), int(told[1]), tuple(told[2:]))
 
 
 def _progress(what: str, done: int, total: int) -> None:

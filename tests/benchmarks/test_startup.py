@@ -23,6 +23,7 @@ def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: py
     assert rows["import gaia_memory"]["loaded"] == []
     assert rows["gaia --help"]["loaded"] == []
     assert "google.adk" in rows["open_memory to its first turn"]["loaded"]
+    assert rows["a fact, a recall, and the mem0 store in step"]["loaded"] == ["mem0", "chromadb", "sqlalchemy"]
 
 
 def test_a_program_that_fails_is_no_figure() -> None:

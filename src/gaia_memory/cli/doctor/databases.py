@@ -94,7 +94,7 @@ def _file_findings(part: str, state: FileState, key: str) -> list[Finding]:
     """Return what is to be said of a file that is not there, or not in order; nothing where it is."""
     path = state.path
     if not state.is_there and not state.problem:
-        return ok(part, f"{path} is made at the first start")
+        return ok(part, f"{path} is made when it is needed first")
     if any(word in state.problem for word in _LOCKED):
         return fail(part, f"another process keeps {path} for itself ({state.problem})", _find_and_end(path))
     if state.problem:
