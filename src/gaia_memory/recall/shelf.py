@@ -40,14 +40,15 @@ def by_day(said_at: NDArray[np.float64], worth: Callable[[datetime], float]) -> 
 class Shelf:
     """Facts as columns, in the order of their conversations; their texts are not kept.
 
-    `speakers` said them in `talks`, at these `places`. `words` are the codes of each fact's words in order, `joined`
-    those of what is written apart and looked up as one, `leads` those of the names it begins with, but for what
-    somebody says, which begins with whom it is said to. `kinds` are the expressions it holds, `asks` whether it ends
-    with a question mark, `asking` the share of its characters in sentences that ask. Times are seconds since the
-    epoch, `said_at` no number where nobody knows.
+    `by_id` are their places in the order of their ids. `speakers` said them in `talks`, at these `places`. `words` are
+    the codes of each fact's words in order, `joined` those of what is written apart and looked up as one, `leads` those
+    of the names it begins with, but for what somebody says, which begins with whom it is said to. `kinds` are the
+    expressions it holds, `asks` whether it ends with a question mark, `asking` the share of its characters in sentences
+    that ask. Times are seconds since the epoch, `said_at` no number where nobody knows.
     """
 
     ids: NDArray[np.bytes_]
+    by_id: NDArray[np.int64]
     speakers: Labels
     talks: Labels
     places: NDArray[np.int64]
@@ -91,18 +92,13 @@ class Shelf:
         words = np.repeat(self.lengths, np.diff(self.links.starts))
         return self.lengths + np.bincount(self.links.to, self.links.lent * words, minlength=len(self))
 
-    @cached_property
-    def _by_id(self) -> NDArray[np.intp]:
-        return np.argsort(self.ids)
-
     def places_of(self, fact_ids: Collection[str]) -> NDArray[np.int64]:
         """Return where each of these facts stands; -1 for one that does not."""
         if not len(self) or not fact_ids:
             return np.full(len(fact_ids), -1, dtype=np.int64)
         wanted = _ids(fact_ids)
-        order = self._by_id
-        spots = np.minimum(np.searchsorted(self.ids, wanted, sorter=order), len(self) - 1)
-        places = order[spots]
+        spots = np.minimum(np.searchsorted(self.ids, wanted, sorter=self.by_id), len(self) - 1)
+        places = self.by_id[spots]
         return np.where(self.ids[places] == wanted, places, -1)
 
     def said_when(self, dates: Dates) -> list[Candidate]:
@@ -134,23 +130,32 @@ class Shelf:
 
     def taken(self, chosen: NDArray[np.intp]) -> Shelf:
         """Return a shelf of some of the facts, in the order they are named in."""
-        return Shelf(*[_taken(column, chosen) for column in self._columns])
+        rows = np.full(len(self), -1, dtype=np.int64)
+        rows[chosen] = np.arange(len(chosen))
+        by_id = rows[self.by_id]
+        return Shelf(self.ids[chosen], by_id[by_id >= 0], *[_taken(column, chosen) for column in self._columns])
 
     def beside(self, other: Shelf) -> Shelf:
         """Return a shelf of these facts and those of another one, in order."""
-        return _in_order(Shelf(*map(_beside, self._columns, other._columns)))
+        # Sorting the ids of all would take longer than everything else.
+        spots = np.searchsorted(self.ids, other.ids[other.by_id], sorter=self.by_id)
+        by_id = np.insert(self.by_id, spots, len(self) + other.by_id)
+        ids = np.concatenate([self.ids, other.ids])
+        return _in_order(Shelf(ids, by_id, *map(_beside, self._columns, other._columns)))
 
     @property
     def _columns(self) -> list[Any]:
-        return [getattr(self, field.name) for field in fields(self)]
+        return [getattr(self, field.name) for field in fields(self)[2:]]
 
 
 def shelf_of(lines: Sequence[Line]) -> Shelf:
     """Return the shelf of these facts."""
     traits = [unpack_traits(line.traits) for line in lines]
+    ids = _ids([line.id for line in lines])
     return _in_order(
         Shelf(
-            ids=_ids([line.id for line in lines]),
+            ids=ids,
+            by_id=np.argsort(ids),
             speakers=Labels.of([each.speaker for each in traits]),
             talks=Labels.of([None if line.seq is None else line.conversation for line in lines]),
             places=np.array([line.seq or 0 for line in lines], dtype=np.int64),
@@ -168,7 +173,9 @@ def shelf_of(lines: Sequence[Line]) -> Shelf:
 
 def _in_order(shelf: Shelf) -> Shelf:
     """Return a shelf in one order whatever came first: equal facts must not change places."""
-    return shelf.taken(np.lexsort((shelf.ids, shelf.places, shelf.talks.codes)))
+    rank = np.empty(len(shelf), dtype=np.int64)
+    rank[shelf.by_id] = np.arange(len(shelf))
+    return shelf.taken(np.lexsort((rank, shelf.places, shelf.talks.codes)))
 
 
 def _taken(column: Any, chosen: NDArray[np.intp]) -> Any:

@@ -17,7 +17,7 @@ from gaia_memory.recall.shelf import Shelf, shelf_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LARGEST = 20_000
+LARGEST = 50_000
 """Facts of a scope up to which it is kept in memory as a whole; of larger ones the index finds candidates."""
 
 KEPT = 100_000
@@ -84,7 +84,8 @@ def _renewed(before: Shelf | None, changed: Sequence[Line], there: Collection[st
         stays[:] = False
         stays[_known(before, there)] = True
     stays[_known(before, [line.id for line in changed])] = False
-    return before.taken(np.flatnonzero(stays)).beside(new)
+    rest = before if stays.all() else before.taken(np.flatnonzero(stays))
+    return rest.beside(new)
 
 
 def _known(shelf: Shelf, fact_ids: Collection[str]) -> NDArray[np.int64]:

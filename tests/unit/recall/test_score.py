@@ -36,7 +36,10 @@ SCORES = st.lists(st.one_of(st.none(), st.floats(-1, 1)), min_size=10, max_size=
 SHARES = ("asking", "diversity")
 WEIGHTS = st.builds(
     lambda points, shares: {**points, **shares},
-    st.fixed_dictionaries({name: st.floats(0, 10) for name in STAGES if name not in SHARES}),
+    # Smaller ones are lost beside the rounding of the others.
+    st.fixed_dictionaries(
+        {name: st.one_of(st.just(0.0), st.floats(1e-3, 10)) for name in STAGES if name not in SHARES}
+    ),
     # Nearer to 1, what is left of a question is nothing but the rounding of floats.
     st.fixed_dictionaries({name: st.one_of(st.floats(0, 0.99), st.just(1.0)) for name in SHARES}),
 )
