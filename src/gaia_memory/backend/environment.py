@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import sys
@@ -13,6 +14,9 @@ from gaia_memory.backend.door import refuse_on_loop
 
 _importing = threading.Lock()
 """Two threads that import at once would each restore the other's half-changed logger level."""
+
+EXIT_SECONDS = 20.0
+"""How long the end of the process waits for an import."""
 
 _SILENCED_BY_MEM0 = "urllib3"
 _RERANKERS = "mem0.reranker."
@@ -41,6 +45,13 @@ def private_file(path: Path) -> Path:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     path.chmod(0o600)
     return path
+
+
+@atexit.register
+def _let_import_end() -> None:
+    # A daemon that is cut off while it imports a library in C++ ends the process with an abort.
+    if _importing.acquire(timeout=EXIT_SECONDS):
+        _importing.release()
 
 
 def load_mem0(home: Path) -> Any:

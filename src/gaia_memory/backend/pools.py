@@ -7,8 +7,11 @@ provider that hangs without a time-out of its own must not keep the process from
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import threading
+import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +27,9 @@ MODEL_THREADS = 16
 EMBEDDER_THREADS = 8
 STORE_THREADS = 2
 RERANKER_THREADS = 2
+EXIT_SECONDS = 5.0
+"""How long the end of the process waits for a call to the store."""
+
 CLOSE_SECONDS = 3.0
 """How long a close waits for calls that are under way; the daemon threads die with the process."""
 
@@ -62,17 +68,33 @@ class _Job:
             self.answer.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
 
 
+_waited_for: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+@atexit.register
+def _end() -> None:
+    until = time.monotonic() + EXIT_SECONDS
+    for pool in list(_waited_for):
+        pool.end(until)
+
+
 class Pool:
     """At most `size` threads, started when there is work for them, shared by any number of event loops."""
 
-    def __init__(self, name: str, size: int) -> None:
-        """Name the threads `name`; none is started yet."""
+    def __init__(self, name: str, size: int, *, must_end: bool = False) -> None:
+        """Name the threads `name`; none is started yet.
+
+        With `must_end` the end of the process waits for the call that is under way: its daemons would be cut off in the
+        middle of a library in C++ or Rust, which ends the process with an abort.
+        """
         self._name = name
         self._size = size
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._idle: deque[None] = deque()
         self._threads: list[threading.Thread] = []
         self._closed = False
+        if must_end:
+            _waited_for.add(self)
 
     async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what `call` returns, or raise what it raises; the event loop stays free meanwhile.
@@ -108,6 +130,12 @@ class Pool:
         for _ in self._threads:
             self._jobs.put(None)
 
+    def end(self, until: float) -> None:
+        """Take no more work and wait for each thread until this time of the monotonic clock, without an event loop."""
+        self.abandon()
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
+
     def _staff(self) -> None:
         # Popping a deque is atomic, so no lock is taken on the event loop.
         try:
@@ -139,7 +167,7 @@ class Pools:
 
     model: Pool = field(default_factory=lambda: Pool("gaia-model", MODEL_THREADS))
     embedder: Pool = field(default_factory=lambda: Pool("gaia-embedder", EMBEDDER_THREADS))
-    store: Pool = field(default_factory=lambda: Pool("gaia-store", STORE_THREADS))
+    store: Pool = field(default_factory=lambda: Pool("gaia-store", STORE_THREADS, must_end=True))
     reranker: Pool = field(default_factory=lambda: Pool("gaia-reranker", RERANKER_THREADS))
 
     async def close(self, *, grace: float = CLOSE_SECONDS) -> None:

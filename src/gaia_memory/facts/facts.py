@@ -12,7 +12,7 @@ from sqlalchemy import BindParameter, ColumnElement, Row, bindparam, func, selec
 from gaia_memory.facts import delete, keywords, lineage, merge, retold, scopes, tables, write
 from gaia_memory.facts.indexed import Sizes
 from gaia_memory.facts.normal import normal_hash
-from gaia_memory.facts.rows import FACT, LINE, fact_of, in_chunks, line_in, matrix, moment, scope_of, seconds, traits_in
+from gaia_memory.facts.rows import FACT, LINE, fact_of, in_chunks, line_in, matrix, moment, scope_of, seconds
 from gaia_memory.facts.tables import facts, profiles
 from gaia_memory.models import (
     Candidate,
@@ -26,6 +26,7 @@ from gaia_memory.models import (
     Scope,
     ScopeState,
     SessionKey,
+    traits_in,
 )
 from gaia_memory.models.traits import is_current
 from gaia_memory.models.words import indexed_words

@@ -55,20 +55,16 @@ def prefix_of(number: int) -> str:
             return letters + "0"
 
 
-def entry(prefix: str, fact_text: str) -> tuple[str, int]:
-    """Return what the index of the scope with this prefix holds of a text, and of how many words.
-
-    The forms of a joined word count for nothing in its length.
-    """
-    words = indexed_words(fact_text)
-    held = [*words, *joined_words(fact_text)]
-    return prefix + f" {prefix}".join(held) if held else "", len(words)
+def entry(prefix: str, words: Iterable[str], joined: Iterable[str]) -> str:
+    """Return what the index of the scope with this prefix holds of a text with these words and joined ones."""
+    held = [*words, *joined]
+    return prefix + f" {prefix}".join(held) if held else ""
 
 
 async def index(tx: Transaction, number: int, rows: Iterable[tuple[int, str]]) -> None:
     """Put texts, each with its fact's row, into the index of scope `number`."""
     prefix = prefix_of(number)
-    entries = [(row, entry(prefix, fact_text)[0]) for row, fact_text in rows]
+    entries = [(row, entry(prefix, indexed_words(told), joined_words(told))) for row, told in rows]
     if entries:
         await tx.exec_driver_sql(INSERT[tx.dialect.name], entries)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, func, or_, select, tuple_, update
 
 from gaia_memory.facts import keywords
-from gaia_memory.facts.rows import in_chunks, pack, traits_in
+from gaia_memory.facts.rows import in_chunks, pack
 from gaia_memory.facts.scopes import insert, touch
 from gaia_memory.facts.tables import facts, outbox, reindexing, scopes
-from gaia_memory.models import DirtyFact, Vector
+from gaia_memory.models import DirtyFact, Vector, traits_in
 from gaia_memory.models.traits import is_current
 from gaia_memory.models.words import FORM
 

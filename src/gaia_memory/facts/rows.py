@@ -13,8 +13,7 @@ from sqlalchemy import Row
 
 from gaia_memory.database.text import decode_id
 from gaia_memory.facts.tables import facts
-from gaia_memory.models import Fact, Line, Metadata, Scope, Vector, author_in
-from gaia_memory.models.traits import pack_traits
+from gaia_memory.models import Fact, Line, Metadata, Scope, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,11 +102,6 @@ def fact_of(row: Row[Any], scope: Scope) -> Fact:
 def line_in(row: Row[Any], traits: bytes) -> Line:
     """Return what recall looks at of a row, with these traits; its conversation stays as it is kept."""
     return Line(row.id, row.session_id, row.seq, row.said_at, row.created_at, traits)
-
-
-def traits_in(text: str, metadata: Metadata) -> bytes:
-    """Return the traits of a text, said by whom its metadata name."""
-    return pack_traits(text, author_in(metadata) if metadata else None)
 
 
 def scope_of(app: str | None, user: str) -> Scope:

@@ -19,11 +19,12 @@ from gaia_memory.database.text import encode_id
 from gaia_memory.facts import keywords
 from gaia_memory.facts.bulk import NewRows, write_new, write_rows
 from gaia_memory.facts.normal import normal_hash
-from gaia_memory.facts.rows import FACT, fact_of, in_chunks, moment, new_ids, pack, seconds, traits_in
+from gaia_memory.facts.rows import FACT, fact_of, in_chunks, moment, new_ids, pack, seconds
 from gaia_memory.facts.scopes import mark_dirty, raise_revision
 from gaia_memory.facts.tables import facts, sources
-from gaia_memory.models import Draft, Fact, Scope
-from gaia_memory.models.words import FORM
+from gaia_memory.models import Draft, Fact, Scope, author_in
+from gaia_memory.models.traits import pack_traits
+from gaia_memory.models.words import FORM, indexed_words, joined_words
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -117,10 +118,12 @@ def _worked_out(
     now = moment(seconds(now))
     for fact_id, (normal, group) in zip(new_ids(len(groups)), groups, strict=True):
         draft = _with_vector(group)
-        words, count = keywords.entry(prefix, draft.fact.text)
         fact = _fact(fact_id, scope, draft, now)
-        new.facts.append(_row(partition, fact, draft, normal=normal, words=count, version=state.revision))
-        new.words.append(words)
+        words, joined = indexed_words(fact.text), joined_words(fact.text)
+        traits = pack_traits(fact.text, author_in(fact.metadata), words, joined)
+        row = _row(partition, fact, draft, normal=normal, words=len(words), version=state.revision, traits=traits)
+        new.facts.append(row)
+        new.words.append(keywords.entry(prefix, words, joined))
         new.sources.append([_source(each) for each in group])
         new.outbox.append((fact_id, state.revision))
         made.append(fact)
@@ -146,7 +149,9 @@ def _fact(fact_id: str, scope: Scope, draft: Draft, now: datetime) -> Fact:
     )
 
 
-def _row(partition: str, fact: Fact, draft: Draft, *, normal: str, words: int, version: int) -> tuple[Any, ...]:
+def _row(
+    partition: str, fact: Fact, draft: Draft, *, normal: str, words: int, version: int, traits: bytes
+) -> tuple[Any, ...]:
     """Return the row of a new fact in the order of the columns, but for its number."""
     return (
         fact.id,
@@ -165,7 +170,7 @@ def _row(partition: str, fact: Fact, draft: Draft, *, normal: str, words: int, v
         None if draft.vector is None else pack(draft.vector),
         None if draft.vector is None else draft.embedder,
         FORM,
-        traits_in(fact.text, fact.metadata),
+        traits,
     )
 
 

@@ -19,7 +19,7 @@ from gaia_memory.models.fact import (
     Source,
     Vector,
 )
-from gaia_memory.models.line import Line, author_in, line_of
+from gaia_memory.models.line import Line, author_in, line_of, traits_in
 from gaia_memory.models.merged import Merged
 from gaia_memory.models.record import (
     Anchor,
@@ -86,6 +86,7 @@ __all__ = [
     "Vector",
     "author_in",
     "line_of",
+    "traits_in",
     "local",
     "zone_named",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gaia_memory.models.fact import Fact, Metadata
-from gaia_memory.models.traits import pack_traits
+from gaia_memory.models.traits import traits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,13 @@ class Line:
 def line_of(fact: Fact) -> Line:
     """Return the line of a fact."""
     said_at = None if fact.said_at is None else fact.said_at.timestamp()
-    traits = pack_traits(fact.text, author_in(fact.metadata))
+    traits = traits_in(fact.text, fact.metadata)
     return Line(fact.id, fact.session_id, fact.seq, said_at, fact.created_at.timestamp(), traits)
+
+
+def traits_in(text: str, metadata: Metadata) -> bytes:
+    """Return the traits of a text, said by whom its metadata name."""
+    return traits_of(text, author_in(metadata))
 
 
 def author_in(metadata: Metadata) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -49,18 +50,23 @@ class Traits(NamedTuple):
     speaker: str | None
 
 
-def pack_traits(text: str, said_by: str | None) -> bytes:
+def traits_of(text: str, said_by: str | None) -> bytes:
     """Return the traits of a text as they are kept; `said_by` is who said it where the text does not tell."""
+    return pack_traits(text, said_by, indexed_words(text), joined_words(text))
+
+
+def pack_traits(text: str, said_by: str | None, words: Sequence[str], joined: Sequence[str]) -> bytes:
+    """Return the traits of a text whose words are known."""
     match = _LEADING_NAME.match(text)
-    speaker = said_by or (match[1] if match else "")
+    if match:
+        words = words[len(indexed_words(match[0])) :]
     said = text[match.end() :] if match else text
-    words = indexed_words(said)
-    codes = [stem_code(word) for word in words]
-    joined = [stem_code(word) for word in joined_words(text)]
+    speaker = said_by or (match[1] if match else "")
+    codes = [*map(stem_code, words), *map(stem_code, joined)]
     leads = () if speaker else _leading_names(text)
     asks = text.rstrip().endswith(_MARKS)
-    head = _HEAD.pack(_FORM, kinds_in(text, words), asks, _asking(said), len(codes), len(joined), len(leads))
-    packed = struct.pack(f"<{len(codes) + len(joined) + len(leads)}i", *codes, *joined, *leads)
+    head = _HEAD.pack(_FORM, kinds_in(text, words), asks, _asking(said), len(words), len(joined), len(leads))
+    packed = struct.pack(f"<{len(codes) + len(leads)}i", *codes, *leads)
     return head + packed + speaker.casefold().encode(errors="surrogatepass")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
-_BEGINNING = 2
-"""Letters that every form of a word shares with its stem: other words need not be stemmed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +96,10 @@ class Finder:
 
     def __init__(self, terms: Sequence[frozenset[str]]) -> None:
         self._places = {each: place for place, term in reversed(list(enumerate(terms))) for each in term}
-        self._beginnings = {each[:_BEGINNING] for each in self._places}
-        self._known: dict[str, int | None] = {}
 
     def places(self, words: Sequence[str]) -> list[int | None]:
         """Return for each word the place of the term it is a form of, or None."""
-        known = self._known
-        for word in words:
-            if word not in known:
-                known[word] = self._places.get(stem(word)) if word[:_BEGINNING] in self._beginnings else None
-        return [known[word] for word in words]
+        return [self._places.get(stem(word)) for word in words]
 
 
 _OF_ONESELF = re.compile(r"\b(?:i|my|me|mine|myself|we|our|us)\b", re.IGNORECASE)

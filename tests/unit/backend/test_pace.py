@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.backend.follow.pace import AWAITED_BATCH, PACED_BATCH, PACED_REST, REBUILD_BATCH, Pace
+from gaia_memory.backend.follow.pace import (
+    AWAITED_BATCH,
+    LONGEST_REST,
+    PACED_BATCH,
+    PACED_REST,
+    QUIET,
+    REBUILD_BATCH,
+    Pace,
+)
 
 
 def held_up(seconds_a_fact: float, facts: int, *, awaited: bool) -> tuple[list[float], float]:
@@ -57,3 +65,21 @@ def test_what_nobody_waits_for_rests_long_after_each_write() -> None:
     pace.wrote(PACED_BATCH, 2 * PACED_REST, awaited=False)
     assert pace.rest(awaited=False, rebuilding=False) == 2 * PACED_REST
     assert pace.size(awaited=False, rebuilding=False) < PACED_BATCH
+
+
+def test_while_facts_come_in_the_next_batch_waits_for_a_pause_though_not_for_ever(monkeypatch) -> None:
+    """Chroma would take the processor from those who bring them."""
+    now = [100.0]
+    monkeypatch.setattr("gaia_memory.backend.follow.pace.time.monotonic", lambda: now[0])
+    pace, waited = Pace(), 0.0
+    pace.rest(awaited=False, rebuilding=False)
+    assert pace.more() <= 0
+
+    pace.changed()
+    pace.rest(awaited=False, rebuilding=False)
+    assert pace.more() == pytest.approx(QUIET)
+    while pace.more() > 0:
+        now[0] += 0.1
+        waited += 0.1
+        pace.changed()
+    assert waited == pytest.approx(LONGEST_REST, abs=0.2)

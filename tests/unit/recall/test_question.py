@@ -1,7 +1,7 @@
 """A question is taken apart into words in all their forms, and dates."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gaia_memory.models.words import indexed_words
@@ -37,6 +37,7 @@ def test_other_words_are_not_found():
 
 
 @given(st.text(max_size=200))
+@example("\u00c4\u00d0")
 def test_any_text_is_a_question(text):
     """Whatever it holds, each word of it is found in itself or dropped as a function word."""
     question = read(text)

@@ -177,6 +177,7 @@ class StoreFollower:
 
     def wake(self) -> None:
         """Say that there may be something to follow."""
+        self._pace.changed()
         self._wake.set()
 
     async def settled(self, *, stall_seconds: float = 60.0) -> None:
@@ -365,10 +366,11 @@ class StoreFollower:
         """Leave others their time after a batch; somebody who begins to wait for the store ends it."""
         seconds = self._pace.rest(awaited=awaited, rebuilding=self._keeper.rebuilding)
         self._hurry.clear()
-        if awaited or not (self._waiters or self._stopping.is_set()):
+        while seconds > 0 and (awaited or not (self._waiters or self._stopping.is_set())):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._hurry.wait()
+            seconds = 0.0 if awaited or self._hurry.is_set() else self._pace.more()
 
     async def _pause(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 LEAST_BATCH = 5
 PACED_BATCH = 25
 REBUILD_BATCH = 50
@@ -23,6 +25,11 @@ AWAITED_REST = 0.25
 """How long a pass rests that somebody waits for, as a share of what the last batch took; one that nobody waits for
 rests as long as it worked."""
 
+QUIET = 0.25
+LONGEST_REST = 2.0
+"""Seconds: while facts come in one call after the other, the next batch waits until none has come for so long, and not
+longer than that. Chroma would only take the processor from those who bring them."""
+
 
 class Pace:
     """Chooses the size of each batch by how long the last one held everybody up, and the rest after it."""
@@ -31,6 +38,11 @@ class Pace:
         """Begin with the batches of a rebuild."""
         self._size = REBUILD_BATCH
         self._seconds = 0.0
+        self._changed_at = self._rests_from = 0.0
+
+    def changed(self) -> None:
+        """Take note that there is something new to write."""
+        self._changed_at = time.monotonic()
 
     def size(self, *, awaited: bool, rebuilding: bool) -> int:
         """Return how many facts to write next: a few, those of a pass, or most where somebody waits."""
@@ -48,7 +60,12 @@ class Pace:
             self._size = min(AWAITED_BATCH, self._size * 2)
 
     def rest(self, *, awaited: bool, rebuilding: bool) -> float:
-        """Return how long to rest after the last batch."""
+        """Return how long to rest after the last batch, from now on."""
+        self._rests_from = time.monotonic()
         if awaited:
             return self._seconds * AWAITED_REST
         return max(LEAST_REST if rebuilding else PACED_REST, self._seconds)
+
+    def more(self) -> float:
+        """Return how much longer to rest because facts come in; nothing or less where none do."""
+        return min(self._changed_at + QUIET, self._rests_from + LONGEST_REST) - time.monotonic()
