@@ -1,0 +1,81 @@
+"""Traits hold what recall compares of a text, whatever the text is."""
+
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.models.kinds import MOMENT, NUMBER, PLACE, TITLE
+from gaia_memory.models.stems import code_of, stem_code
+from gaia_memory.models.traits import is_current, traits_of, unpack_traits
+from gaia_memory.models.words import indexed_words, joined_words
+
+ANY = st.text(st.characters(), max_size=200)
+
+
+def codes(packed):
+    return list(struct.unpack(f"<{len(packed) // 4}i", packed))
+
+
+@given(ANY, st.one_of(st.none(), ANY))
+def test_what_is_packed_comes_back(text, said_by):
+    """Of any text: half of a pair, a picture, nothing."""
+    packed = traits_of(text, said_by)
+    traits = unpack_traits(packed)
+
+    assert is_current(packed)
+    assert codes(traits.joined) == [stem_code(word) for word in joined_words(text)]
+    assert 0 <= traits.asking <= 1
+    if said_by:
+        assert traits.speaker == said_by.casefold()
+    if traits.speaker is None:
+        assert codes(traits.words) == [stem_code(word) for word in indexed_words(text)]
+
+
+@given(st.sampled_from(["Anna: ", "Dr. Anna Bell: ", "\u05d3\u05e0\u05d4: ", "J\u00e9an-Luc: "]), ANY)
+def test_the_words_of_who_said_it_are_none_of_what_was_said(name, text):
+    """As if the name stood nowhere."""
+    text = text.strip()
+    said = unpack_traits(traits_of(name + text, None))
+
+    assert said.speaker == name[:-2].casefold()
+    assert codes(said.words) == [stem_code(word) for word in indexed_words(text)]
+    assert said.leads == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("We met yesterday", MOMENT),
+        ("Founded in the year of 1999", MOMENT | NUMBER),
+        ("She has two dogs", NUMBER),
+        ("They live in Oslo", PLACE),
+        ("He read \u201cEmma\u201d", TITLE),
+        ("A dog named Rex", TITLE),
+        ("Nothing of it", 0),
+    ],
+)
+def test_kinds_of_expression_are_noted(text, kinds):
+    """Each for itself, and together."""
+    assert unpack_traits(traits_of(text, None)).kinds == kinds
+
+
+def test_a_text_that_nobody_says_leads_with_names():
+    """What somebody says leads with whom it is said to."""
+    names = [code_of("maria"), code_of("lopez")]
+
+    assert codes(unpack_traits(traits_of("Maria Lopez volunteers", None)).leads) == names
+    assert unpack_traits(traits_of("Maria Lopez volunteers", "John")).leads == b""
+
+
+def test_codes_are_the_same_in_every_process():
+    """They are kept: a hash of Python's own differs from process to process."""
+    assert code_of("tea") == 0xE86D7B2
+    assert stem_code("volunteers") == code_of("volunt")
+
+
+@pytest.mark.parametrize("packed", [None, b"\x00old"])
+def test_traits_of_another_form_are_not_current(packed):
+    """They are worked out anew."""
+    assert not is_current(packed)
