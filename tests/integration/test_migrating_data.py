@@ -19,11 +19,10 @@ from gaia_memory.database import migrations
 from gaia_memory.database.engine import open_database, open_engine
 from gaia_memory.database.text import bounded, encode_id
 from gaia_memory.facts import SqlFacts, SqlIndexes, keywords, scopes, tables
-from gaia_memory.facts.rows import new_row
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.ledger.tables import bootstraps, conversations, late_turns, skips
 from gaia_memory.models import Anchor, Mark, SessionKey
-from support.truth import ITAY, both_kinds, draft, memory_url, texts
+from support.truth import ITAY, both_kinds, memory_url, texts
 
 facts, ledger = SqlFacts(), SqlLedger()
 ME = "elsewhere:1:1.00/a"
@@ -90,12 +89,13 @@ def _make_old(connection: Connection) -> None:
 
 
 async def old_facts(connection, *said: str) -> None:
-    """Write facts of ITAY as every version did before facts had a form of their words."""
+    """Write facts of ITAY as every version did before facts had a form of their words, or traits."""
     state = await scopes.raise_revision(connection, ITAY)
+    times = dict.fromkeys(["created_at", "updated_at"], 1.0)
     for number, each in enumerate(said):
-        row = new_row(ITAY.partition, draft(each), normal=f"n{number}", words=2, version=state.revision, now=1.0)
-        del row["form"]
-        await connection.execute(tables.facts.insert(), row)
+        row = {"id": f"00000000-0000-4000-8000-{number:012}", "partition": ITAY.partition, "text": each}
+        row |= {"normal": f"n{number}", "words": 2, "source": "add", "metadata": {}, "version": state.revision}
+        await connection.execute(tables.facts.insert(), row | times)
     rows = (await connection.execute(select(tables.facts.c.row, tables.facts.c.text))).all()
     await keywords.index(connection, state.number, rows)
 
