@@ -138,15 +138,17 @@ async def test_large_matrices_leave_the_event_loop_and_answer_the_same(database,
     assert await MAKERS["vectors"](database).retrieve(ITAY, "green tea", limit=2) == small
 
 
+class Hashed(ScriptedEmbedder):
+    """Puts everything in one direction."""
+
+    identity = "offline/test/2"
+
+    async def embed(self, texts, *, purpose):
+        return [(1.0, 0.0)] * len(texts)
+
+
 async def test_hashed_vectors_that_share_only_chance_are_no_hits(database):
-    """A small cosine of hashed words means nothing."""
-
-    class Hashed(ScriptedEmbedder):
-        identity = "offline/test/2"
-
-        async def embed(self, texts, *, purpose):
-            return [(1.0, 0.0)] * len(texts)
-
+    """A small cosine of hashed words means nothing, and of signs alone nothing is hashed."""
     async with database.transaction() as tx:
         near, _ = await SqlFacts().write(
             tx, ITAY, [draft("near", vector=(0.9, 0.44)), draft("far", vector=(0.1, 0.99))], now=NOW
@@ -156,6 +158,7 @@ async def test_hashed_vectors_that_share_only_chance_are_no_hits(database):
 
     assert retriever.name == "hashed"
     assert [each.fact_id for each in found] == [near.id]
+    assert await retriever.retrieve(ITAY, '" ?', limit=10) == []
 
 
 async def test_an_embedder_that_learns_its_dimensions_late_is_asked_before_its_vectors_are_sought(database):

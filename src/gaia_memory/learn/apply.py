@@ -44,7 +44,7 @@ async def embed_drafts(
             left = len(open_places) - start
             kind = type(error).__name__
             fields = about("facts.without_vector", facts=left, error=kind)
-            logger.warning("%d facts are kept without a vector for now: %s", left, kind, extra=fields)
+            logger.warning("facts are kept without a vector for now (%d): %s", left, kind, extra=fields)
             tell(len(drafts), len(drafts))
             break
         identity = embedder.identity

@@ -12,6 +12,7 @@ import numpy as np
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import Candidate, Scope, Vector
+from gaia_memory.models.words import indexed_words
 from gaia_memory.ports import Database, Embedder, FactStore, Retriever
 from gaia_memory.recall.contrast import Vectors, vectors_of
 from gaia_memory.recall.dates import dates_in
@@ -127,6 +128,9 @@ class VectorRetriever:
         Raises:
             ModelError: the embedder could not answer.
         """
+        if self._hashed and not indexed_words(query):
+            # Of signs alone nothing is hashed: all such texts would be alike.
+            return []
         asked = None if self._knows_itself else await self._embedded(query)
         matrix = await self._matrix(scope)
         if matrix.vectors is None:
