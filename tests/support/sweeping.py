@@ -12,12 +12,13 @@ from pathlib import Path
 _SWEEPER = """
 import asyncio, sys, threading
 from gaia_memory import open_memory
+from gaia_memory.adk.loading import load_adk
 
 async def main():
     learned = failed = 0
     async with open_memory(sys.argv[1]) as gaia:
-        # ADK is loaded before the talk begins, which would else be half over at the first sweep.
-        await asyncio.to_thread(lambda: gaia.session_service)
+        # All of ADK is loaded before the talk begins, which would else be half over at the first sweep.
+        await load_adk()
         over = threading.Event()
         threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
         print("ready", flush=True)
