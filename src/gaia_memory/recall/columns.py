@@ -43,10 +43,6 @@ class Codes:
         """How many codes each fact has."""
         return np.diff(self.starts)
 
-    def of_fact(self, place: int) -> NDArray[np.int32]:
-        """Return the codes of one fact."""
-        return self.values[self.starts[place] : self.starts[place + 1]]
-
     def taken(self, chosen: NDArray[np.intp]) -> Codes:
         """Return the column of some of the facts."""
         lengths = self.lengths[chosen]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from gaia_memory.models import Candidate, Fact, Hit
 from gaia_memory.recall.question import Question
@@ -46,13 +47,15 @@ def scored(ranked: Sequence[Placed], facts: Mapping[str, Fact], level: float, mi
         # Divided first: a weight may be so small that one over it is no number.
         return level * (part / best) if best > 0 else 0.0
 
+    there = [item for item in ranked if item.fact_id in facts]
+    # What is equal may differ by the rounding of its parts: no score is above the one before.
+    scores = accumulate((scaled(item.total) for item in there), min)
     return [
         Hit(
             fact=facts[item.fact_id],
-            score=scaled(item.total),
+            score=score,
             why={stage: scaled(part) for stage, part in item.parts.items()},
             missing=tuple(missing),
         )
-        for item in ranked
-        if item.fact_id in facts
+        for item, score in zip(there, scores, strict=True)
     ]
