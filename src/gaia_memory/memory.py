@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from gaia_memory.condition import Condition, untouched
@@ -15,17 +14,21 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.forget.delete import Forgetter
 from gaia_memory.learn.apply import EMBED_SECONDS, embed_drafts
+from gaia_memory.learn.forgotten import refuse_forgotten
 from gaia_memory.learn.screen import refuse_unkeepable
+from gaia_memory.learn.verbatim import drafts_given
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
     Away,
     Contact,
     Draft,
     Fact,
+    Filters,
     Hit,
     Merged,
     NewFact,
     Origin,
+    Page,
     Profile,
     Recalled,
     Receipt,
@@ -33,13 +36,14 @@ from gaia_memory.models import (
     Scope,
     SessionKey,
     Status,
+    holds,
 )
 from gaia_memory.models.given import refuse, sentence, whole_number
-from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox, Transaction
+from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
 from gaia_memory.profile.distil import Distiller
+from gaia_memory.recall.browse import MAX_PAGE, holding, page_of
 from gaia_memory.recall.contact import find_contact
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import KeywordRetriever
 from gaia_memory.telemetry import about, memory_span
 from gaia_memory.transfer.merge import Merger
 from gaia_memory.transfer.transfer import Transfer
@@ -54,15 +58,6 @@ MAX_RECALLED = 1_000
 
 REMEMBER_SECONDS = 5.0
 """How long a fact that is remembered in a turn waits for its vector, which follows later otherwise."""
-
-_GIVE_WAY = 200
-"""Facts looked through, a millisecond of work, before the event loop is offered the interpreter's lock."""
-
-_LONG_AGO = datetime.fromtimestamp(0, UTC)
-_FORGOTTEN = (
-    "the user asked to forget this and does not speak of it now: do not save it, and do not bring it up; it may be "
-    "saved when the user says it again"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,30 +130,55 @@ class Memory:
         """
         await self._require(scope)
         # Ten thousand facts are some 50 ms of work: other turns go on meanwhile.
-        return await self._write(scope, await asyncio.to_thread(_drafts_of, facts, scope), progress=progress)
+        return await self._write(scope, await asyncio.to_thread(drafts_given, facts, scope), progress=progress)
 
-    async def recall(self, scope: Scope, query: str, *, limit: int | None = None) -> list[Hit]:
+    async def recall(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int | None = None,
+        filters: Filters | None = None,
+        beside: Sequence[Scope] = (),
+    ) -> list[Hit]:
         """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
 
+        Only facts for which the `filters` hold, in mem0's form (`holds`): `{"category": "health"}`,
+        `{"said_at": {"gte": "2026-03-01"}}`. `beside` are further scopes whose facts may answer, such as what a whole
+        family shares; `hit.fact.scope` says whose a fact is.
+
         Raises:
-            InvalidInputError: the query is no text, or `limit` is not from 1 to 1000.
+            InvalidInputError: the query is no text, `limit` is not from 1 to 1000, the filters are of another form, or
+                one of `beside` is no scope.
             MemoryUnavailable: no way of searching could answer.
         """
-        return list((await self.explain(scope, query, limit=limit)).hits)
+        return list((await self.explain(scope, query, limit=limit, filters=filters, beside=beside)).hits)
 
-    async def explain(self, scope: Scope, query: str, *, limit: int | None = None) -> Recalled:
+    async def explain(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int | None = None,
+        filters: Filters | None = None,
+        beside: Sequence[Scope] = (),
+    ) -> Recalled:
         """Return what `recall` finds or raise what it raises, with what it left out and what could not answer."""
-        await self._require(scope)
+        for each in (scope, *beside):
+            await self._require(each)
         if not isinstance(query, str):
             refuse("query", query, "pass what to look for as text")
         if limit is not None:
             whole_number("limit", limit, lowest=1, highest=MAX_RECALLED, fix=f"pass 1 to {MAX_RECALLED}")
+        meant = None if filters is None else holds(filters)
         settings = self.config.memory
         if limit is None and settings.recall_limit != "auto":
             limit = settings.recall_limit
         with memory_span("search_memory", scope) as span:
             span.asked(query)
-            recalled = await self.recaller.explain(scope, query, limit=limit, threshold=settings.score_threshold)
+            recalled = await self.recaller.explain(
+                scope, query, limit=limit, threshold=settings.score_threshold, meant=meant, beside=beside
+            )
             span.found(recalled.hits)
         return recalled
 
@@ -168,13 +188,22 @@ class Memory:
         async with self.database.reading() as tx:
             return await self.facts_store.facts(tx, scope)
 
+    async def browse(
+        self, scope: Scope, *, filters: Filters | None = None, offset: int = 0, limit: int = MAX_PAGE
+    ) -> Page:
+        """Return the current facts from `offset` on for which the `filters` hold, at most `limit`, oldest first.
+
+        Raises:
+            InvalidInputError: `offset` is below 0, `limit` is not from 1 to 100, or the filters are of another form.
+        """
+        await self._require(scope)
+        meant = None if filters is None else holds(filters)
+        return await page_of(self.database, self.facts_store, scope, meant, offset=offset, limit=limit)
+
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
         """Return the facts that hold one of these words, in any of its forms, best first; asks no embedder."""
         await self._require(scope)
-        found = await KeywordRetriever(self.database, self.facts_store).retrieve(scope, words, limit=limit)
-        async with self.database.reading() as tx:
-            held = await self.facts_store.get(tx, scope, [each.fact_id for each in found])
-        return [held[each.fact_id] for each in found if each.fact_id in held]
+        return await holding(self.database, self.facts_store, scope, words, limit=limit)
 
     async def count(self, scope: Scope) -> int:
         """Count the current facts."""
@@ -351,27 +380,14 @@ class Memory:
             drafts = await embed_drafts(self.embedder, drafts, seconds=seconds, progress=progress)
             async with self.database.transaction() as tx:
                 if said is not None:
-                    await self._refuse_forgotten(tx, scope, [draft.fact.text for draft in drafts], said)
+                    texts = [draft.fact.text for draft in drafts]
+                    await refuse_forgotten(self.facts_store, tx, scope, texts, said)
                 await self.facts_store.unbury(tx, scope, [draft.fact.text for draft in drafts])
                 written = await self.facts_store.write(tx, scope, drafts, now=self.clock.now())
             span.wrote(written)
         logger.debug("%d facts were kept", len(written), extra=about("memory.kept", scope, facts=len(written)))
         self.follower.wake()
         return written
-
-    async def _refuse_forgotten(self, tx: Transaction, scope: Scope, texts: Sequence[str], said: Said) -> None:
-        unsaid = [text for text in texts if not self.facts_store.speaks_of(said.text, text)]
-        forgotten_at = (await self.facts_store.state(tx, scope)).forgotten_at
-        # Everything was forgotten, in the middle of this turn or before it, and the model still sees what was said.
-        is_before = forgotten_at is not None and (said.at if not unsaid else said.since) <= forgotten_at
-        spoken = [NewFact(text, said_at=datetime.fromtimestamp(said.at, UTC)) for text in texts]
-        if is_before or any(await self.facts_store.told_again(tx, scope, spoken)):
-            raise InvalidInputError(_FORGOTTEN)
-        buried = await self.facts_store.buried(tx, scope, unsaid)
-        # Whenever it was said: what somebody wants kept counts as talk of before.
-        told_again = await self.facts_store.told_again(tx, scope, [NewFact(text, said_at=_LONG_AGO) for text in unsaid])
-        if any((*buried, *told_again)):
-            raise InvalidInputError(_FORGOTTEN)
 
     async def _require(self, scope: object, *, enabled: bool = True) -> None:
         """Return only for a scope, while memory is open and, unless `enabled` is false, on by the newest file."""
@@ -381,20 +397,3 @@ class Memory:
         await self.live.look()
         if enabled and not self.config.memory.enabled:
             raise MemoryDisabledError
-
-
-def _drafts_of(facts: object, scope: Scope) -> list[Draft]:
-    if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
-        refuse("facts", facts, "pass a list of NewFact")
-    for place, fact in enumerate(facts):
-        if not isinstance(fact, NewFact):
-            refuse(f"facts[{place}]", fact, "pass a NewFact, such as NewFact('likes tea')")
-    drafts = [Draft(fact=fact, source="add", app=scope.app) for fact in facts]
-    for place, draft in enumerate(drafts):
-        try:
-            refuse_unkeepable(draft)
-        except InvalidInputError as error:
-            raise error if len(drafts) == 1 else InvalidInputError(f"facts[{place}]: {error}") from error
-        if not place % _GIVE_WAY:
-            time.sleep(0)
-    return drafts

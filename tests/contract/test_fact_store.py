@@ -258,6 +258,27 @@ async def test_a_scope_without_facts_says_so_everywhere(database):
         assert await facts.scopes(tx) == []
 
 
+async def test_no_way_of_reading_shows_a_fact_of_somebody_else(database):
+    """Of equal conversations, texts and vectors, whoever names whose ids."""
+    same = draft("likes tea", session="s", seq=1, said_at=NOW, vector=(1.0, 0.0))
+    mine, _ = await write(database, ITAY, same, draft("has a dog", session="s", seq=2, vector=(1.0, 0.0)))
+    theirs = await write(database, NOA, same, draft("has a cat", session="s", seq=2, vector=(1.0, 0.0)))
+    ours, foreign = Scope("gaia", "itay"), [fact.id for fact in theirs]
+
+    async with database.reading() as tx:
+        own = set(await facts.ids(tx, ours))
+        assert mine.id in own
+        assert len(own) == 2
+        assert {fact.id for fact in await facts.around(tx, ours, [mine.id], 3)} == own
+        assert await facts.around(tx, ours, foreign, 3) == []
+        assert await facts.get(tx, ours, foreign) == {}
+        assert {line.id for line in await facts.lines(tx, ours)} == own
+        assert set(await facts.matching(tx, ours, lambda fact: True)) == own
+        assert await facts.said_in(tx, ours, [(NOW, NOW + timedelta(days=1))], limit=9) == [mine.id]
+        assert set((await facts.vectors(tx, ours, "offline/test/2"))[0]) == own
+        assert await facts.embedded(tx, ours, ["has a cat", "has a dog"], "offline/test/2") == [False, True]
+
+
 async def test_forgetting_removes_everything_of_one_person_and_counts_it(database):
     """Nobody else loses anything."""
     await write(database, ITAY, draft("likes tea", session="s1", vector=(1.0, 0.0)), draft("has a dog"))

@@ -221,6 +221,10 @@ class Crowd:
         for query in ("secret treasure", treasure(victim), f"zq{victim}ktreasurez", SHARED):
             hits = await self.memory.recall(person.scope, query, limit=50)
             self._mine(person, [hit.fact for hit in hits])
+        for filters in ({"id": self.others[victim]}, {"source": "*"}):
+            hits = await self.memory.recall(person.scope, SHARED, limit=50, filters=filters)
+            page = await self.memory.browse(person.scope, filters=filters)
+            self._mine(person, [*(hit.fact for hit in hits), *page.facts])
         wanted = self.chance.choice(list(person.facts.values()) or [""])
         hits = await self.memory.recall(person.scope, wanted, limit=50)
         if wanted and wanted not in [hit.fact.text for hit in hits]:

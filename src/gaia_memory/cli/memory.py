@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaia_memory.cli.explaining import explained_data, print_explained
+from gaia_memory.cli.filtering import SinceOption, UntilOption, WhereOption, filters_of
 from gaia_memory.cli.forgetting import EXAMPLES as FORGET_EXAMPLES
 from gaia_memory.cli.forgetting import forget
 from gaia_memory.cli.opening import (
@@ -35,7 +36,7 @@ from gaia_memory.cli.transfer import EXPORT_EXAMPLES, IMPORT_EXAMPLES, export, i
 if TYPE_CHECKING:
     from gaia_memory.config.load import LoadedConfig
     from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, Origin, Recalled, Scope
+    from gaia_memory.models import Fact, Origin, Page, Recalled, Scope
     from gaia_memory.ports import Clock
 
 app = typer.Typer(no_args_is_help=True, help="List, add, search, forget and move what is remembered about a person.")
@@ -47,6 +48,10 @@ _LIST_EXAMPLES = """
 Examples:
 
 `gaia memory list --user itay` shows every fact.
+
+`gaia memory list --user itay --where category=health --since 2026-03-01` shows those facts alone.
+
+`gaia memory list --user itay --limit 20 --offset 20` shows the second twenty.
 
 `gaia memory list --user itay --json | jq -r '.memories[].text'` prints the texts alone.
 """
@@ -64,6 +69,8 @@ Examples:
 
 `gaia memory search --user itay --limit 1 --json nuts` prints the best one with its score.
 
+`gaia memory search --user itay --until 2025-12-31 "Where do I live?"` answers by what was said until then.
+
 `gaia memory search --user itay --explain "my sister's dog"` shows what each score is made of.
 """
 
@@ -74,18 +81,42 @@ def _scope(engine: Engine, app_name: str | None, user: str) -> Scope:
 
 @app.command("list", epilog=_LIST_EXAMPLES)
 def list_facts(
-    user: UserOption, app_name: AppOption = None, as_json: JsonOption = False, config: ConfigOption = None
+    user: UserOption,
+    where: WhereOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    offset: Annotated[int, typer.Option("--offset", min=0, help="How many facts to leave out first.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="How many facts at most; else all.", show_default=False)
+    ] = None,
+    app_name: AppOption = None,
+    as_json: JsonOption = False,
+    config: ConfigOption = None,
 ) -> None:
-    """Show everything that is remembered about a person, oldest first."""
+    """Show everything that is remembered about a person, oldest first, or only what is asked for."""
+    filters = filters_of(where, since, until)
     facts, origins = run(_list(load_config(config), user, app_name))
+    page = _page(facts, filters, offset=offset, limit=limit)
     if as_json:
         from gaia_memory.transfer.data import origin_as_data
 
-        sources = {fact_id: [origin_as_data(origin) for origin in told] for fact_id, told in origins.items()}
-        memories = [{**as_data(fact), "sources": sources.get(fact.id, [])} for fact in facts]
-        print_json({"user": user, "memories": memories})
-    else:
-        print_facts(facts, nothing=f"Nothing is remembered about {user}.")
+        sources = {fact.id: [origin_as_data(origin) for origin in origins.get(fact.id, ())] for fact in page.facts}
+        memories = [{**as_data(fact), "sources": sources[fact.id]} for fact in page.facts]
+        print_json({"user": user, "memories": memories, "total": page.total, "has_more": page.has_more})
+        return
+    asked = " that is asked for" if facts else ""
+    print_facts(page.facts, nothing=f"Nothing{asked} is remembered about {user}.")
+    if page.has_more:
+        after = offset + len(page.facts)
+        say(f"{len(page.facts)} of {counted(page.total, 'fact')}; `--offset {after}` shows what comes after.")
+
+
+def _page(facts: list[Fact], filters: Mapping[str, Any] | None, *, offset: int, limit: int | None) -> Page:
+    from gaia_memory.models import Page, holds
+
+    meant = facts if filters is None else list(filter(holds(filters), facts))
+    shown = meant[offset:] if limit is None else meant[offset : offset + limit]
+    return Page(facts=tuple(shown), total=len(meant), offset=offset)
 
 
 async def _list(
@@ -165,6 +196,9 @@ def search(
     user: UserOption,
     query: Annotated[list[str], typer.Argument(help="What to look for.", show_default=False)],
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, max=50, help="How many facts at most.")] = None,
+    where: WhereOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what each score is made of, and what was left out.")
     ] = False,
@@ -174,7 +208,7 @@ def search(
 ) -> None:
     """Show what is remembered about something, best first."""
     words, loaded = " ".join(query), load_config(config)
-    recalled = run(_search(loaded, user, app_name, words, limit))
+    recalled = run(_search(loaded, user, app_name, words, limit, filters_of(where, since, until)))
     nothing = f"Nothing about that is remembered about {user}."
     if as_json:
         memories: list[dict[str, Any]] = [{**as_data(hit.fact), "score": hit.score} for hit in recalled.hits]
@@ -185,11 +219,18 @@ def search(
         print_hits(recalled.hits, nothing=nothing)
 
 
-async def _search(loaded: LoadedConfig, user: str, app_name: str | None, query: str, limit: int | None) -> Recalled:
+async def _search(
+    loaded: LoadedConfig,
+    user: str,
+    app_name: str | None,
+    query: str,
+    limit: int | None,
+    filters: Mapping[str, Any] | None,
+) -> Recalled:
     async with quiet_engine(loaded) as engine:
         scope = _scope(engine, app_name, user)
         await engine.backend.load_embedder()
-        recalled = await engine.memory.explain(scope, query, limit=limit)
+        recalled = await engine.memory.explain(scope, query, limit=limit, filters=filters)
         if not recalled.hits and not await engine.memory.count(scope):
             await name_other_apps(engine, scope)
         return recalled

@@ -18,6 +18,7 @@ from gaia_memory.models import (
     Candidate,
     Draft,
     Fact,
+    Holds,
     Line,
     Merged,
     NewFact,
@@ -33,6 +34,9 @@ from gaia_memory.models.words import indexed_words
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
+
+_LOOKED_AT = 1_000
+"""Facts read at once where each is looked at: some milliseconds of the event loop."""
 
 
 class SqlFacts:
@@ -66,6 +70,17 @@ class SqlFacts:
         """Count current facts."""
         counted = select(func.count()).select_from(facts).where(facts.c.partition == scope.partition)
         return (await tx.execute(counted)).scalar_one()
+
+    async def matching(self, tx: Transaction, scope: Scope, holds: Holds) -> list[str]:
+        """Return the ids of the current facts for which `holds` is true, oldest first."""
+        found: list[str] = []
+        statement = select(*FACT).where(facts.c.partition == scope.partition).order_by(facts.c.row).limit(_LOOKED_AT)
+        # A scope of any size is gone through a page at a time: turns of others go on meanwhile.
+        rows = (await tx.execute(statement)).all()
+        while rows:
+            found += await asyncio.to_thread(_held, rows, scope, holds)
+            rows = (await tx.execute(statement.where(facts.c.row > rows[-1].row))).all()
+        return found
 
     async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
         """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""
@@ -260,6 +275,10 @@ class SqlFacts:
         holds_a_fact = select(facts.c.row).where(facts.c.partition == table.c.partition).exists()
         rows = await tx.execute(select(table.c.app, table.c.user_id).where(holds_a_fact).order_by(table.c.number))
         return [scope_of(row.app, row.user_id) for row in rows]
+
+
+def _held(rows: Sequence[Row[Any]], scope: Scope, holds: Holds) -> list[str]:
+    return [row.id for row in rows if holds(fact_of(row, scope))]
 
 
 def _traits_of(rows: Sequence[Any]) -> dict[str, bytes]:

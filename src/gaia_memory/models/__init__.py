@@ -10,6 +10,7 @@ from gaia_memory.models.fact import (
     Metadata,
     NewFact,
     Origin,
+    Page,
     Profile,
     ProfileMaker,
     Recalled,
@@ -19,6 +20,7 @@ from gaia_memory.models.fact import (
     Source,
     Vector,
 )
+from gaia_memory.models.filters import Filters, Holds, holds
 from gaia_memory.models.line import Line, author_in, line_of, traits_in
 from gaia_memory.models.merged import Merged
 from gaia_memory.models.record import (
@@ -50,7 +52,9 @@ __all__ = [
     "Draft",
     "Extracted",
     "Fact",
+    "Filters",
     "Hit",
+    "Holds",
     "Invocation",
     "LedgerRow",
     "Line",
@@ -62,6 +66,7 @@ __all__ = [
     "NewFact",
     "Origin",
     "PARTITION_LIMIT",
+    "Page",
     "Pending",
     "Profile",
     "ProfileMaker",
@@ -85,6 +90,7 @@ __all__ = [
     "Turn",
     "Vector",
     "author_in",
+    "holds",
     "line_of",
     "traits_in",
     "local",

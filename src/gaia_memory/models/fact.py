@@ -176,6 +176,20 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some of the facts in a row, oldest first: those from `offset` on, of `total`."""
+
+    facts: tuple[Fact, ...] = ()
+    total: int = 0
+    offset: int = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Whether facts come after these."""
+        return self.offset + len(self.facts) < self.total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeState:
     """What the database holds about a scope as a whole.
 

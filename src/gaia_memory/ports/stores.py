@@ -12,6 +12,7 @@ from gaia_memory.models import (
     DirtyFact,
     Draft,
     Fact,
+    Holds,
     Line,
     Merged,
     NewFact,
@@ -90,6 +91,9 @@ class FactStore(Protocol):
 
     async def count(self, tx: Transaction, scope: Scope) -> int:
         """Count current facts."""
+
+    async def matching(self, tx: Transaction, scope: Scope, holds: Holds) -> list[str]:
+        """Return the ids of the current facts for which `holds` is true, oldest first."""
 
     async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
         """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""

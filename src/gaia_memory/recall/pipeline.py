@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
-from gaia_memory.models import Candidate, Fact, Hit, Recalled, Scope, line_of
+from gaia_memory.models import Candidate, Fact, Hit, Holds, Recalled, Scope, line_of
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, Reranker, Retriever
 from gaia_memory.recall.budget import within
 from gaia_memory.recall.depth import MANY, depth
@@ -19,8 +21,9 @@ from gaia_memory.recall.pool import pool_of, pool_on
 from gaia_memory.recall.question import read
 from gaia_memory.recall.rank import DATES, WORDS, Placed, rank
 from gaia_memory.recall.rerank import RERANKER, reranked
+from gaia_memory.recall.retrieve import Among
 from gaia_memory.recall.rewrite import REWRITING, Wording, other_words, united, widened
-from gaia_memory.recall.score import JUDGED, level_of, scored
+from gaia_memory.recall.score import JUDGED, level_of, scored, together
 from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.recall.shelf import Shelf
 from gaia_memory.recall.shelves import Shelves
@@ -42,6 +45,32 @@ class _Order:
     placed: list[Placed]
     own: Found
     missing: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """A question as each scope is asked it: with the model's other words, or its name where it had none in time."""
+
+    query: str
+    added: list[str]
+    wording: Wording
+    settings: RecallSettings
+    limit: int | None
+    meant: Holds | None
+    unworded: tuple[str, ...]
+
+    @property
+    def queries(self) -> list[str]:
+        return [self.query, *self.added]
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The best facts of one scope, at most `limit`, and who could not answer."""
+
+    best: list[Hit]
+    limit: int
+    missing: tuple[str, ...]
 
 
 class Recall:
@@ -87,8 +116,20 @@ class Recall:
         """
         return list((await self.explain(scope, query, limit=limit, threshold=threshold)).hits)
 
-    async def explain(self, scope: Scope, query: str, *, limit: int | None, threshold: float | None = None) -> Recalled:
+    async def explain(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int | None,
+        threshold: float | None = None,
+        meant: Holds | None = None,
+        beside: Sequence[Scope] = (),
+    ) -> Recalled:
         """Return what `recall` does, with what it left out and what could not answer.
+
+        Facts that are not `meant` do not exist for this question. The scopes `beside` are asked the same, and the best
+        of all come first: how well a question is answered is told apart in one scope as in another.
 
         Raises:
             MemoryUnavailable: no retriever could answer.
@@ -98,46 +139,55 @@ class Recall:
         settings = _asked(self._settings)
         lines, unworded = await self._other_words(scope, query, settings)
         wording = widened(read(query), lines)
-        shelf = await self._shelf(scope, settings)
-        if shelf is None:
-            order = await self._by_candidates(scope, [query, *lines], wording, settings)
-        else:
-            wanted = limit or MANY
-            order = await self._by_shelf(scope, shelf, [query, *lines], wording, settings, wanted=wanted)
-        level = level_of(wording.question, order.placed, order.own)
-        if wording.added:
-            level = max(level, wording.level(await self._texts(scope, order.placed[:JUDGED])))
-        placed, unranked = await self._rerank(scope, query, order.placed, settings)
-        placed = await asyncio.to_thread(diversified, placed, order.shelf, settings.diversity)
-        if limit is None:
-            limit = depth(query, [item.total for item in placed])
-        failed = (*sorted(order.missing), *unworded, *unranked)
-        best = scored(*await self._first(scope, placed, limit), level, failed)
+        ask = _Ask(query, lines, wording, settings, limit, meant, unworded)
+        # One after the other: the first one's vector of the question serves them all.
+        answers = [await self._answered(each, ask) for each in dict.fromkeys((scope, *beside))]
+        limit = max(answer.limit for answer in answers)
+        failed = tuple(dict.fromkeys(name for answer in answers for name in answer.missing))
+        best = together([answer.best for answer in answers])[:limit]
         hits = within(best, limit=limit, threshold=threshold, tokens=settings.tokens)
         kept = {hit.fact.id for hit in hits}
         dropped = tuple(hit for hit in best if hit.fact.id not in kept)
         return Recalled(hits=tuple(hits), dropped=dropped, limit=limit, missing=failed, added=tuple(lines))
 
+    async def _answered(self, scope: Scope, ask: _Ask) -> _Answer:
+        query, wording, settings = ask.query, ask.wording, ask.settings
+        among, retrievers = await self._among(scope, ask.meant)
+        shelf = await self._shelf(scope, settings)
+        if shelf is None:
+            order = await self._by_candidates(scope, ask, retrievers, among)
+        else:
+            order = await self._by_shelf(scope, _only(shelf, among), ask, retrievers)
+        level = level_of(wording.question, order.placed, order.own)
+        if wording.added:
+            level = max(level, wording.level(await self._texts(scope, order.placed[:JUDGED])))
+        placed, unranked = await self._rerank(scope, query, order.placed, settings)
+        placed = await asyncio.to_thread(diversified, placed, order.shelf, settings.diversity)
+        limit = depth(query, [item.total for item in placed]) if ask.limit is None else ask.limit
+        missing = (*sorted(order.missing), *ask.unworded, *unranked)
+        return _Answer(scored(*await self._first(scope, placed, limit), level, missing), limit, missing)
+
+    async def _among(self, scope: Scope, meant: Holds | None) -> tuple[set[str] | None, Sequence[Retriever]]:
+        """Return the ids of the facts that are meant, None for all, and what finds no others."""
+        if meant is None:
+            return None, self._retrievers
+        async with self._database.reading() as tx:
+            among = set(await self._facts.matching(tx, scope, meant))
+            size = await self._facts.count(tx, scope)
+        return among, [Among(each, among, size) for each in self._retrievers]
+
     async def _shelf(self, scope: Scope, settings: RecallSettings) -> Shelf | None:
         """Return the scope in memory, unless it is too large or its words do not count."""
         return None if self._shelves is None or not settings.keywords else await self._shelves.of(scope)
 
-    async def _by_shelf(
-        self,
-        scope: Scope,
-        shelf: Shelf,
-        queries: Sequence[str],
-        wording: Wording,
-        settings: RecallSettings,
-        *,
-        wanted: int,
-    ) -> _Order:
-        """Put all facts of a scope in order; a filler is asked only where they are fewer than `wanted`."""
+    async def _by_shelf(self, scope: Scope, shelf: Shelf, ask: _Ask, retrievers: Sequence[Retriever]) -> _Order:
+        """Put all facts of a shelf in order; a filler is asked only where they are fewer than are wanted."""
+        settings, wording, wanted = ask.settings, ask.wording, ask.limit or MANY
         first = max(wanted, LOOKED_AT, settings.rerank_first)
-        others = [each for each in self._retrievers if each.name not in (WORDS, DATES) and _weight(each, settings)]
+        others = [each for each in retrievers if each.name not in (WORDS, DATES) and _weight(each, settings)]
         leads = [each for each in others if each.name not in settings.fillers]
-        answers, failed = await self._answers(leads, scope, queries[0], settings)
-        own, found, missing = await self._with_others(leads, scope, queries[1:], answers, failed, settings)
+        answers, failed = await self._answers(leads, scope, ask.query, settings)
+        own, found, missing = await self._with_others(leads, scope, ask.added, answers, failed, settings)
         if settings.dates:
             dated = {DATES: shelf.said_when(wording.question.dates)}
             own, found = {**own, **dated}, {**found, **dated}
@@ -150,17 +200,19 @@ class Recall:
         placed = await asyncio.to_thread(order, found)
         fillers = [each for each in others if each.name in settings.fillers]
         if fillers and len(placed) < wanted:
-            answers, failed = await self._answers(fillers, scope, queries[0], settings)
+            answers, failed = await self._answers(fillers, scope, ask.query, settings)
             own, found, missing = {**own, **answers}, {**found, **answers}, missing | failed.keys()
             placed = await asyncio.to_thread(order, found)
         return _Order(shelf, placed, own, missing)
 
     async def _by_candidates(
-        self, scope: Scope, queries: Sequence[str], wording: Wording, settings: RecallSettings
+        self, scope: Scope, ask: _Ask, retrievers: Sequence[Retriever], among: Collection[str] | None
     ) -> _Order:
         """Put the facts in order that the retrievers find, and what stands beside them."""
-        own, found, missing = await self._find(scope, queries, settings)
+        settings, wording = ask.settings, ask.wording
+        own, found, missing = await self._find(scope, ask.queries, retrievers, settings)
         facts, rarity = await self._gather(scope, wording, found, settings)
+        facts = [fact for fact in facts if among is None or fact.id in among]
 
         def order() -> _Order:
             pool = pool_of(wording.question, rarity, [line_of(fact) for fact in facts])
@@ -216,14 +268,14 @@ class Recall:
         return reranked(placed, scores, settings.rerank_share), ()
 
     async def _find(
-        self, scope: Scope, queries: Sequence[str], settings: RecallSettings
+        self, scope: Scope, queries: Sequence[str], retrievers: Sequence[Retriever], settings: RecallSettings
     ) -> tuple[Found, Found, set[str]]:
         """Ask every retriever that counts.
 
         Raises:
             MemoryUnavailable: none could answer.
         """
-        retrievers = [each for each in self._retrievers if _weight(each, settings)]
+        retrievers = [each for each in retrievers if _weight(each, settings)]
         found, failed = await self._answers(retrievers, scope, queries[0], settings)
         if not found.keys() - {DATES}:
             # A question without a date gives that retriever nothing to fail at.
@@ -293,6 +345,14 @@ def _asked(settings: RecallSettings | Callable[[], RecallSettings]) -> RecallSet
     """Return the settings in force; where the words are off, no retriever is a mere filler behind them."""
     settings = settings if isinstance(settings, RecallSettings) else settings()
     return settings if settings.keywords else replace(settings, fillers=frozenset())
+
+
+def _only(shelf: Shelf, among: Collection[str] | None) -> Shelf:
+    """Return a shelf of these facts alone."""
+    if among is None:
+        return shelf
+    places = shelf.places_of(among)
+    return shelf.taken(np.sort(places[places >= 0]))
 
 
 def _weight(retriever: Retriever, settings: RecallSettings) -> float:

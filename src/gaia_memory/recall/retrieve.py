@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,25 @@ LATEST_YEARS = 10
 
 HASHED_FLOOR = 0.2
 """Cosine up to which vectors of hashed words only share chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A retriever that finds only these facts of a scope of `size` facts: as many of them as it is asked for."""
+
+    retriever: Retriever
+    fact_ids: Collection[str]
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The name shown in `Hit.why`."""
+        return self.retriever.name
+
+    async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
+        """Return what the retriever finds among these facts, best first."""
+        found = await self.retriever.retrieve(scope, query, limit=max(limit, self.size))
+        return [each for each in found if each.fact_id in self.fact_ids][:limit]
 
 
 class KeywordRetriever:

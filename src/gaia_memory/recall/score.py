@@ -59,3 +59,12 @@ def scored(ranked: Sequence[Placed], facts: Mapping[str, Fact], level: float, mi
         )
         for item, score in zip(there, scores, strict=True)
     ]
+
+
+def together(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """Return the hits of several scopes, best first; what two of them know stands once, as the first one has it."""
+    hits: dict[str, Hit] = {}
+    for answer in answers:
+        for hit in answer:
+            hits.setdefault(" ".join(hit.fact.text.casefold().split()), hit)
+    return sorted(hits.values(), key=lambda hit: -hit.score)

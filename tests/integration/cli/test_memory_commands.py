@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from gaia_memory import NewFact, open_memory
 from gaia_memory.cli.memory import app
 from gaia_memory.cli.rendering import _table
 from gaia_memory.models import Fact, Scope
@@ -52,7 +54,7 @@ def test_what_is_added_is_listed_and_found(config: str) -> None:
 
     assert (added.code, added.out) == (0, "2 facts kept; 2 facts about itay now.\n")
     assert again.out == "1 fact kept (1 of them was known already); 2 facts about itay now.\n"
-    assert set(listed) == {"user", "memories"}
+    assert set(listed) == {"user", "memories", "total", "has_more"}
     assert listed["user"] == "itay"
     assert [row["text"] for row in listed["memories"]] == ["Allergic to nuts", "Sister is called Noa"]
     assert {row["source"] for row in listed["memories"]} == {"add"}
@@ -346,6 +348,85 @@ def test_where_nobody_answers_the_question_the_way_without_it_is_named(config: s
     assert texts(config, "itay") == ["likes tea"]
 
 
+@pytest.fixture
+def diary(config: str) -> str:
+    """Return the configuration of a home in which somebody said something on each of three days, the last unknown."""
+    first, third = datetime(2026, 2, 1, 12, tzinfo=UTC), datetime(2026, 2, 3, 12, tzinfo=UTC)
+    said = [
+        NewFact(PARK, said_at=first, metadata={"category": "health", "level": 5}),
+        NewFact(BAKERY, said_at=third, metadata={"category": "work", "level": "5"}),
+        NewFact(LATE, metadata={"level": 7, "sure": True}),
+    ]
+
+    async def tell() -> None:
+        async with open_memory(config) as opened:
+            await opened.memory.add(opened.scope("itay"), said)
+
+    asyncio.run(tell())
+    return config
+
+
+PARK, BAKERY, LATE = "Runs in the park", "Runs a bakery", "Runs late"
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [
+        (("--where", "category=health"), [PARK]),
+        (("-w", "category!=health"), [BAKERY, LATE]),
+        (("-w", "category=*"), [PARK, BAKERY]),
+        (("-w", "category!=*"), [LATE]),
+        (("-w", "category~ORK"), [BAKERY]),
+        (("-w", "level=5"), [PARK, BAKERY]),
+        (("-w", "level>5"), [LATE]),
+        (("-w", "level >= 5", "-w", "sure=true"), [LATE]),
+        (("-w", "source=add"), [PARK, BAKERY, LATE]),
+        (("--until", "2026-02-03"), [PARK, BAKERY]),
+        (("--since", "2026-02-02", "--until", "2026-02-02"), []),
+        (("--since", "2026-02-02", "--until", "2026-02-03T23:00"), [BAKERY]),
+        (("--since", "2026-02-02"), [BAKERY, LATE]),
+    ],
+    ids=str,
+)
+def test_only_what_is_asked_for_is_listed_and_found(diary: str, asked: tuple[str, ...], meant: list[str]) -> None:
+    """By metadata, source and day; what nobody knows when it was said counts by when it was kept."""
+    assert texts(diary, "itay", *asked) == meant
+    found = memory(diary, "search", "itay", "runs", "--json", *asked).data["memories"]
+    assert sorted(hit["text"] for hit in found) == sorted(meant)
+
+
+def test_a_list_is_shown_in_pages(diary: str) -> None:
+    """Each says whether more comes, and how to see it."""
+    first = memory(diary, "list", "itay", "--limit", "2")
+    rest = memory(diary, "list", "itay", "--limit", "2", "--offset", "2", "--json").data
+
+    assert "2 of 3 facts; `--offset 2` shows what comes after." in first.out
+    assert ([row["text"] for row in rest["memories"]], rest["total"], rest["has_more"]) == ([LATE], 3, False)
+    assert (
+        memory(diary, "list", "itay", "-w", "level>100").out == "Nothing that is asked for is remembered about itay.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (("--where", "health"), "--where is 'health': pass a name, a sign and a value"),
+        (("--where", "=health"), "--where is '=health'"),
+        (("--where", "user_id=noa"), "the scope says whose memory it is"),
+        (("--where", "said_at>soon"), "pass a time with a time zone or a day"),
+        (("--since", "yesterday"), "--since is 'yesterday': pass a day or a time"),
+        (("--until", "9999-12-31"), "--until is '9999-12-31'"),
+        (("--until", ""), "--until is ''"),
+    ],
+)
+def test_a_filter_that_cannot_be_is_a_usage_error(config: str, wrong: tuple[str, ...], words: str) -> None:
+    """With the option, its value and what to pass."""
+    for command, more in (("list", ()), ("search", ("tea",))):
+        done = memory(config, command, "itay", *more, *wrong)
+        told = " ".join(re.sub("[│╭╰─╮╯]", " ", done.err).split())
+        assert (done.code, words in told) == (2, True), told
+
+
 @pytest.mark.parametrize("app", ["a b", "user", "", "../x"])
 def test_an_app_that_cannot_be_one_is_a_usage_error(config: str, app: str) -> None:
     """The rule is the one of `app` in gaia.yaml."""
@@ -373,8 +454,8 @@ def test_the_examples_work_one_after_the_other(config: str, monkeypatch: pytest.
         outputs += [_pasted(example) for example in _examples(command)]
 
     assert [done.returncode for done in outputs] == [0] * len(outputs), [done.stderr for done in outputs]
-    assert "Allergic to nuts" in outputs[4].stdout
-    assert len(outputs) == 9
+    assert "Allergic to nuts" in outputs[6].stdout
+    assert len(outputs) == 12
 
 
 def _examples(command: str) -> list[str]:

@@ -12,7 +12,7 @@ from support.isolation import LeakError
 from support.isolation_process import act, opened, plain_mem0_shows, seed, settings_of
 from support.mutants import Mutant
 
-OPERATIONS = 1_500
+OPERATIONS = 4_000
 FACTS, LEDGER = "gaia_memory.facts", "gaia_memory.ledger"
 BORDER = "facts.c.partition == scope.partition"
 NO_BORDER = 'facts.c.partition != ""'
@@ -30,8 +30,6 @@ def partition(new: str) -> Mutant:
 BORDERS = [
     border("facts", "SqlFacts.facts"),
     border("facts", "SqlFacts.count"),
-    border("facts", "SqlFacts.get"),
-    border("facts", "SqlFacts.around"),
     border("facts", "SqlFacts.vectors"),
     border("facts", "SqlFacts.cached_profile", table="profiles"),
     border("write", "_find"),
@@ -55,11 +53,17 @@ OF_MERGING = 2
 OF_FORGETTING_ALL = 1
 """The condition on the forgotten words that leave with everything else; `contract/test_told_again.py` holds it."""
 
-OF_FINDING = 4
-"""Conditions on what is found by its date or in memory: it is looked up again within the scope;
-`contract/test_found_by_date.py` and `contract/test_shelves.py` hold them."""
+OF_FINDING = 7
+"""Conditions on what is found by its date, in memory, beside another fact or by a filter: it is looked up again within
+the scope; `contract/test_found_by_date.py`, `contract/test_shelves.py` and `contract/test_fact_store.py` hold them."""
 
 OTHERS = [
+    Mutant(
+        f"{FACTS}.facts",
+        "SqlFacts.get",
+        "_GET",
+        'select(*FACT).where(facts.c.id.in_(bindparam("ids", expanding=True)))',
+    ),
     Mutant(f"{LEDGER}.search", "Search.pending", "if user is not None", "if False"),
     Mutant(f"{LEDGER}.search", "Search.pending", "if app is not None", "if False"),
     Mutant("gaia_memory.backend.follow.payload", "payload", ".scope.partition", ".scope.app"),

@@ -1,0 +1,173 @@
+"""Which facts a filter means."""
+
+from __future__ import annotations
+
+import operator
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.models import Fact, Scope, holds
+from gaia_memory.models.filters import DEEPEST
+
+KEPT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+SAID = datetime(2026, 2, 10, 8, tzinfo=UTC)
+
+
+def fact(said_at=SAID, session_id="phone", **metadata):
+    return Fact(
+        id="f1",
+        scope=Scope("gaia", "itay"),
+        text="Runs on Sundays",
+        source="add",
+        created_at=KEPT,
+        updated_at=KEPT,
+        said_at=said_at,
+        session_id=session_id,
+        seq=3,
+        metadata=metadata,
+    )
+
+
+RUNS = fact(category="health", level=3, share=0.5, sure=True, note="Tel Aviv")
+
+HOLD = [
+    {},
+    {"category": "health"},
+    {"category": "*"},
+    {"category": {"eq": "health"}},
+    {"category": {"ne": "work"}},
+    {"nothing": {"ne": "work"}},
+    {"nothing": {"nin": ["work"]}},
+    {"category": {"in": ["work", "health"]}},
+    {"category": {"nin": ["work"]}},
+    {"level": 3},
+    {"level": 3.0},
+    {"level": {"gt": 2, "lte": 3}},
+    {"share": {"lt": 1}},
+    {"category": {"gt": "food", "lt": "hobby"}},
+    {"sure": True},
+    {"note": {"contains": "Aviv"}},
+    {"note": {"icontains": "AVIV"}},
+    {"source": "add", "session_id": "phone", "seq": {"gte": 3}, "id": "f1"},
+    {"said_at": {"gte": "2026-02-10", "lt": date(2026, 2, 11)}},
+    {"said_at": SAID},
+    {"said_at": {"in": ["2026-02-10T09:00:00+01:00"]}},
+    {"created_at": {"gt": SAID}, "updated_at": {"lte": KEPT}},
+    {"AND": [{"category": "health"}, {"level": 3}]},
+    {"OR": [{"category": "work"}, {"level": 3}]},
+    {"NOT": [{"category": "work"}, {"level": 4}]},
+    {"OR": [{"AND": [{"level": 3}, {"NOT": [{"sure": False}]}]}, {"category": "work"}]},
+]
+DO_NOT_HOLD = [
+    {"category": "Health"},
+    {"category": "health", "level": 4},
+    {"nothing": "*"},
+    {"nothing": "x"},
+    {"nothing": {"gt": 0}},
+    {"nothing": {"contains": ""}},
+    {"level": "3"},
+    {"level": True},
+    {"level": {"gt": "2"}},
+    {"sure": 1},
+    {"sure": {"gte": 0}},
+    {"note": {"contains": "aviv"}},
+    {"category": {"in": []}},
+    {"said_at": {"gte": "2026-02-11"}},
+    {"NOT": [{"category": "work"}, {"level": 3}]},
+    {"OR": [{"category": "work"}, {"level": 4}]},
+]
+
+
+@pytest.mark.parametrize("filters", HOLD, ids=str)
+def test_a_filter_holds(filters):
+    """All names of a filter and all operators of a name together."""
+    assert holds(filters)(RUNS)
+
+
+@pytest.mark.parametrize("filters", DO_NOT_HOLD, ids=str)
+def test_a_filter_does_not_hold(filters):
+    """Nor does one hold by a value of another kind, or by one that is not there."""
+    assert not holds(filters)(RUNS)
+
+
+def test_what_nobody_knows_when_it_was_said_counts_by_when_it_was_kept():
+    """As for recency and in tables: a range of time leaves nothing out for good."""
+    unsaid = fact(said_at=None)
+
+    assert holds({"said_at": {"gte": KEPT}})(unsaid)
+    assert not holds({"said_at": {"lt": KEPT}})(unsaid)
+
+
+def test_a_conversation_may_be_unknown():
+    """Then none is equal to it."""
+    assert not holds({"session_id": "*"})(fact(session_id=None))
+    assert holds({"session_id": {"ne": "phone"}})(fact(session_id=None))
+
+
+WRONG = [
+    ("health", "filters is 'health': pass a mapping"),
+    ([{"a": 1}], "filters is [{'a': 1}]: pass a mapping"),
+    ({7: "a"}, "a name in filters is 7"),
+    ({"AND": {"a": 1}}, "filters['AND'] is {'a': 1}: pass a list"),
+    ({"OR": []}, "filters['OR'] is []: pass a list of one filter or more"),
+    ({"NOT": ["a"]}, "filters['NOT'][0] is 'a': pass a mapping"),
+    ({"a": {}}, "filters['a'] is {}: pass a value, or operators: eq, ne, gt"),
+    ({"a": {"like": "b"}}, "an operator in filters['a'] is 'like': use one of eq, ne, gt"),
+    ({"a": None}, "filters['a'] is None: pass a text, a number or true/false"),
+    ({"a": {"in": "bcd"}}, "filters['a']['in'] is 'bcd': pass a list of values"),
+    ({"a": {"in": [None]}}, "filters['a']['in'] is None"),
+    ({"a": {"gt": True}}, "filters['a']['gt'] is True"),
+    ({"a": {"contains": 7}}, "filters['a']['contains'] is 7: pass a text"),
+    ({"said_at": {"icontains": "2026"}}, "filters['said_at']['icontains'] is '2026': use gt, gte, lt or lte"),
+    ({"said_at": {"gt": "soon"}}, "filters['said_at']['gt'] is 'soon': pass a time with a time zone or a day"),
+    ({"said_at": {"gt": "2026-02-30"}}, "filters['said_at']['gt'] is '2026-02-30'"),
+    ({"said_at": {"gt": "2026-02-10T08:00"}}, "pass a time with a time zone or a day"),
+    ({"said_at": 5}, "filters['said_at'] is 5"),
+    (
+        {"user_id": "noa"},
+        "filters names 'user_id', which no fact can be filtered by: the scope says whose memory it is",
+    ),
+    ({"OR": [{"run_id": "s"}]}, "filters['OR'][0] names 'run_id'"),
+]
+
+
+@pytest.mark.parametrize(("filters", "words"), WRONG, ids=str)
+def test_a_filter_of_another_form_is_refused_with_place_value_and_fix(filters, words):
+    """Before anything is looked for: a filter that is misread would show what was to be left out."""
+    with pytest.raises(InvalidInputError) as caught:
+        holds(filters)
+
+    assert words in str(caught.value)
+
+
+def test_filters_may_stand_in_each_other_only_so_deep():
+    """Python's own limit would end the program."""
+    filters = {"a": 1}
+    for _ in range(DEEPEST):
+        filters = {"NOT": [filters]}
+    holds(filters)
+
+    with pytest.raises(InvalidInputError, match="make them flatter"):
+        holds({"NOT": [filters]})
+
+
+numbers = st.integers(-5, 5) | st.floats(-5, 5)
+ORDERS = {"eq": operator.eq, "ne": operator.ne, "gt": operator.gt, "gte": operator.ge, "lt": operator.lt}
+
+
+@given(st.sampled_from(sorted(ORDERS)), numbers, numbers)
+def test_numbers_compare_as_numbers(sign, value, bound):
+    """Whole or not."""
+    assert holds({"n": {sign: bound}})(fact(n=value)) is ORDERS[sign](value, bound)
+
+
+@given(st.integers(-100, 100), st.integers(-100, 100))
+def test_moments_compare_whatever_their_zone(hours, bound):
+    """An hour is the same hour everywhere."""
+    at = KEPT + timedelta(hours=bound)
+
+    assert holds({"said_at": {"gte": at.isoformat()}})(fact(said_at=KEPT + timedelta(hours=hours))) is (hours >= bound)
