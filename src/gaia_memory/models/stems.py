@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from functools import lru_cache
+from typing import Any
 
 import snowballstemmer
 
-_stemmer = snowballstemmer.stemmer("english")
 _CODES = 2**31 - 1
+_SCRIPTS = (
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "russian"),
+    ("\u0530", "\u058f", "armenian"),
+    ("\u0620", "\u06ff", "arabic"),
+)
+"""Languages by the letters they are written in: the one that most who use these letters write."""
+
+_SHORT_I = re.compile("(?<=[\u0430\u0435\u0438\u043e\u0443\u044b\u044d\u044e\u044f])\u0438")
+"""A Russian i after a vowel: the words of the index have lost the mark that makes it short, and endings tell by it."""
 
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return the stem of a word by Porter's second algorithm; words of other scripts stay as they are."""
-    return str(_stemmer.stemWord(word))
+    """Return the stem of an indexed word by Snowball's algorithms, which its script chooses; English for the rest."""
+    language = "english" if word < _SCRIPTS[0][0] else _language_of(word[0])
+    if language == "russian":
+        word = _SHORT_I.sub("\u0439", word)
+    return str(_stemmer(language).stemWord(word))
+
+
+def _language_of(letter: str) -> str:
+    return next((language for first, last, language in _SCRIPTS if first <= letter <= last), "english")
+
+
+@lru_cache
+def _stemmer(language: str) -> Any:
+    return snowballstemmer.stemmer(language)
 
 
 def code_of(word: str) -> int:

@@ -22,7 +22,7 @@ _MARKS = tuple(QUESTION_MARKS)
 _ASKED = re.compile(f"[{QUESTION_MARKS}]")
 _SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01]+[.!{QUESTION_MARKS}\u2026\u3002\uff01]*")
 
-_FORM = 1
+_FORM = 2
 """Rises when the same text gives other traits than before: those of an earlier form are worked out anew."""
 
 _HEAD = struct.Struct("<BB?fHHH")

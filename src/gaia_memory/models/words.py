@@ -34,8 +34,16 @@ _COMPOUND = re.compile(
     r"[^\W_]++(?:[-\u2010\u2011'\u2019][^\W_]++)++"
 )
 _POSSESSIVE = re.compile(r"['\u2019]s$", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d(?:[\s().\-/\u00a0\u2010\u2011\u202f]{0,3}\d){6,19}")
 _LOCAL_DIGITS = 7
+_CODE = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\u2010\u2011][^\W_]++)++")
+"""What may be a number of a thing: letters and digits with single signs between them."""
+
+_SHORTEST_CODE = 5
+_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
+_UNITS = "kg|g|mg|lbs?|oz|km|m|cm|mm|mi|ft|ml|l|mph|kmh|am|pm|h|hrs?|min|gb|mb|tb|kw|kwh|w|v|mah|hz|ghz|px"
+_MEASURED = re.compile(rf"(?<![^\W_])(?:\d+ (?i:{_UNITS})|[A-Z]{{2,3}} \d{{2,6}})(?![^\W_])")
 _SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")
 _OPTIONAL_MARKS = (range(10, 36), range(200, 241))
 """Combining classes of what is often left out in writing: Hebrew and Arabic points, accents."""
@@ -46,7 +54,7 @@ _PLAIN = str.maketrans(
 )
 """Letters of their own that are typed without their stroke or as two where a keyboard lacks them."""
 
-FORM = 2
+FORM = 3
 """Rises when the same text gives other words than before: rows of an earlier form are indexed anew."""
 
 
@@ -69,19 +77,37 @@ def query_words(text: str) -> list[str]:
 
 
 def joined_words(text: str) -> list[str]:
-    """Return what a text writes apart and others write as one: "wi-fi" as "wifi", a phone number without its spaces.
+    """Return what a text writes apart and others write as one.
 
-    Of a run of seven digits and more its last seven stand, too: that is where "+49 151 ..." and "0151 ..." agree.
+    "Wi-fi" as "wifi", a phone number without its spaces, "493-817" as "493817", "82 kg" as "82kg". Of a run of
+    seven digits and more its last seven stand, too: that is where "+49 151 ..." and "0151 ..." agree.
     """
     found: dict[str, None] = {}
     for match in _COMPOUND.finditer(text) if _has_joint(text) else ():
         words = indexed_words(re.sub(r"\W", "", _POSSESSIVE.sub("", match[0])))
         if len(words) == 1 and words[0] not in match[0].casefold():
             found[words[0]] = None
-    for match in _DIGITS.finditer(text):
+    if not _DIGIT.search(text):
+        return list(found)
+    long = list(_DIGITS.finditer(text))
+    for match in long:
         digits = "".join(str(unicodedata.decimal(char)) for char in match[0] if char.isdecimal())
         found |= dict.fromkeys((digits, digits[-_LOCAL_DIGITS:]))
+    inside = [match.span() for match in long]
+    found |= dict.fromkeys(code for start, code in _codes(text) if not any(a <= start < b for a, b in inside))
     return list(found)
+
+
+def _codes(text: str) -> Iterator[tuple[int, str]]:
+    """Return ids, grouped numbers and measures as one word, and where they begin: "493-817", "10,000", "82 kg"."""
+    for match in _CODE.finditer(text):
+        code = indexed_words(re.sub(r"[\W_]", "", match[0]))
+        if len(code) == 1 and len(code[0]) >= _SHORTEST_CODE and _DIGIT.search(code[0]):
+            yield match.start(), code[0]
+    for match in _GROUPED.finditer(text):
+        yield match.start(), match[0].replace(",", "")
+    for match in _MEASURED.finditer(text):
+        yield match.start(), match[0].replace(" ", "").casefold()
 
 
 def _has_joint(text: str) -> bool:

@@ -58,15 +58,22 @@ RELATED = dict(_families())
 
 _UMLAUTS = {"ae": "\u00e4", "oe": "\u00f6", "ue": "\u00fc"}
 _SHORTEST_NAME = 5
+_ARTICLE = "\u0627\u0644"
+"""The Arabic article, which is written onto its word; a stemmer leaves it on a short one."""
+
+_PREFIXES = "\u05d4\u05d1\u05dc\u05de\u05e9\u05db\u05d5"
+"""Hebrew letters that are written onto a word: the, in, to, from, that, as, and."""
+
+_SHORTEST_STEM = 3
 
 
 def spellings(word: str) -> frozenset[str]:
-    """Return other ways to write a word: its irregular forms, and two letters for an umlaut or the other way round.
+    """Return other ways to write a word: irregular forms, umlauts as two letters, what is written onto it or left out.
 
     An umlaut is guessed only in a longer word with a capital, a name or a German noun: a "poet" is no "p\u00f6t".
     """
     folded = unicodedata.normalize("NFC", word).casefold()
-    found = {*RELATED.get(folded, ())}
+    found = {*RELATED.get(folded, ()), *_with_prefixes(folded)}
     spelt_out = folded
     for letters, umlaut in _UMLAUTS.items():
         spelt_out = spelt_out.replace(umlaut, letters)
@@ -78,3 +85,13 @@ def spellings(word: str) -> frozenset[str]:
             umlauts = umlauts.replace(letters, umlaut)
         found.add(umlauts)
     return frozenset(found - {folded})
+
+
+def _with_prefixes(word: str) -> Iterator[str]:
+    """Return a Hebrew word with each letter that is written onto one, an Arabic one with its article, and without."""
+    if "\u05d0" <= word[:1] <= "\u05ea":
+        bare = word[1:] if word[0] in _PREFIXES and len(word) > _SHORTEST_STEM else ""
+        yield from (prefix + each for each in (word, bare) if each for prefix in ("", *_PREFIXES))
+    elif "\u0620" <= word[:1] <= "\u064a":
+        bare = word.removeprefix(_ARTICLE)
+        yield _ARTICLE + word if bare == word else bare

@@ -9,6 +9,9 @@ from gaia_memory.models import Candidate, Fact, Hit
 from gaia_memory.recall.question import Question
 from gaia_memory.recall.rank import WORDS, Placed
 
+_ROUNDING = 1e-9
+"""Share of its greatest part up to which a sum of parts is none."""
+
 JUDGED = 10
 """How many of the best facts say how well a question is answered."""
 
@@ -42,10 +45,12 @@ def scored(ranked: Sequence[Placed], facts: Mapping[str, Fact], level: float, mi
     The parts of a hit add up to its score.
     """
     best = ranked[0].total if ranked else 0.0
+    # Parts that take each other away leave some rounding, over which each of them would be a million million.
+    is_something = ranked and best > _ROUNDING * max(map(abs, ranked[0].parts.values()), default=0.0)
 
     def scaled(part: float) -> float:
         # Divided first: a weight may be so small that one over it is no number.
-        return level * (part / best) if best > 0 else 0.0
+        return level * (part / best) if is_something else 0.0
 
     there = [item for item in ranked if item.fact_id in facts]
     # What is equal may differ by the rounding of its parts: no score is above the one before.

@@ -10,7 +10,7 @@ from gaia_memory.models import Candidate, line_of
 from gaia_memory.recall.diversity import diversified
 from gaia_memory.recall.pool import pool_of
 from gaia_memory.recall.question import read
-from gaia_memory.recall.rank import rank
+from gaia_memory.recall.rank import Placed, rank
 from gaia_memory.recall.rerank import reranked
 from gaia_memory.recall.rewrite import widened
 from gaia_memory.recall.score import level_of, scored
@@ -167,3 +167,13 @@ def test_how_well_a_question_is_answered_is_told_by_the_likeness_where_a_score_o
     found = {"vectors": [Candidate(fact_id="a", score=0.9, likeness=0.3)]}
 
     assert [hit.score for hit in recalled(facts, "which drink", found, vectors=1.0)] == [pytest.approx(0.3)]
+
+
+def test_parts_that_take_each_other_away_are_no_score():
+    """What rounding leaves of them would make each a million million times the score."""
+    parts = {"keywords": 0.1, "surroundings": 0.2, "asking": -0.3}
+    assert sum(parts.values()) > 0
+
+    [hit] = scored([Placed(fact_id="f0", parts=parts, share=1.0)], {"f0": fact("f0", "tea?")}, 0.2)
+
+    assert (hit.score, set(hit.why.values())) == (0.0, {0.0})
