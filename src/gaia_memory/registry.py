@@ -162,15 +162,11 @@ _registry = _Registry()
 async def acquire(
     loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None
 ) -> Engine:
-    """Return the running engine of a configuration, opened if it is not, and keep it open until `release`."""
-    engine = await _hold(_entry(loaded, clock=clock, projects=projects))
-    engine.start()
-    return engine
+    """Return the running engine of a configuration, opened if it is not, and keep it open until `release`.
 
-
-async def acquire_for_part(loaded: LoadedConfig) -> Engine:
-    """Do as `acquire`, for a part of somebody's Runner: the background work begins a little later."""
-    return await _hold(_entry(loaded))
+    Its background work begins a little later, or with its `start`.
+    """
+    return await _hold(_entry(loaded, clock=clock, projects=projects))
 
 
 async def release(engine: Engine) -> None:

@@ -58,7 +58,9 @@ async def open_memory(
         stack.push_async_callback(release, engine)
         gaia = Gaia(engine, llm)
         stack.push_async_callback(gaia.close)
+        # First: a sweep would only say once more that sessions cannot be read.
         await gaia.require_sessions()
+        engine.start()
         await load_for_a_host()
         yield gaia
 

@@ -13,6 +13,7 @@ from gaia_memory import open_memory
 from gaia_memory.adk.prepared_sessions import PreparedSessions
 from gaia_memory.database.engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
+from support.commandline import gaia_process
 from support.truth import both_kinds, memory_url
 
 
@@ -73,6 +74,18 @@ async def test_a_database_that_is_none_is_told_at_once(tmp_path: Path) -> None:
 
     with pytest.raises(MemoryUnavailable, match=r"DatabaseError.*sessions\.database_url"):
         await opened(tmp_path)
+
+
+async def test_a_database_that_is_none_is_told_once(tmp_path: Path) -> None:
+    """The error says it all: log lines of a sweep that met the same would hide it."""
+    (tmp_path / "sessions.db").write_bytes(b"this is no database at all" * 100)
+    tmp_path.chmod(0o700)
+    told = gaia_process("chat", "--user", "ada", "--model", "offline", environment={"GAIA_HOME": str(tmp_path)})
+
+    assert told.code == 1
+    assert told.out == ""
+    assert told.err.startswith("gaia: the session database does not answer (DatabaseError): check")
+    assert told.err.count("\n") == 1
 
 
 async def test_notes_of_adk_without_a_version_are_told_at_once(tmp_path: Path) -> None:

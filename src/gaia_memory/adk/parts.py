@@ -14,7 +14,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine, newest
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
 from gaia_memory.log import logger_for
-from gaia_memory.registry import acquire_for_part, is_news, is_open, release, use
+from gaia_memory.registry import acquire, is_news, is_open, release, use
 
 logger = logger_for(__name__)
 
@@ -124,7 +124,7 @@ class EngineSource:
         if held is not None and held.loop is loop:
             return held
         with _told():
-            engine = await acquire_for_part(await self.loaded())
+            engine = await acquire(await self.loaded())
         held = self._held.get(id(loop))
         if held is not None and held.loop is loop:
             # Another first use was quicker: what is held once is given back once.

@@ -19,6 +19,7 @@ from gaia_memory.cli.opening import (
     ConfigOption,
     JsonOption,
     UserOption,
+    each_given,
     load_config,
     name_other_apps,
     quiet_engine,
@@ -134,7 +135,9 @@ async def _list(
 @app.command("add", epilog=_ADD_EXAMPLES)
 def add(
     user: UserOption,
-    texts: Annotated[list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False)] = None,
+    texts: Annotated[
+        list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False, callback=each_given)
+    ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="Read one fact a line from a file; `-` is standard input.")
     ] = None,

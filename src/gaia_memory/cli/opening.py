@@ -26,6 +26,18 @@ def _given(value: str | None) -> str | None:
     return value
 
 
+def each_given(values: list[str] | None) -> list[str] | None:
+    """Return the values of an argument that takes several, each of which says something.
+
+    Raises:
+        typer.BadParameter: one is blank, as where a shell's variable is empty.
+    """
+    for place, value in enumerate(values or [], 1):
+        if not value.strip():
+            raise typer.BadParameter(f"text {place} of {len(values or [])} is blank: leave it out, or pass a text")
+    return values
+
+
 def _app_name(value: str | None) -> str | None:
     from gaia_memory.config.schema import is_app_name
 

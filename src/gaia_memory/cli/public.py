@@ -22,6 +22,10 @@ Values are frozen. The fakes of `gaia_memory.testing` have [a page of their own]
 """
 
 
+_LENGTHS = (
+    "`remember` takes at most {remembered:,} characters, `add` at most {added:,} a fact: "
+    "[how long a fact may be](../how-to/what-is-learned.md#how-long-a-fact-may-be)."
+)
 _SERVICES = "Besides these it holds ADK's services for a Runner: `session_service` and `memory_service`."
 
 
@@ -33,8 +37,10 @@ def render_public() -> str:
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.commands.command import Reply
     from gaia_memory.config.schema import GaiaConfig
+    from gaia_memory.learn.screen import MAX_CHARACTERS, MAX_VERBATIM
     from gaia_memory.memory import Memory
 
+    lengths = _LENGTHS.format(remembered=MAX_CHARACTERS, added=MAX_VERBATIM)
     names = [getattr(gaia_memory, name) for name in gaia_memory.__all__]
     errors = [found for found in names if inspect.isclass(found) and issubclass(found, Exception)]
     values = [found for found in names if found.__module__.startswith("gaia_memory.models")]
@@ -44,7 +50,7 @@ def render_public() -> str:
         ("`from gaia_memory import …`", "", sorted(parts, key=inspect.isclass)),
         ("What `open_memory` gives", _SERVICES, [Gaia]),
         ("What `gaia.conversation` gives", "", [Conversation]),
-        ("What `gaia.memory` is", "", [Memory]),
+        ("What `gaia.memory` is", lengths, [Memory]),
         ("Values", "`GaiaConfig` is [the configuration](configuration.md).", [*values, *met]),
         ("Errors", "The whole tree: [errors](errors.md).", errors),
     ]

@@ -42,6 +42,11 @@ else's Runner it goes to the model.
 |---|---|---|
 """
 
+_REMEMBERED = """
+`/remember` takes at most {longest:,} characters, as does the agent's tool `remember`; `gaia memory add` takes more:
+see [how long a fact may be](../how-to/what-is-learned.md#how-long-a-fact-may-be).
+"""
+
 _COMMANDS_TAIL = """
 ## Rows and their numbers
 
@@ -124,12 +129,14 @@ def render_cli() -> str:
 def render_commands() -> str:
     """The page of slash commands."""
     from gaia_memory.commands.registry import COMMANDS
+    from gaia_memory.learn.screen import MAX_CHARACTERS
 
+    remembered = _REMEMBERED.format(longest=MAX_CHARACTERS)
     rows = [
         f"| `{command.usage}` | {command.summary} | {'says that it is off' if command.needs_memory else 'works'} |"
         for command in COMMANDS.values()
     ]
-    return _COMMANDS_HEAD + "\n".join(rows) + "\n" + _COMMANDS_TAIL
+    return _COMMANDS_HEAD + "\n".join(rows) + "\n" + remembered + _COMMANDS_TAIL
 
 
 def render_errors() -> str:

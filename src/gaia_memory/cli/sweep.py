@@ -42,34 +42,45 @@ def sweep(
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Learn from conversations that went quiet. Leaves with 1 when one could not be learned."""
-    report, failures = run(_sweep(load_config(config), force=force))
+    """Learn from conversations that went quiet. Leaves with 1 when one could not be learned, or none could be read."""
+    report, failures, unread = run(_sweep(load_config(config), force=force))
     if as_json:
         counts = {"consolidated": report.consolidated, "failed": report.failed, "skipped": report.skipped}
-        say(json.dumps(counts))
+        say(json.dumps({**counts, "error": unread}))
     else:
         say(f"{counted(report.consolidated, 'conversation')} learned, {report.failed} failed, {report.skipped} skipped")
     for failure in failures:
         complain(failure)
+    if unread is not None:
+        complain(unread)
     if report.failed or report.reason:
         complain("what failed is kept and tried again")
+    if report.failed or report.reason or unread is not None:
         raise typer.Exit(1)
 
 
-async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, list[str]]:
-    """Sweep; return also a line for each conversation whose failure is noted, and for what waits all the same."""
+async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, list[str], str | None]:
+    """Sweep; return also a line for each conversation whose failure is noted, and for what waits all the same.
+
+    The last value is what to say where conversations could not be looked for at all.
+    """
     from gaia_memory.adk.gaia import Gaia
 
     async with quiet_engine(loaded) as engine:
         gaia = Gaia(engine, None)
         before = {waiting.key: waiting.attempts for waiting in await _pending(engine)}
-        # What is put off is told at the end, with its reason.
-        with unlogged(f"{LOGGER}.sessions.postpone"), _Bar(engine.backend.language_model.identity).shown() as tell:
+        # What is put off, and what cannot be listed, is told at the end with its reason.
+        with (
+            unlogged(f"{LOGGER}.sessions.postpone"),
+            unlogged(f"{LOGGER}.sessions.discovery"),
+            _Bar(engine.backend.language_model.identity).shown() as tell,
+        ):
             report = await gaia.sweep(force=force, progress=tell)
         await _finish_erasure(engine)
         pending = await _pending(engine)
         failed = [waiting for waiting in pending if waiting.attempts > before.get(waiting.key, 0)]
-        return report, [*_named(failed), *_waiting(report), *_unread(engine, pending)]
+        lines = [*_named(failed), *_waiting(report), *_elsewhere(engine, pending)]
+        return report, lines, _unread(engine, pending)
 
 
 async def _finish_erasure(engine: Engine) -> None:
@@ -100,7 +111,26 @@ def _waiting(report: SweepReport) -> list[str]:
     return [f"{counted(report.skipped, 'conversation')} not tried, the model is away: {report.reason}"]
 
 
-def _unread(engine: Engine, pending: Sequence[Pending]) -> list[str]:
+def _unread(engine: Engine, pending: Sequence[Pending]) -> str | None:
+    """Return what to say where the sessions of an app could not be listed, None where all could."""
+    unread = engine.transcripts.unread
+    if not unread:
+        return None
+    from gaia_memory.config.secrets import masked
+    from gaia_memory.database.look import file_of
+
+    url = engine.config.sessions_url
+    known = sum(waiting.key.app in unread for waiting in pending)
+    apps, kinds = ", ".join(sorted(unread)), ", ".join(sorted(set(unread.values())))
+    waits = f"{counted(known, 'conversation')} known to wait"
+    return (
+        f"{file_of(url) or masked(url)} cannot be read ({kinds}), so nothing that was said in {apps} is learned "
+        f"({waits}): `gaia doctor` says what is wrong; where it is damaged, restore a backup, or move it away and "
+        "begin with an empty one"
+    )
+
+
+def _elsewhere(engine: Engine, pending: Sequence[Pending]) -> list[str]:
     """Return a line for the apps whose waiting talk is in no session database that can be read from here."""
     apps = sorted({waiting.key.app for waiting in pending} - set(engine.transcripts.apps))
     if not apps:

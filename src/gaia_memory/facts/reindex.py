@@ -32,6 +32,10 @@ class SqlIndexes:
         """Count the facts whose words another version of this package took into the keyword index."""
         return (await tx.execute(select(func.count()).where(facts.c.form != FORM))).scalar_one()
 
+    async def without_traits(self, tx: Transaction) -> int:
+        """Count the facts whose traits are not kept, so that a search works them out from the text."""
+        return (await tx.execute(select(func.count()).where(facts.c.traits.is_(None)))).scalar_one()
+
     async def begin_words(self, tx: Transaction, *, anew: bool) -> tuple[int, int]:
         """Begin to rebuild the keyword index, or go on with what was not ended; `anew` does not.
 

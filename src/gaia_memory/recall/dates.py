@@ -19,13 +19,17 @@ _LEADS = "|".join(
     rf"(?<={word} )" for word in (r"\d", "st", "nd", "rd", "th", "of", "in", "on", "since", "during", "by")
 )
 _DAY = r"(?P<{0}>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
+_OTHER_TIME = rf"\.?(?: {_DAY.format('skipped')}\b)?,? (?:of )?(?!(?:19|20)\d\d\b)\d{{4,}}"
+"""A year in which nobody talks to an agent: the date before it is one of history, or none, and not this month's."""
 _MONTH = re.compile(
     rf"\b(?:{_DAY.format('before')} (?:of )?)?"
     # Some are months only beside a day or a year, or after a word that leads to a time.
-    rf"(?P<month>{_NAME}|(?:{_LEADS})(?:{_VERB})|(?:{_VERB})(?= \d))\b\.?(?: {_DAY.format('after')}\b(?!\d))?",
+    rf"(?P<month>{_NAME}|(?:{_LEADS})(?:{_VERB})|(?:{_VERB})(?= \d))\b(?!{_OTHER_TIME})"
+    rf"\.?(?: {_DAY.format('after')}\b(?!\d))?",
     re.IGNORECASE,
 )
 _ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>0[1-9]|[12]\d|3[01]))?\b")
+_LIKE_ISO = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
 _NEXT_MONTH = 0.3
@@ -90,7 +94,8 @@ def moment_of(seconds: float) -> datetime:
 
 
 def dates_in(text: str) -> Dates:
-    """Return the dates that a text names in English or in ISO form."""
+    """Return the dates that a text names in English or in ISO form; what only looks like one is none."""
+    text = _LIKE_ISO.sub(lambda match: match[0] if _ISO.fullmatch(match[0]) else "", text)
     months, days = set(), set()
     years = {int(year) for year in _YEAR.findall(text)}
     for match in _MONTH.finditer(text):

@@ -39,6 +39,7 @@ class Discovery:
             async with self._database.reading() as tx:
                 known = await self._ledger.known_elsewhere(tx, apps=self._transcripts.apps)
             await self._transcripts.reach(known)
+        self._transcripts.unread.clear()
         await self._for_each_app(self._look_back)
 
     async def look(self) -> None:
@@ -103,7 +104,7 @@ class Discovery:
                 raise
             except Exception as error:
                 # A host's session service that is away must not keep other apps from being learned.
-                kind = type(error).__name__
+                kind = self._transcripts.unread[app] = type(error).__name__
                 fields = about("sessions.not_listed", app=app, error=kind)
                 logger.error("the sessions of app %s cannot be listed yet: %s", app, kind, extra=fields)
 

@@ -15,6 +15,8 @@ class Transcripts:
     """The transcripts of each app: one for every session service that its hosts in this process use."""
 
     def __init__(self) -> None:
+        self.unread: dict[str, str] = {}
+        """Apps whose sessions the latest sweep could not list, with the kind of the error."""
         self._by_app: dict[str, list[Transcript]] = {}
         self._find: Find | None = None
 

@@ -101,8 +101,8 @@ def test_what_is_said_in_a_chat_is_learned_by_a_forced_sweep_and_known_in_the_ne
     second = gaia("sweep", "--force", "--config", config)
     answer = chat(config, "Where do I live?", channel="web")
 
-    assert early.data == {"consolidated": 0, "failed": 0, "skipped": 0}
-    assert first.data == {"consolidated": 1, "failed": 0, "skipped": 0}
+    assert early.data == {"consolidated": 0, "failed": 0, "skipped": 0, "error": None}
+    assert first.data == {"consolidated": 1, "failed": 0, "skipped": 0, "error": None}
     assert second.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert "Haifa" in answer.out
 

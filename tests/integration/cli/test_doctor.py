@@ -375,6 +375,8 @@ def test_tables_of_another_version_are_told_and_left_alone(
     assert ("brings them up to date" if state == "warn" else "install the gaia-memory") in told(
         done, "memory database"
     )[0][2]
+    unread = "is of an older version" if state == "warn" else "could not be read"
+    assert [unread in told(done, part)[0][1] for part in ("store", "conversations")] == [True, True]
 
 
 def test_a_server_that_is_down_is_found(tmp_path: Path) -> None:

@@ -88,6 +88,16 @@ def test_adding_nothing_is_a_usage_error(config: str, tmp_path: Path) -> None:
     assert memory(config, "add", "itay", "--file", str(tmp_path / "none.txt")).code == 2
 
 
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_a_fact_that_is_given_blank_is_refused_and_nothing_is_kept(config: str, blank: str) -> None:
+    """A shell's variable that is empty by mistake looks like this; only lines of a file may be blank."""
+    done = memory(config, "add", "itay", "likes tea", blank, "likes cake")
+
+    assert done.code == 2
+    assert "text 2 of 3 is blank" in done.err
+    assert texts(config, "itay") == []
+
+
 def test_a_credential_is_refused_with_one_line_and_nothing_is_kept(config: str) -> None:
     """All or none: one refused fact keeps the others out too."""
     done = memory(config, "add", "itay", "likes tea", "password: hunter2-correct-horse")

@@ -76,6 +76,20 @@ def test_doctor_names_it_where_vectors_or_words_are_of_another_time(other: str) 
     assert not [row for row in after if "reindex" in row["remedy"]]
 
 
+def test_doctor_says_that_it_makes_the_search_of_older_facts_faster(offline: str) -> None:
+    """That is worth knowing, and nothing to mend."""
+    with sqlite3.connect(home() / "memory.db") as database:
+        database.execute("UPDATE gaia_facts SET traits = NULL WHERE text LIKE '%figs%' OR text LIKE '%oats%'")
+    before = gaia("doctor", "--config", offline, "--json")
+    gaia("memory", "reindex", "--config", offline)
+    after = gaia("doctor", "--config", offline, "--json")
+
+    [told] = [row for row in before.data["findings"] if row["part"] == "keyword index"]
+    assert (before.code, told["state"], told["remedy"]) == (0, "ok", "")
+    assert told["says"] == "2 facts of an older version: `gaia memory reindex` makes their search faster"
+    assert "keyword index" not in {row["part"] for row in after.data["findings"]}
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_an_embedder_that_fails_is_told_and_the_next_run_goes_on(
     other: str, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch, as_json: bool

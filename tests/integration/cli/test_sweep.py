@@ -85,7 +85,7 @@ def test_a_program_reads_one_line_or_counts_and_no_bar(config: str, gemini: Fake
     counts = gaia("sweep", "--force", "--json", "--config", config)
     line = gaia("sweep", "--force", "--config", config)
 
-    assert counts.data == {"consolidated": 3, "failed": 0, "skipped": 0}
+    assert counts.data == {"consolidated": 3, "failed": 0, "skipped": 0, "error": None}
     assert line.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert counts.err == line.err == ""
 
@@ -111,6 +111,45 @@ def test_conversations_that_were_not_tried_are_told_with_the_reason(tmp_path: Pa
     assert swept.code == 1
     assert "not tried, the model is away" in swept.err
     assert "503" in swept.err
+
+
+def damage(file: Path, *, pages_only: bool) -> None:
+    """Make a SQLite file one that is none, or leave its head and spoil every page behind it."""
+    whole = file.read_bytes()
+    kept = whole[:4096] if pages_only else b""
+    file.write_bytes(kept + b"\xaa" * (len(whole) - len(kept)))
+
+
+@pytest.mark.parametrize("pages_only", [False, True])
+def test_a_session_database_that_is_damaged_is_told_with_what_is_not_learned(tmp_path: Path, pages_only: bool) -> None:
+    """Nothing that could be learned looks like nothing to learn; whoever sweeps by a timer looks at the exit code."""
+    config = talked(tmp_path, "ada", "bob")
+    damage(home() / "sessions.db", pages_only=pages_only)
+    swept = gaia("sweep", "--config", config)
+    counts = gaia("sweep", "--json", "--config", config)
+
+    assert (swept.code, counts.code) == (1, 1)
+    assert swept.out == "0 conversations learned, 0 failed, 0 skipped\n"
+    assert swept.err.startswith(f"gaia: {home() / 'sessions.db'} cannot be read (DatabaseError)")
+    assert "nothing that was said in gaia is learned (2 conversations known to wait)" in swept.err
+    assert "restore a backup, or move it away" in swept.err
+    assert swept.err.count("\n") == 1
+    assert counts.data["error"] == swept.err.removeprefix("gaia: ").rstrip("\n")
+    assert counts.data["failed"] == 0
+
+
+def test_a_session_database_that_was_put_back_is_learned_from(tmp_path: Path) -> None:
+    """A sweep that could read nothing has given nothing up."""
+    config = talked(tmp_path, "ada")
+    sessions = home() / "sessions.db"
+    whole = sessions.read_bytes()
+    damage(sessions, pages_only=False)
+    broken = gaia("sweep", "--config", config)
+    sessions.write_bytes(whole)
+    mended = gaia("sweep", "--force", "--json", "--config", config)
+
+    assert broken.code == 1
+    assert (mended.code, mended.data["error"], mended.data["failed"]) == (0, None, 0)
 
 
 def test_a_sweep_finishes_what_a_forget_left_in_files(tmp_path: Path) -> None:

@@ -81,6 +81,40 @@ def test_dates_are_read_in_english_and_in_iso(text, dates):
     assert dates_in(text) == dates
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "in May 9999",
+        "on 7 May 9999",
+        "on May 7th, 9999",
+        "the battle of Jun. 1815",
+        "in June of 12345",
+        "99999",
+        "on 2023-13-45",
+        "on 2023-05-45",
+        "on 9999-05-07",
+    ],
+)
+def test_a_date_that_no_talk_can_have_is_none(text):
+    """Its month alone would lift what was said in that month of any year."""
+    assert dates_in(text) == Dates()
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("in May 2023, 5000 people", Dates(frozenset({5}), frozenset({2023}))),
+        ("on May 7 2023", Dates(frozenset({5}), frozenset({2023}), frozenset({7}))),
+        ("in June, and on 2023-13-45", Dates(frozenset({6}))),
+        ("at the end of 2023-02-30", Dates(frozenset({2}), frozenset({2023}), frozenset({30}))),
+        ("the season of 2023-24", Dates(years=frozenset({2023}))),
+    ],
+)
+def test_numbers_beside_a_date_leave_it_one(text, dates):
+    """A day that its month has not is a slip, near the end of it."""
+    assert dates_in(text) == dates
+
+
 def test_a_name_is_the_same_when_something_is_theirs():
     """The letter behind the apostrophe names nobody."""
     assert read("Who walks Maria's dog?").proper_names == {"maria"}

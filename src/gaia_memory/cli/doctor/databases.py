@@ -47,16 +47,20 @@ async def memory_database(patient: Patient) -> list[Finding]:
         lost = [] if path is None else await lost_database(part, path, "holds nothing", patient)
         return lost or ok(part, f"{_named(url)} has no tables yet: they are made at the first start")
     if version != REVISIONS[-1]:
+        patient.unread = "the memory database is of an older version, and is looked into once it is brought up to date"
         says = f"{_named(url)} has the tables of version {version}, and this is {REVISIONS[-1]}"
-        return warn(part, says, "nothing: the next start brings them up to date; keep a copy if you may go back")
+        remedy = "nothing: whatever opens memory next, such as `gaia chat`, brings them up to date"
+        return warn(part, says, f"{remedy}; keep a copy if you may go back")
     patient.held = await _held(patient, url)
-    return [*await _sound(part, url, unchecked), *_words(patient.held.outdated)]
+    return [*await _sound(part, url, unchecked), *_words(patient.held)]
 
 
-def _words(outdated: int) -> list[Finding]:
-    """Return that facts are found less well than this version finds them."""
+def _words(held: Held) -> list[Finding]:
+    """Return that facts are found less well, or less quickly, than this version finds them."""
+    outdated, slow = held.outdated, held.without_traits
     if not outdated:
-        return []
+        says = f"{counted(slow, 'fact')} of an older version: `gaia memory reindex` makes their search faster"
+        return ok("keyword index", says) if slow else []
     stand = "stands" if outdated == 1 else "stand"
     facts = f"{counted(outdated, 'fact')} {stand} in it"
     says = f"{facts} as another version took them in: some words find less than they could"
@@ -133,6 +137,7 @@ async def _held(patient: Patient, url: str) -> Held:
             return Held(
                 embedder=await stores.facts.embedder(tx),
                 outdated=await stores.indexes.outdated(tx),
+                without_traits=await stores.indexes.without_traits(tx),
                 store=await stores.outbox.store(tx),
                 pending=await stores.ledger.pending(tx, user=None, app=None),
             )

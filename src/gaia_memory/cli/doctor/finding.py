@@ -29,11 +29,13 @@ class Finding:
 class Held:
     """What the memory database says of itself: most vectors' embedder, the store that follows, what waits.
 
-    `outdated` counts facts in the keyword index as another version has taken them in.
+    `outdated` counts facts in the keyword index as another version has taken them in, `without_traits` those whose text
+    a search has to read.
     """
 
     embedder: str | None
     outdated: int
+    without_traits: int
     store: StoreState
     pending: Sequence[Pending]
 
