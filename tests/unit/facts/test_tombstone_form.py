@@ -63,8 +63,15 @@ ALIKE: list[Disguise] = [_alike(CYRILLIC), _alike(GREEK)]
 
 words = st.text("abcdeghijklmnopqrstuvwxyzABCEGHIKMNOPTXYZ", min_size=1, max_size=8)
 in_latin = st.lists(words, min_size=1, max_size=6).map(" ".join)
-letters = st.characters(categories=["Lu", "Ll", "Lo", "Lt"], max_codepoint=0xFFFF)
-signs = st.characters(exclude_categories=["Cs"]).filter(lambda char: unicodedata.normalize("NFKD", char)[:1] != " ")
+
+
+def is_seen_alone(char: str) -> bool:
+    """Say whether a character is more than a mark on an empty place: Unicode calls some of those letters."""
+    return unicodedata.normalize("NFKD", char)[:1] != " "
+
+
+letters = st.characters(categories=["Lu", "Ll", "Lo", "Lt"], max_codepoint=0xFFFF).filter(is_seen_alone)
+signs = st.characters(exclude_categories=["Cs"]).filter(is_seen_alone)
 in_any = st.lists(st.text(letters, min_size=1, max_size=6), min_size=1, max_size=4).map(" ".join)
 
 
