@@ -87,26 +87,34 @@ def joined_words(text: str) -> list[str]:
         words = indexed_words(re.sub(r"\W", "", _POSSESSIVE.sub("", match[0])))
         if len(words) == 1 and words[0] not in match[0].casefold():
             found[words[0]] = None
-    if not _DIGIT.search(text):
+    digit = _DIGIT.search(text)
+    if digit is None:
         return list(found)
-    long = list(_DIGITS.finditer(text))
+    long = list(_DIGITS.finditer(text, digit.start()))
     for match in long:
         digits = "".join(str(unicodedata.decimal(char)) for char in match[0] if char.isdecimal())
         found |= dict.fromkeys((digits, digits[-_LOCAL_DIGITS:]))
     inside = [match.span() for match in long]
-    found |= dict.fromkeys(code for start, code in _codes(text) if not any(a <= start < b for a, b in inside))
+    codes = _codes(text, _two_words_before(text, digit.start()))
+    found |= dict.fromkeys(code for start, code in codes if not any(a <= start < b for a, b in inside))
     return list(found)
 
 
-def _codes(text: str) -> Iterator[tuple[int, str]]:
+def _two_words_before(text: str, place: int) -> int:
+    """Return where what a digit belongs to may begin: most texts have none before their last words."""
+    before = text.rfind(" ", 0, place)
+    return 0 if before < 0 else text.rfind(" ", 0, before) + 1
+
+
+def _codes(text: str, start: int) -> Iterator[tuple[int, str]]:
     """Return ids, grouped numbers and measures as one word, and where they begin: "493-817", "10,000", "82 kg"."""
-    for match in _CODE.finditer(text):
+    for match in _CODE.finditer(text, start):
         code = indexed_words(re.sub(r"[\W_]", "", match[0]))
         if len(code) == 1 and len(code[0]) >= _SHORTEST_CODE and _DIGIT.search(code[0]):
             yield match.start(), code[0]
-    for match in _GROUPED.finditer(text):
+    for match in _GROUPED.finditer(text, start) if "," in text else ():
         yield match.start(), match[0].replace(",", "")
-    for match in _MEASURED.finditer(text):
+    for match in _MEASURED.finditer(text, start):
         yield match.start(), match[0].replace(" ", "").casefold()
 
 
