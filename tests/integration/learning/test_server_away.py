@@ -176,7 +176,9 @@ async def _cut_at(make: Make, folder: Path, what: Loss, at: int) -> bool:
 
 
 @both_losses
-@pytest.mark.parametrize("points", [range(5, 100, 40), pytest.param(range(1, 1000), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "points", [range(5, 100, 40), pytest.param(range(1, 1000), marks=[pytest.mark.slow, pytest.mark.timeout(1_800)])]
+)
 async def test_a_conversation_is_learned_once_wherever_the_server_is_lost(
     make: Make, tmp_path: Path, what: Loss, points: range
 ) -> None:
