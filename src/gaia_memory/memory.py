@@ -37,6 +37,7 @@ from gaia_memory.models import (
     SessionKey,
     Status,
     holds,
+    require_scopes,
 )
 from gaia_memory.models.given import refuse, sentence, whole_number
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
@@ -164,8 +165,8 @@ class Memory:
         beside: Sequence[Scope] = (),
     ) -> Recalled:
         """Return what `recall` finds or raise what it raises, with what it left out and what could not answer."""
-        for each in (scope, *beside):
-            await self._require(each)
+        await self._require(scope)
+        require_scopes("beside", beside)
         if not isinstance(query, str):
             refuse("query", query, "pass what to look for as text")
         if limit is not None:

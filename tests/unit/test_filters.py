@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models import Fact, Scope, holds
+from gaia_memory.models import Fact, Scope, holds, require_scopes
 from gaia_memory.models.filters import DEEPEST
 
 KEPT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -32,7 +32,7 @@ def fact(said_at=SAID, session_id="phone", **metadata):
     )
 
 
-RUNS = fact(category="health", level=3, share=0.5, sure=True, note="Tel Aviv")
+RUNS = fact(category="health", level=3, share=0.5, sure=True, note="Tel Aviv", city="G\u00f6teborg")
 
 HOLD = [
     {},
@@ -41,6 +41,9 @@ HOLD = [
     {"category": {"eq": "health"}},
     {"category": {"ne": "work"}},
     {"nothing": {"ne": "work"}},
+    {"nothing": {"ne": "*"}},
+    {"city": "Go\u0308teborg"},
+    {"city": {"contains": "G\u00f6t"}},
     {"nothing": {"nin": ["work"]}},
     {"category": {"in": ["work", "health"]}},
     {"category": {"nin": ["work"]}},
@@ -66,6 +69,7 @@ DO_NOT_HOLD = [
     {"category": "Health"},
     {"category": "health", "level": 4},
     {"nothing": "*"},
+    {"category": {"ne": "*"}},
     {"nothing": "x"},
     {"nothing": {"gt": 0}},
     {"nothing": {"contains": ""}},
@@ -171,3 +175,11 @@ def test_moments_compare_whatever_their_zone(hours, bound):
     at = KEPT + timedelta(hours=bound)
 
     assert holds({"said_at": {"gte": at.isoformat()}})(fact(said_at=KEPT + timedelta(hours=hours))) is (hours >= bound)
+
+
+@pytest.mark.parametrize("wrong", [None, "bob", Scope("gaia", "itay"), ["bob"], 7])
+def test_only_scopes_can_stand_beside_ones_own(wrong):
+    """Each is asked; a name is none."""
+    with pytest.raises(InvalidInputError, match=r"beside is .*: pass a list of Scope"):
+        require_scopes("beside", wrong)
+    require_scopes("beside", (Scope("gaia", "household"),))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaia_memory.learn.credentials import holds_credential
+from gaia_memory.models.traits import traits_of
 from gaia_memory.models.words import indexed_words, joined_words, query_words
+from gaia_memory.recall.question import read, shortened
 
 
 @pytest.mark.parametrize(
@@ -41,6 +46,9 @@ def test_what_is_typed_differently_is_the_same_word(one, other):
         ("cost 10,000 or 1,250,000, not 1,2 or 1,0000", ["10000", "1250000"]),
         ("82 kg at 7 am on LH 1234, in 2023", ["82kg", "7am", "lh1234"]),
         ("either/or and a.b.c", []),
+        ("493\u2013818, 771\u2212204 and 662\uff0d318", ["493818", "771204", "662318"]),
+        ("12'345'678 or 1.250 and 4,870 mAh", ["12345678", "1250", "4870", "4870mah"]),
+        ('\u05e6\u05d4"\u05dc and \u05d0\u05e8\u05d4\u05f4\u05d1', ["\u05e6\u05d4\u05dc", "\u05d0\u05e8\u05d4\u05d1"]),
         ("+49 (151) 234-567", ["49151234567", "1234567"]),
         ("0151/234567", ["0151234567", "1234567"]),
         ("٠١٢٣٤٥٦٧", ["01234567", "1234567"]),
@@ -65,3 +73,39 @@ def test_every_word_is_letters_and_digits_alone(text):
 def test_each_word_of_a_query_is_looked_up_as_it_is_indexed(text):
     """What a text holds finds that text."""
     assert set(query_words(text)) <= set(indexed_words(text))
+
+
+LONG = [
+    "1-",
+    "a-",
+    "-a",
+    "a.b.",
+    "111.",
+    "111'",
+    "1,111,",
+    "\u0663-",
+    "AB 12 ",
+    '\u05d0\u05d1"',
+    "a1",
+    "\u8336",
+    "1 x ",
+]
+
+
+@pytest.mark.parametrize("piece", LONG)
+@pytest.mark.parametrize(
+    "reads", [lambda text: traits_of(text, None), lambda text: read(shortened(text)), holds_credential]
+)
+def test_the_work_grows_with_the_length_of_a_text_alone(piece, reads):
+    """A hundred thousand characters from one person must not keep everybody else waiting."""
+
+    def seconds(count):
+        text = piece * count
+        begun = time.process_time()
+        reads(text)
+        return time.process_time() - begun
+
+    times = {count: min(seconds(count) for _ in range(3)) for count in (1_000, 16_000)}
+
+    # Sixteen times as long; were the work the square of the length, it would be 256 times as much.
+    assert times[16_000] < 80 * max(times[1_000], 0.0005)

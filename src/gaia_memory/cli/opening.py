@@ -32,8 +32,10 @@ def each_given(values: list[str] | None) -> list[str] | None:
     Raises:
         typer.BadParameter: one is blank, as where a shell's variable is empty.
     """
+    from gaia_memory.models.text import is_blank
+
     for place, value in enumerate(values or [], 1):
-        if not value.strip():
+        if is_blank(value):
             raise typer.BadParameter(f"text {place} of {len(values or [])} is blank: leave it out, or pass a text")
     return values
 

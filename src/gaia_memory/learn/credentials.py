@@ -23,7 +23,7 @@ _ISSUED = re.compile(
       | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*   # JSON web token
       )
     | -----BEGIN\ [A-Z0-9 ]+-----                   # PEM
-    | \b[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@     # password inside an address
+    | \b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]+:[^\s/@]+@     # password inside an address
     """
 )
 

@@ -37,7 +37,7 @@ from gaia_memory.models.record import (
     SweepProgress,
     SweepReport,
 )
-from gaia_memory.models.scope import PARTITION_LIMIT, Scope, SessionKey
+from gaia_memory.models.scope import PARTITION_LIMIT, Scope, SessionKey, require_scopes
 from gaia_memory.models.talk import Chunk, Extracted, Invocation, Mark, Message, Role, Said, Talk, Talker, Turn
 from gaia_memory.models.zone import local, zone_named
 
@@ -92,6 +92,7 @@ __all__ = [
     "author_in",
     "holds",
     "line_of",
+    "require_scopes",
     "traits_in",
     "local",
     "zone_named",

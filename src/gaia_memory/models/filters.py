@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any
@@ -105,8 +106,9 @@ def _comparison(wanted: object, place: str, *, is_time: bool) -> _Compares:
 
 
 def _compared(operator: str, bound: object, place: str, *, is_time: bool) -> _Compares:
-    if operator == "eq" and bound == _ANY:
-        return lambda value: value is not None
+    if operator in ("eq", "ne") and bound == _ANY:
+        is_wanted = operator == "eq"
+        return lambda value: (value is not None) is is_wanted
     if operator in ("in", "nin"):
         if not isinstance(bound, list | tuple | set | frozenset):
             refuse(place, bound, "pass a list of values")
@@ -128,10 +130,11 @@ def _compared(operator: str, bound: object, place: str, *, is_time: bool) -> _Co
 def _part(operator: str, bound: object, place: str, *, is_time: bool) -> _Compares:
     if not isinstance(bound, str) or is_time:
         refuse(place, bound, "use gt, gte, lt or lte with a time" if is_time else "pass a text")
+    part = _composed(bound)
     if operator == "contains":
-        return lambda value: isinstance(value, str) and bound in value
-    folded = bound.casefold()
-    return lambda value: isinstance(value, str) and folded in value.casefold()
+        return lambda value: isinstance(value, str) and part in _composed(value)
+    folded = part.casefold()
+    return lambda value: isinstance(value, str) and folded in _composed(value).casefold()
 
 
 def _bound(bound: object, place: str, *, is_time: bool) -> Scalar | datetime:
@@ -168,4 +171,11 @@ def _kind(value: Scalar | datetime) -> type:
 
 
 def _equal(value: _Value, other: Scalar | datetime) -> bool:
+    if isinstance(value, str) and isinstance(other, str):
+        return _composed(value) == _composed(other)
     return value is not None and _kind(value) is _kind(other) and value == other
+
+
+def _composed(text: str) -> str:
+    """Return a text with each letter and its accent as one: some keyboards write two."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)

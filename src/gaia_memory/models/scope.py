@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from gaia_memory.models.given import identifier
+from gaia_memory.models.given import identifier, refuse
 
 PARTITION_LIMIT = 512
 """Characters of a partition before it is replaced by a digest: server databases limit an index entry."""
@@ -50,6 +51,16 @@ class Scope:
         if len(joined) <= PARTITION_LIMIT:
             return joined
         return "sha256-" + hashlib.sha256(joined.encode()).hexdigest()
+
+
+def require_scopes(name: str, given: object) -> None:
+    """Return only for a sequence of scopes.
+
+    Raises:
+        InvalidInputError: it is something else, or holds something else.
+    """
+    if not isinstance(given, Sequence) or not all(isinstance(each, Scope) for each in given):
+        refuse(name, given, "pass a list of Scope, such as [gaia.scope('household')]")
 
 
 @dataclass(frozen=True, slots=True)

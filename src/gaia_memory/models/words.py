@@ -27,26 +27,35 @@ _STYLES = "\ufe0e\ufe0f"
 """Signs after a picture that say how to draw it."""
 
 _PICTURE = re.compile(f"[{PICTURES}]")
-_JOINT = re.compile(r"[-\u2010\u2011'\u2019]")
+_JOINTS = "-\u2010\u2011'\u2019\"\u05f3\u05f4"
+"""Hyphens and apostrophes inside a word, and the signs of a Hebrew acronym."""
+
+_JOINT = re.compile(f"[{_JOINTS}]")
 _COMPOUND = re.compile(
-    # Looked for from the beginning of words that a joint follows, without a step back: a text may be one long word.
-    r"(?<![^\W_])(?=[^\W_]++[-\u2010\u2011'\u2019][^\W_])(?=[\d_'\u2019-]*+[^\W\d_])"
-    r"[^\W_]++(?:[-\u2010\u2011'\u2019][^\W_]++)++"
+    # From the beginning of a word and without a step back: a text may be one long word.
+    rf"(?<![^\W_])[^\W_]++(?:[{_JOINTS}][^\W_]++)++"
 )
+_LETTER = re.compile(r"[^\W\d_]")
 _POSSESSIVE = re.compile(r"['\u2019]s$", re.IGNORECASE)
+_NO_WORD = re.compile(r"[\W_]")
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d(?:[\s().\-/\u00a0\u2010\u2011\u202f]{0,3}\d){6,19}")
 _LOCAL_DIGITS = 7
-_CODE = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\u2010\u2011][^\W_]++)++")
+_CODE = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\u2010-\u2013\u2212\uff0d][^\W_]++)++")
 """What may be a number of a thing: letters and digits with single signs between them."""
 
 _SHORTEST_CODE = 5
-_GROUPED = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
+_GROUPED = re.compile(r"(?<![\d.,'\u2019])\d{1,3}(?:([,.'\u2019])\d{3})(?:\1\d{3})*(?![,.'\u2019]?\d)")
 _UNITS = "kg|g|mg|lbs?|oz|km|m|cm|mm|mi|ft|ml|l|mph|kmh|am|pm|h|hrs?|min|gb|mb|tb|kw|kwh|w|v|mah|hz|ghz|px"
-_MEASURED = re.compile(rf"(?<![^\W_])(?:\d+ (?i:{_UNITS})|[A-Z]{{2,3}} \d{{2,6}})(?![^\W_])")
+_MEASURED = re.compile(
+    rf"(?<![^\W_])(?:\d+(?:[,.'\u2019]\d{{3}}){{0,4}} (?i:{_UNITS})|[A-Z]{{2,3}} \d{{2,6}})(?![^\W_])"
+)
 _SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")
 _OPTIONAL_MARKS = (range(10, 36), range(200, 241))
 """Combining classes of what is often left out in writing: Hebrew and Arabic points, accents."""
+
+_UNSEEN = frozenset("\u00ad\u034f\u200b\u200c\u200d\u2060\ufeff")
+"""Signs without a width, which say where a word may be broken or how its letters join."""
 
 _PLAIN = str.maketrans(
     {"\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u0131": "i", "\u0127": "h", "\u00fe": "th"}
@@ -84,7 +93,7 @@ def joined_words(text: str) -> list[str]:
     """
     found: dict[str, None] = {}
     for match in _COMPOUND.finditer(text) if _has_joint(text) else ():
-        words = indexed_words(re.sub(r"\W", "", _POSSESSIVE.sub("", match[0])))
+        words = indexed_words(_NO_WORD.sub("", _POSSESSIVE.sub("", match[0]))) if _LETTER.search(match[0]) else []
         if len(words) == 1 and words[0] not in match[0].casefold():
             found[words[0]] = None
     digit = _DIGIT.search(text)
@@ -109,13 +118,13 @@ def _two_words_before(text: str, place: int) -> int:
 def _codes(text: str, start: int) -> Iterator[tuple[int, str]]:
     """Return ids, grouped numbers and measures as one word, and where they begin: "493-817", "10,000", "82 kg"."""
     for match in _CODE.finditer(text, start):
-        code = indexed_words(re.sub(r"[\W_]", "", match[0]))
+        code = indexed_words(_NO_WORD.sub("", match[0]))
         if len(code) == 1 and len(code[0]) >= _SHORTEST_CODE and _DIGIT.search(code[0]):
             yield match.start(), code[0]
-    for match in _GROUPED.finditer(text, start) if "," in text else ():
-        yield match.start(), match[0].replace(",", "")
+    for match in _GROUPED.finditer(text, start):
+        yield match.start(), _NO_WORD.sub("", match[0])
     for match in _MEASURED.finditer(text, start):
-        yield match.start(), match[0].replace(" ", "").casefold()
+        yield match.start(), _NO_WORD.sub("", match[0]).casefold()
 
 
 def _has_joint(text: str) -> bool:
@@ -146,7 +155,9 @@ def _without_marks(text: str) -> str:
     # Folded once more: a letter of mathematics is a capital only after it was taken apart.
     decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
     plain = "".join(
-        char for char in decomposed if not any(unicodedata.combining(char) in marks for marks in _OPTIONAL_MARKS)
+        char
+        for char in decomposed
+        if char not in _UNSEEN and not any(unicodedata.combining(char) in marks for marks in _OPTIONAL_MARKS)
     )
     return "".join(map(_spelt, unicodedata.normalize("NFC", plain).translate(_PLAIN)))
 

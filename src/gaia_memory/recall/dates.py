@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime, timedelta
@@ -95,6 +96,7 @@ def moment_of(seconds: float) -> datetime:
 
 def dates_in(text: str) -> Dates:
     """Return the dates that a text names in English or in ISO form; what only looks like one is none."""
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     text = _LIKE_ISO.sub(lambda match: match[0] if _ISO.fullmatch(match[0]) else "", text)
     months, days = set(), set()
     years = {int(year) for year in _YEAR.findall(text)}

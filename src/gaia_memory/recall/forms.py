@@ -64,6 +64,18 @@ _ARTICLE = "\u0627\u0644"
 _PREFIXES = "\u05d4\u05d1\u05dc\u05de\u05e9\u05db\u05d5"
 """Hebrew letters that are written onto a word: the, in, to, from, that, as, and."""
 
+_DOUBLE = tuple(
+    one + other
+    for one, others in (
+        ("\u05d5", "\u05d4\u05d1\u05dc\u05de\u05e9"),
+        ("\u05e9", "\u05d4\u05d1\u05dc\u05de"),
+        ("\u05de", "\u05d4"),
+        ("\u05db", "\u05e9"),
+    )
+    for other in others
+)
+"""Two of them, one before the other: "and the", "that in", "from the", "when"."""
+
 _SHORTEST_STEM = 3
 
 
@@ -91,7 +103,7 @@ def _with_prefixes(word: str) -> Iterator[str]:
     """Return a Hebrew word with each letter that is written onto one, an Arabic one with its article, and without."""
     if "\u05d0" <= word[:1] <= "\u05ea":
         bare = word[1:] if word[0] in _PREFIXES and len(word) > _SHORTEST_STEM else ""
-        yield from (prefix + each for each in (word, bare) if each for prefix in ("", *_PREFIXES))
+        yield from (prefix + each for each in (word, bare) if each for prefix in ("", *_PREFIXES, *_DOUBLE))
     elif "\u0620" <= word[:1] <= "\u064a":
         bare = word.removeprefix(_ARTICLE)
         yield _ARTICLE + word if bare == word else bare

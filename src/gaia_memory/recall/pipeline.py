@@ -18,7 +18,7 @@ from gaia_memory.recall.depth import MANY, depth
 from gaia_memory.recall.diversity import LOOKED_AT, diversified
 from gaia_memory.recall.links import REACH
 from gaia_memory.recall.pool import pool_of, pool_on
-from gaia_memory.recall.question import read
+from gaia_memory.recall.question import read, shortened
 from gaia_memory.recall.rank import DATES, WORDS, Placed, rank
 from gaia_memory.recall.rerank import RERANKER, reranked
 from gaia_memory.recall.retrieve import Among
@@ -136,7 +136,7 @@ class Recall:
         """
         if not query.strip() or (limit is not None and limit < 1):
             return Recalled()
-        settings = _asked(self._settings)
+        query, settings = shortened(query), _asked(self._settings)
         lines, unworded = await self._other_words(scope, query, settings)
         wording = widened(read(query), lines)
         ask = _Ask(query, lines, wording, settings, limit, meant, unworded)

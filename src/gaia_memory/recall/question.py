@@ -19,6 +19,9 @@ from gaia_memory.recall.words import STOP_WORDS, without_possessive, words_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LONGEST = 4_000
+"""Characters of a question that are read: who sends a whole page asks at its beginning or at its end."""
+
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
 
@@ -55,13 +58,23 @@ class Question:
         return [False] * len(found) if all(found) else found
 
 
+def shortened(text: str) -> str:
+    """Return a text as it is asked: of a very long one its two ends, where the question stands."""
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST // 2]} {text[-LONGEST // 2 :]}"
+
+
 def read(text: str) -> Question:
     """Take a question apart."""
     places: dict[frozenset[str], int] = {}
     asked = []
     for word in words_of(text):
-        parts = [_same(each, word) for each in query_words(word)]
-        ways = [parts, *([frozenset({each})] for each in joined_words(word))]
+        parts = query_words(word)
+        ways = [
+            [_same(each, word if len(parts) == 1 else each) for each in parts],
+            *([frozenset({each})] for each in joined_words(word)),
+        ]
         asked.append(tuple(tuple(places.setdefault(term, len(places)) for term in way) for way in ways if way))
     for number in joined_words(text):
         if not any(number in term for term in places):
@@ -85,9 +98,8 @@ def _is_name(word: str) -> bool:
     return word[0].isupper() and word.casefold().replace("\u2019", "'") not in STOP_WORDS
 
 
-def _same(part: str, word: str) -> frozenset[str]:
-    """Return a part of a written word with its other forms and spellings, as the index has them."""
-    written = word if len(query_words(word)) == 1 else part
+def _same(part: str, written: str) -> frozenset[str]:
+    """Return a part of a word with its other forms and spellings, as the index has them."""
     return frozenset({part, *(each for form in spellings(written) for each in query_words(form))})
 
 

@@ -30,10 +30,13 @@ _WORD = re.compile(rf"\w+(?:['\u2019\u2010\u2011-]\w+)*|[{PICTURES}]")
 def words_of(query: str) -> list[str]:
     """Return the distinct words of `query`, at most `MAX_WORDS`, as written and in order.
 
+    Of more words it is those at both ends: what is asked stands before or behind what it is about.
     Of an English question the function words are dropped, but only when other words remain. It counts as
     English when a quarter of its words are such; other languages are left as they are.
     """
-    words = list({word.casefold(): word for word in _written(query)}.values())[:MAX_WORDS]
+    words = list({word.casefold(): word for word in _written(query)}.values())
+    if len(words) > MAX_WORDS:
+        words = [*words[: MAX_WORDS // 2], *words[-MAX_WORDS // 2 :]]
     content = [word for word in words if word.casefold().replace("\u2019", "'") not in STOP_WORDS]
     english = len(words) - len(content) >= ENGLISH_SHARE * len(words)
     return [without_possessive(word) for word in (content if content and english else words)]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gaia_memory.models.words import indexed_words
 from gaia_memory.recall.dates import Dates, dates_in
-from gaia_memory.recall.question import Finder, read
+from gaia_memory.recall.question import Finder, read, shortened
 
 
 @pytest.mark.parametrize(
@@ -118,3 +118,14 @@ def test_numbers_beside_a_date_leave_it_one(text, dates):
 def test_a_name_is_the_same_when_something_is_theirs():
     """The letter behind the apostrophe names nobody."""
     assert read("Who walks Maria's dog?").proper_names == {"maria"}
+
+
+def test_a_question_behind_a_long_text_is_asked():
+    """Of more words than are looked up it is those at both ends, and of a whole page its beginning and its end."""
+    told = " ".join(f"word{number}" for number in range(200))
+    page = "Dear agent, hello! " + "lorem ipsum dolor " * 5_000
+
+    for text in (f"{told}. Where is the zorblax key?", f"Where is the zorblax key? {told}"):
+        assert any("zorblax" in term for term in read(text).words)
+    assert any("zorblax" in term for term in read(shortened(f"{page} Where is the zorblax key?")).words)
+    assert shortened("Where is the key?") == "Where is the key?"
