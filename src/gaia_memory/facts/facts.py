@@ -35,7 +35,7 @@ from gaia_memory.models.words import indexed_words
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
-_LOOKED_AT = 1_000
+_LOOKED_AT = 500
 """Facts read at once where each is looked at: some milliseconds of the event loop."""
 
 

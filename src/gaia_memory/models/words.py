@@ -54,7 +54,7 @@ _SPACELESS_RUN = re.compile(f"([{_SPACELESS}]+)")
 _OPTIONAL_MARKS = (range(10, 36), range(200, 241))
 """Combining classes of what is often left out in writing: Hebrew and Arabic points, accents."""
 
-_UNSEEN = frozenset("\u00ad\u034f\u200b\u200c\u200d\u2060\ufeff")
+UNSEEN = frozenset("\u00ad\u034f\u200b\u200c\u200d\u2060\ufeff")
 """Signs without a width, which say where a word may be broken or how its letters join."""
 
 _PLAIN = str.maketrans(
@@ -157,7 +157,7 @@ def _without_marks(text: str) -> str:
     plain = "".join(
         char
         for char in decomposed
-        if char not in _UNSEEN and not any(unicodedata.combining(char) in marks for marks in _OPTIONAL_MARKS)
+        if char not in UNSEEN and not any(unicodedata.combining(char) in marks for marks in _OPTIONAL_MARKS)
     )
     return "".join(map(_spelt, unicodedata.normalize("NFC", plain).translate(_PLAIN)))
 

@@ -173,8 +173,7 @@ class Recall:
             return None, self._retrievers
         async with self._database.reading() as tx:
             among = set(await self._facts.matching(tx, scope, meant))
-            size = await self._facts.count(tx, scope)
-        return among, [Among(each, among, size) for each in self._retrievers]
+        return among, [Among(each, among) for each in self._retrievers]
 
     async def _shelf(self, scope: Scope, settings: RecallSettings) -> Shelf | None:
         """Return the scope in memory, unless it is too large or its words do not count."""

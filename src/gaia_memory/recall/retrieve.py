@@ -31,17 +31,19 @@ LARGE = 2_000_000
 LATEST_YEARS = 10
 """How many years back a month is looked for that is named without one."""
 
+_FURTHER = 8
+"""How many times as many facts are looked for where too few of those found are meant."""
+
 HASHED_FLOOR = 0.2
 """Cosine up to which vectors of hashed words only share chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """A retriever that finds only these facts of a scope of `size` facts: as many of them as it is asked for."""
+    """A retriever that finds only these facts of a scope: as many of them as it is asked for."""
 
     retriever: Retriever
     fact_ids: Collection[str]
-    size: int
 
     @property
     def name(self) -> str:
@@ -50,8 +52,13 @@ class Among:
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Return what the retriever finds among these facts, best first."""
-        found = await self.retriever.retrieve(scope, query, limit=max(limit, self.size))
-        return [each for each in found if each.fact_id in self.fact_ids][:limit]
+        wanted = limit
+        while True:
+            found = await self.retriever.retrieve(scope, query, limit=wanted)
+            among = [each for each in found if each.fact_id in self.fact_ids]
+            if len(among) >= limit or len(found) < wanted:
+                return among[:limit]
+            wanted *= _FURTHER
 
 
 class KeywordRetriever:

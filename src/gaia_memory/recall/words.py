@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from gaia_memory.models.words import PICTURES
+from gaia_memory.models.words import PICTURES, UNSEEN
 
 _FUNCTION_WORDS = """
 a about again all also am an and any anyone anything are as at be because been before being both but by
@@ -21,6 +21,8 @@ what's who's where's when's how's that's there's let's
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """Function words of English, without those that carry a meaning in a memory ("may", "will", "can")."""
 
+_WITHOUT_UNSEEN = dict.fromkeys(map(ord, UNSEEN))
+
 MAX_WORDS = 64
 ENGLISH_SHARE = 0.25
 
@@ -34,6 +36,7 @@ def words_of(query: str) -> list[str]:
     Of an English question the function words are dropped, but only when other words remain. It counts as
     English when a quarter of its words are such; other languages are left as they are.
     """
+    query = query if query.isascii() else query.translate(_WITHOUT_UNSEEN)
     words = list({word.casefold(): word for word in _written(query)}.values())
     if len(words) > MAX_WORDS:
         words = [*words[: MAX_WORDS // 2], *words[-MAX_WORDS // 2 :]]

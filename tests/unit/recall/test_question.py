@@ -27,6 +27,9 @@ from gaia_memory.recall.question import Finder, read, shortened
         ("القطة", "قطة"),
         ("ירושלים", "בירושלים"),
         ("הטכניון", "בטכניון"),
+        ("כיתה", "שבכיתה"),
+        ("cat\u2060nip", "cat\u00adnip"),
+        ("\u06a9\u062a\u0627\u0628\u0647\u0627\u06cc\u0645", "\u06a9\u062a\u0627\u0628\u200c\u0647\u0627\u06cc\u0645"),
         ("妹妹の犬", "私の妹妹"),
     ],
 )

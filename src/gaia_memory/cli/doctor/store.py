@@ -89,6 +89,10 @@ def _behind(state: StoreState, *, running: bool) -> list[Finding]:
         findings += ok(_PART, f"{counted(state.lag, 'fact')} to be followed: {when}")
     if state.erasures:
         says = f"{counted(state.erasures, 'forget')} may still have text in files"
-        remedy = "nothing: it is being rewritten" if running else "start anything that opens memory: it rewrites them"
+        remedy = (
+            "nothing: it is being rewritten"
+            if running
+            else "start what keeps memory open, such as `gaia chat`: it rewrites them in seconds"
+        )
         findings += warn(_PART, says, remedy)
     return findings
