@@ -16,7 +16,7 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from gaia_memory.adk.session_database import VERSION_TABLE
+from gaia_memory.adk.session_table import VERSION_TABLE
 
 ATTEMPTS = 6
 

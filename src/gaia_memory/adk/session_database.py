@@ -17,7 +17,7 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from gaia_memory.adk.loading import load
-from gaia_memory.adk.session_table import Changes, changed_in, is_held
+from gaia_memory.adk.session_table import VERSION_TABLE, Changes, changed_in, is_held
 from gaia_memory.database.connections import connected
 from gaia_memory.database.look import file_of
 from gaia_memory.database.sqlite import READ_ONLY
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     from gaia_memory.engine import Engine
     from gaia_memory.models import SessionKey
-
-VERSION_TABLE = "adk_internal_metadata"
-"""ADK's `DatabaseSessionService` makes it first; a database without it is of another kind, or not made yet."""
 
 _VERSION = "schema_version"
 _PRESENT = "1"

@@ -1,4 +1,4 @@
-"""The table of sessions as ADK's present version makes it, only read, and without ADK."""
+"""The tables of sessions as ADK's present version makes them, only read, and without ADK."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
     from gaia_memory.models import SessionKey
+
+VERSION_TABLE = "adk_internal_metadata"
+"""ADK's `DatabaseSessionService` makes it first; a database without it is of another kind, or not made yet."""
 
 EVAL_SESSIONS = ("adk-eval-session-", "___eval___session___")
 """How the ids of sessions begin in which ADK evaluated an agent, now and in older versions."""
