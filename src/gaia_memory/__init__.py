@@ -10,10 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gaia_memory.adk.memory_plugin import MemoryPlugin as MemoryPlugin
-    from gaia_memory.adk.model import build_model as build_model
-    from gaia_memory.adk.service import Mem0MemoryService as Mem0MemoryService
-    from gaia_memory.adk.window_plugin import SessionWindowPlugin as SessionWindowPlugin
+    from gaia_memory.adk.memory_service import Mem0MemoryService as Mem0MemoryService
+    from gaia_memory.adk.models.model_factory import build_model as build_model
+    from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin as MemoryPlugin
+    from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin as SessionWindowPlugin
     from gaia_memory.config.schema import GaiaConfig as GaiaConfig
     from gaia_memory.errors import ConfigError as ConfigError
     from gaia_memory.errors import GaiaMemoryError as GaiaMemoryError
@@ -31,14 +31,14 @@ _HOME_OF = {
     "GaiaConfig": "config.schema",
     "GaiaMemoryError": "errors",
     "Hit": "models",
-    "Mem0MemoryService": "adk.service",
-    "MemoryPlugin": "adk.memory_plugin",
+    "Mem0MemoryService": "adk.memory_service",
+    "MemoryPlugin": "adk.plugins.memory_plugin",
     "MemoryUnavailable": "errors",
     "NewFact": "models",
     "Receipt": "models",
     "Scope": "models",
-    "SessionWindowPlugin": "adk.window_plugin",
-    "build_model": "adk.model",
+    "SessionWindowPlugin": "adk.plugins.window_plugin",
+    "build_model": "adk.models.model_factory",
     "open_memory": "runtime",
 }
 

@@ -12,39 +12,39 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.check import check_providers
-from gaia_memory.backend.follow.follower import StoreFollower
-from gaia_memory.config.live import LiveConfig
-from gaia_memory.config.live import newest as newest_version
-from gaia_memory.config.load import LoadedConfig
+from gaia_memory.backend.mem0_store.follower import StoreFollower
+from gaia_memory.backend.providers.provider_check import check_providers
+from gaia_memory.config.sources.live_config import LiveConfig
+from gaia_memory.config.sources.live_config import newest as newest_version
+from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.database.connections import abandon, dispose
-from gaia_memory.database.engine import SqlDatabase, open_database, open_engine, truncate_wal
+from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
-from gaia_memory.forget.erase import Scrub
+from gaia_memory.forget.scrub import Scrub
 from gaia_memory.learn.prompts import instructions
 from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, retire
 from gaia_memory.memory import Memory
 from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Talker, Turn
 from gaia_memory.ports import Clock, ProjectsProvider, Transcript
 from gaia_memory.profile.distil import Distiller, ProfileSettings
+from gaia_memory.recall.index.column_cache import Shelves
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import retrievers
+from gaia_memory.recall.retrievers import retrievers
 from gaia_memory.recall.settings import RecallSettings
-from gaia_memory.recall.shelves import Shelves
 from gaia_memory.reindex import Reindexer
-from gaia_memory.sessions.beat import Beat
-from gaia_memory.sessions.bursts import Bursts
-from gaia_memory.sessions.consolidate import Consolidator, Outcome
-from gaia_memory.sessions.learning import LearnSettings
-from gaia_memory.sessions.locks import SessionLocks
-from gaia_memory.sessions.purge import Purge
-from gaia_memory.sessions.reach import Reach
-from gaia_memory.sessions.shown import Shown
-from gaia_memory.sessions.sweep import Progress, Sweeper
-from gaia_memory.sessions.transcripts import Transcripts
-from gaia_memory.sessions.turns import TurnMarks
+from gaia_memory.sessions.clearing.purge import Purge
+from gaia_memory.sessions.learning.circuit_breaker import Reach
+from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
+from gaia_memory.sessions.learning.learner import LearnSettings
+from gaia_memory.sessions.learning.sweep import Progress, Sweeper
+from gaia_memory.sessions.learning.sweep_scheduler import Beat
+from gaia_memory.sessions.pending_confirmations import Shown
+from gaia_memory.sessions.transcript_registry import Transcripts
+from gaia_memory.sessions.turns.message_debounce import Bursts
+from gaia_memory.sessions.turns.session_locks import SessionLocks
+from gaia_memory.sessions.turns.turn_presence import TurnMarks
 from gaia_memory.telemetry import TurnSpans
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from gaia_memory.models.text import in_lines, on_one_line
+from gaia_memory.language.printable_text import in_lines, on_one_line
 
 
 class Lines(str):

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gaia_memory.condition import Condition, untouched
-from gaia_memory.config.live import LiveConfig
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.forget.delete import Forgetter
-from gaia_memory.learn.apply import EMBED_SECONDS, embed_drafts
-from gaia_memory.learn.forgotten import refuse_forgotten
+from gaia_memory.health import Condition, untouched
+from gaia_memory.learn.embed_drafts import EMBED_SECONDS, embed_drafts
+from gaia_memory.learn.forget_guard import refuse_forgotten
 from gaia_memory.learn.screen import refuse_unkeepable
 from gaia_memory.learn.verbatim import drafts_given
 from gaia_memory.log import logger_for
@@ -39,14 +39,14 @@ from gaia_memory.models import (
     holds,
     require_scopes,
 )
-from gaia_memory.models.given import refuse, sentence, whole_number
+from gaia_memory.models.validation import refuse, sentence, whole_number
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
 from gaia_memory.profile.distil import Distiller
 from gaia_memory.recall.browse import MAX_PAGE, holding, page_of
 from gaia_memory.recall.contact import find_contact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.telemetry import about, memory_span
-from gaia_memory.transfer.merge import Merger
+from gaia_memory.transfer.merge_people import Merger
 from gaia_memory.transfer.transfer import Transfer
 
 logger = logger_for(__name__)

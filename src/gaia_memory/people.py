@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gaia_memory.config.people import PeopleConfig, guest_id
+from gaia_memory.config.sections.people_section import PeopleConfig, guest_id
 from gaia_memory.errors import InvalidInputError
 
 

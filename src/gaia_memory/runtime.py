@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.gaia import Gaia
-from gaia_memory.adk.loading import load_for_a_host
-from gaia_memory.adk.model import given_model
-from gaia_memory.config.load import LoadedConfig, load, locate
+from gaia_memory.adk.lazy_imports import load_for_a_host
+from gaia_memory.adk.models.model_factory import given_model
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources.load import LoadedConfig, load, locate
+from gaia_memory.engine_registry import acquire, release
 from gaia_memory.ports import Clock, ProjectsProvider
-from gaia_memory.registry import acquire, release
 
 if TYPE_CHECKING:
-    from gaia_memory.adk.model import BaseLlm
+    from gaia_memory.adk.models.model_factory import BaseLlm
 
 
 class LookUp(Enum):

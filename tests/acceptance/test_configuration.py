@@ -17,8 +17,8 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory import open_memory
+from gaia_memory.engine_registry import release
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.registry import release
 from gaia_memory.testing import FakeClock, ScriptedLlm, call
 from support.fake_gemini import FakeGemini
 from support.fake_gemini import facts as learned

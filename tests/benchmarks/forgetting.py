@@ -23,8 +23,8 @@ if __package__ in (None, ""):
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.follow.payload import payload
-from gaia_memory.config.load import load
+from gaia_memory.backend.mem0_store.payload import payload
+from gaia_memory.config.sources.load import load
 from gaia_memory.models import Fact
 
 OFFLINE = {"provider": "offline"}

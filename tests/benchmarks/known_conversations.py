@@ -25,7 +25,7 @@ from typing import Literal
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.models import Mark, Message, Scope, SessionKey, Talk, Turn
 from gaia_memory.testing import FakeClock

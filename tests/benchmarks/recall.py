@@ -35,7 +35,7 @@ from benchmarks.recall_data import LOCOMO, MIXED, Conversation, UnknownFormError
 from benchmarks.recall_peers import MOST, PEERS, Filled, Search
 from benchmarks.recall_plot import plot
 from gaia_memory import NewFact, Scope, open_memory
-from gaia_memory.config.recall import RecallWeights
+from gaia_memory.config.sections.recall_section import RecallWeights
 
 OURS = "gaia"
 ALONE = f"{OURS}, vectors alone"

@@ -52,7 +52,7 @@ async def mem0_with_chroma(
     that of `add(infer=False)` for a sample of them.
     """
     from gaia_memory.backend.builder import Backend
-    from gaia_memory.config.load import load
+    from gaia_memory.config.sources.load import load
 
     settings = {"memory": {"llm": {"provider": "offline"}, "embedder": embedder}}
     backend = Backend(load(settings, home=folder).config)

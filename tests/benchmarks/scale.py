@@ -159,7 +159,7 @@ async def measure_ours(folder: Path, facts: int, users: int, searches: int, tell
 def measure_mem0(folder: Path, facts: int, users: int, searches: int, tell: Callable[[int], None]) -> Figure:
     """Fill mem0 over a collection that it made itself, and search."""
     from gaia_memory.backend.builder import Backend
-    from gaia_memory.config.load import load
+    from gaia_memory.config.sources.load import load
 
     backend = Backend(load(_SETTINGS, home=folder).config, environ={})
     mem0, each = backend.load().Memory, facts // users

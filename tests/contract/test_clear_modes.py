@@ -13,7 +13,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sqlalchemy import text, update
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from gaia_memory.adk.stored_events import service_behind
+from gaia_memory.adk.sessions.event_pages import service_behind
 from gaia_memory.engine import Engine
 from gaia_memory.ledger.tables import conversations
 from support.foreign_host import hosting

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend import gemini as gemini_parts
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.embedder import Mem0Embedder
+from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
 from support.backend import DIMENSIONS, Script, config, enter_providers, scripted
 from support.fake_gemini import Failure, FakeGemini

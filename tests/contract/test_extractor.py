@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend import gemini as gemini_parts
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.extractor import CONTEXT_CHARACTERS, as_said, observed
 from gaia_memory.backend.language_model import Mem0LanguageModel
+from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Chunk, Mark, Turn, zone_named
 from support.backend import Script, chunk, config, enter_providers, said, script_of, scripted

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from gaia_memory.facts import SqlFacts, SqlOutbox
-from gaia_memory.facts.normal import normal_form
+from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Scope
 from support.truth import ITAY, NOA, NOW, draft, memory_database
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gaia_memory.facts import SqlFacts
-from gaia_memory.facts.keywords import prefix_of
+from gaia_memory.facts.indexing.keyword_index import prefix_of
 from gaia_memory.models import Scope
 from support.truth import ITAY, NOA, NOW, database, draft
 

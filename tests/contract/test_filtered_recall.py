@@ -8,14 +8,14 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts
-from gaia_memory.facts import facts as room
-from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.facts import sql_facts as room
+from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, NewFact, Scope, holds
 from gaia_memory.recall.browse import page_of
+from gaia_memory.recall.index.column_cache import Shelves
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import DateRetriever, KeywordRetriever, VectorRetriever
+from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever, VectorRetriever
 from gaia_memory.recall.settings import RecallSettings
-from gaia_memory.recall.shelves import Shelves
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
 from support.truth import ITAY, NOA, NOW, database
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gaia_memory.facts import SqlFacts
+from gaia_memory.recall.index.column_cache import Shelves
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import DateRetriever, KeywordRetriever
-from gaia_memory.recall.shelves import Shelves
+from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever
 from gaia_memory.testing import FakeClock
 from support.truth import ITAY, NOA, NOW, database, draft
 

@@ -17,7 +17,7 @@ from gaia_memory.ports.ledger import (
     SKEW_SECONDS,
     runs,
 )
-from gaia_memory.sessions.retry import after_failures, after_outages
+from gaia_memory.sessions.learning.backoff import after_failures, after_outages
 from support.truth import database
 
 __all__ = ["database"]

@@ -8,7 +8,7 @@ import random
 import pytest
 from sqlalchemy import update
 
-from gaia_memory.database.engine import open_database
+from gaia_memory.database.sql_engine import open_database
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.tables import scopes
 from gaia_memory.ledger import SqlLedger

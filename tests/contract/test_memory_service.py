@@ -18,10 +18,10 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from gaia_memory.adk.mapping import COMMAND_STAMP
-from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.adk.transcript import SessionTranscript
-from gaia_memory.config.load import load
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP
+from gaia_memory.adk.sessions.transcript import SessionTranscript
+from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.errors import (
     InvalidInputError,

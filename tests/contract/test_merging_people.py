@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select, text
 
 from gaia_memory import NewFact
-from gaia_memory.database.engine import SqlDatabase
+from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.tables import facts as fact_rows
@@ -338,7 +338,7 @@ async def test_a_merge_that_is_killed_has_moved_nothing_and_can_be_repeated(make
 
 PROGRAM = """
 import asyncio, os, signal, sys
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.facts import merge
 from support import scripted_mem0
@@ -359,7 +359,7 @@ asyncio.run(main())
 
 
 def killed(config: Path, home: Path, step: str) -> subprocess.CompletedProcess[str]:
-    from gaia_memory.config.load import load
+    from gaia_memory.config.sources.load import load
 
     address = load(config, home=home).config.sessions_url
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}

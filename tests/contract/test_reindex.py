@@ -13,7 +13,7 @@ from gaia_memory import reindex as module
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.facts.tables import facts as table
-from gaia_memory.models.words import FORM
+from gaia_memory.language.tokenizer import FORM
 from gaia_memory.reindex import Reindexer
 from support.truth import ITAY, NOA, NOW, database, draft
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from gaia_memory.database.engine import SqlDatabase
+from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts
-from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, Fact, NewFact, Scope
 from gaia_memory.ports import Retriever
-from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
+from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
 from gaia_memory.testing import ScriptedEmbedder
 from support.truth import ITAY, NOA, NOW, database, draft
 
@@ -133,7 +133,7 @@ async def test_large_matrices_leave_the_event_loop_and_answer_the_same(database,
     """The size changes where it is computed, not what comes out."""
     await store(database, ITAY, TEXTS)
     small = await MAKERS["vectors"](database).retrieve(ITAY, "green tea", limit=2)
-    monkeypatch.setattr("gaia_memory.recall.retrieve.LARGE", 1)
+    monkeypatch.setattr("gaia_memory.recall.retrievers.LARGE", 1)
 
     assert await MAKERS["vectors"](database).retrieve(ITAY, "green tea", limit=2) == small
 

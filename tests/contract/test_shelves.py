@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import case, select, update
 
 from gaia_memory.facts import SqlFacts, tables
-from gaia_memory.facts.reindex import SqlIndexes
+from gaia_memory.facts.indexing.reindex_batches import SqlIndexes
+from gaia_memory.language.text_features import unpack_traits
 from gaia_memory.models import line_of
-from gaia_memory.models.traits import unpack_traits
-from gaia_memory.recall import shelves as room
+from gaia_memory.recall.index import column_cache as room
+from gaia_memory.recall.index.column_cache import Shelves
+from gaia_memory.recall.index.fact_columns import shelf_of
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import DateRetriever, KeywordRetriever
-from gaia_memory.recall.shelf import shelf_of
-from gaia_memory.recall.shelves import Shelves
+from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever
 from gaia_memory.testing import FakeClock
 from support.rare_tokens import noise, planted
 from support.truth import ITAY, NOA, NOW, database, draft

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from gaia_memory.database.metadata import metadata
-from gaia_memory.facts import SqlFacts, retold
+from gaia_memory.facts import SqlFacts
+from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.models import NewFact, Scope
 from support.truth import ITAY, NOA, NOW, database, draft
 
@@ -223,7 +224,7 @@ async def test_no_word_can_be_told_from_what_is_kept(database):
         [row] = (await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all()
 
     assert 0 <= row.word < 2**16
-    assert retold.telling_words("Lives in Berlin") == {"berli"}
+    assert paraphrase_tombstones.telling_words("Lives in Berlin") == {"berli"}
 
 
 async def test_a_merge_takes_the_salt_along_where_only_words_are_left(database):

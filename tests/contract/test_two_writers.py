@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.engine import URL
 
-from gaia_memory.adk.session_profile import session_block
+from gaia_memory.adk.plugins.frozen_profile import session_block
 from gaia_memory.engine import Engine
 from gaia_memory.facts.tables import profiles
 from gaia_memory.models import NewFact, SessionKey
@@ -257,7 +257,7 @@ async def test_a_turn_while_its_conversation_is_learned_and_cleared_is_learned_t
     both: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It waits for the clear, which here stands still, or the clear for it; all that was said is asked for once."""
-    monkeypatch.setattr("gaia_memory.sessions.turns.CLEAR_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
     asked: Counter[str] = Counter()
 
     async def turn(engine: Engine) -> None:

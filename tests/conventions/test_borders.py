@@ -25,7 +25,7 @@ BORDERS = {
     "gaia_memory.testing": ("testing.py",),
     # Its calls block: the driver's own thread, a process that probes a damaged store, and the thread that looks
     # whether a store nobody has open may be replaced, may make them.
-    "sqlite3": ("database/", "backend/follow/probe.py", "backend/follow/folder.py"),
+    "sqlite3": ("database/", "backend/mem0_store/chroma/probe.py", "backend/mem0_store/chroma/folders.py"),
 }
 
 
@@ -77,7 +77,7 @@ def calls(name: str, *, but: tuple[str, ...]) -> list[str]:
 def test_every_logger_makes_legible_what_it_is_given():
     """An id with a line break or an escape sequence would write a log line of its own."""
     # These silence what other packages log.
-    others = ("backend/environment.py", "cli/terminal.py", "sessions/beat.py")
+    others = ("backend/mem0_import.py", "cli/ui/terminal.py", "sessions/learning/sweep_scheduler.py")
     strays = calls("logging.getLogger", but=("log.py", *others))
     loud = [place for level in ("info", "warning", "error") for place in calls(f"logging.{level}", but=())]
 
@@ -86,7 +86,7 @@ def test_every_logger_makes_legible_what_it_is_given():
 
 def test_a_command_shows_text_through_one_door():
     """`say` and its like keep ids and facts from steering a terminal."""
-    strays = calls("typer.echo", but=("cli/terminal.py", "cli/rendering.py"))
+    strays = calls("typer.echo", but=("cli/ui/terminal.py", "cli/ui/fact_output.py"))
     strays = [place for place in strays if not is_blank_line(place)] + calls("print", but=())
 
     assert not strays, told(strays, "show it with say, say_lines, note or complain:")

@@ -77,7 +77,7 @@ def test_importing_the_package_loads_nothing_heavy():
 
 def test_loading_a_configuration_loads_neither_adk_nor_mem0():
     """`gaia config check` and every part that looks its configuration up stay quick."""
-    loaded = python("import sys; from gaia_memory.config.load import load; load({}); print(*sys.modules)").split()
+    loaded = python("import sys; from gaia_memory.config.sources.load import load; load({}); print(*sys.modules)").split()
 
     assert [name for name in SLOW if name in loaded] == []
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gaia_memory import MemoryPlugin
-from gaia_memory.adk.parts import EngineSource
+from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.tools import memory_tools
 from gaia_memory.config.schema import GaiaConfig
 

@@ -10,7 +10,7 @@ import pytest
 import gaia_memory
 from gaia_memory import errors
 from gaia_memory.cli import render
-from gaia_memory.commands.registry import COMMANDS
+from gaia_memory.commands.dispatch import COMMANDS
 from gaia_memory.memory import Memory
 
 ROOT = Path(__file__).parents[2]

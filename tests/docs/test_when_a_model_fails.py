@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gaia_memory.backend.extractor import ATTEMPTS
-from gaia_memory.sessions.reach import ENOUGH
-from gaia_memory.sessions.retry import LONGEST_NAMED_PAUSE, PARK_AFTER, SPREAD, after_failures, after_outages
-from gaia_memory.sessions.sweep import PARALLEL
+from gaia_memory.sessions.learning.backoff import LONGEST_NAMED_PAUSE, PARK_AFTER, SPREAD, after_failures, after_outages
+from gaia_memory.sessions.learning.circuit_breaker import ENOUGH
+from gaia_memory.sessions.learning.sweep import PARALLEL
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
 

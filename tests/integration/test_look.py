@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from gaia_memory.database.engine import SqlDatabase, open_database
-from gaia_memory.database.look import examine, file_of, open_unchanged
 from gaia_memory.database.migrate import version_of
 from gaia_memory.database.migrations import REVISIONS
+from gaia_memory.database.read_only import examine, file_of, open_unchanged
+from gaia_memory.database.sql_engine import SqlDatabase, open_database
 from gaia_memory.errors import MemoryUnavailable
 
 State = dict[str, tuple[int, int, int]]

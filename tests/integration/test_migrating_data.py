@@ -16,9 +16,10 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.pool import NullPool
 
 from gaia_memory.database import migrations
-from gaia_memory.database.engine import open_database, open_engine
-from gaia_memory.database.text import bounded, encode_id
-from gaia_memory.facts import SqlFacts, SqlIndexes, keywords, scopes, tables
+from gaia_memory.database.id_encoding import bounded, encode_id
+from gaia_memory.database.sql_engine import open_database, open_engine
+from gaia_memory.facts import SqlFacts, SqlIndexes, scopes, tables
+from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.ledger.tables import bootstraps, conversations, late_turns, skips
 from gaia_memory.models import Anchor, Mark, SessionKey
@@ -97,7 +98,7 @@ async def old_facts(connection, *said: str) -> None:
         row |= {"normal": f"n{number}", "words": 2, "source": "add", "metadata": {}, "version": state.revision}
         await connection.execute(tables.facts.insert(), row | times)
     rows = (await connection.execute(select(tables.facts.c.row, tables.facts.c.text))).all()
-    await keywords.index(connection, state.number, rows)
+    await keyword_index.index(connection, state.number, rows)
 
 
 async def fill(engine) -> None:
@@ -253,7 +254,7 @@ import asyncio, sys, time
 from pathlib import Path
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from gaia_memory.database.engine import open_database
+from gaia_memory.database.sql_engine import open_database
 
 seen = 0
 

@@ -20,8 +20,8 @@ from sqlalchemy import inspect, text
 import gaia_memory.facts.tables
 import gaia_memory.ledger.tables  # noqa: F401 - both rooms' tables join the one metadata
 from gaia_memory.database import migrations
-from gaia_memory.database.engine import open_database, open_engine, truncate_wal
 from gaia_memory.database.metadata import PREFIX, metadata
+from gaia_memory.database.sql_engine import open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from support.truth import ITAY, NOW, both_kinds, draft, memory_database, memory_url, texts
@@ -116,7 +116,7 @@ def test_two_processes_may_make_the_same_file_at_the_same_moment(tmp_path):
     """Also the change of the journal's mode, which waits for nobody by itself."""
     program = (
         "import asyncio, sys; from pathlib import Path\n"
-        "from gaia_memory.database.engine import open_database\n"
+        "from gaia_memory.database.sql_engine import open_database\n"
         "async def main():\n"
         "    database = await open_database(f'sqlite:///{sys.argv[1]}/memory.db', home=Path(sys.argv[1]))\n"
         "    await database.close()\n"

@@ -10,8 +10,8 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from sqlalchemy import text
 
 from gaia_memory import open_memory
-from gaia_memory.adk.prepared_sessions import PreparedSessions
-from gaia_memory.database.engine import open_engine
+from gaia_memory.adk.sessions.session_service import PreparedSessions
+from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.commandline import gaia_process
 from support.truth import both_kinds, memory_url

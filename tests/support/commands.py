@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from gaia_memory.commands.command import Call, Reply, Reset, Settings
-from gaia_memory.commands.registry import parse, run
-from gaia_memory.config.live import LiveConfig
-from gaia_memory.config.load import load
+from gaia_memory.commands.dispatch import parse, run
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources.live_config import LiveConfig
+from gaia_memory.config.sources.load import load
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Fact, Receipt, Scope, SessionKey, Status
-from gaia_memory.sessions.shown import Shown
+from gaia_memory.sessions.pending_confirmations import Shown
 from support.mind import KEY, SCOPE, fact
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.follow.follower import StoreFollower
+from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.database.engine import SqlDatabase, open_database
+from gaia_memory.database.sql_engine import SqlDatabase, open_database
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.ledger import owner_is_gone

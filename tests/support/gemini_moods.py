@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from gaia_memory.adk import patient_gemini
 from gaia_memory.adk.conversation import APOLOGY
-from gaia_memory.backend import gemini as gemini_parts
+from gaia_memory.adk.models import gemini
+from gaia_memory.backend.providers import gemini as gemini_parts
 from support.fake_gemini import (
     Answer,
     Blocked,
@@ -59,7 +59,7 @@ def always(answer: Answer) -> tuple[Answer, ...]:
     return (answer,) * ALWAYS
 
 
-TRIES = patient_gemini.ATTEMPTS
+TRIES = gemini.ATTEMPTS
 BROKEN_OFF = f"half of\n{APOLOGY}"
 
 OF_AGENTS = {
@@ -129,6 +129,6 @@ OF_AGENTS = {
 def be_hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every client of ours come back at once; pauses that are named stay."""
     for name, seconds in {"FIRST_PAUSE": 0.01, "LONGEST_PAUSE": 0.01, "JITTER": 0.0}.items():
-        monkeypatch.setattr(patient_gemini, name, seconds)
+        monkeypatch.setattr(gemini, name, seconds)
     for name, seconds in {"FIRST_DELAY": 0.01, "MAX_DELAY": 0.01, "JITTER": 0.0}.items():
         monkeypatch.setattr(gemini_parts, name, seconds)

@@ -29,11 +29,11 @@ from sqlalchemy import func, select
 from gaia_memory import MemoryPlugin, open_memory
 from gaia_memory.adk.conversation import COMMAND_FAILED
 from gaia_memory.adk.gaia import Gaia
-from gaia_memory.adk.mapping import live_events
-from gaia_memory.adk.stale import is_refusal
+from gaia_memory.adk.sessions.event_mapping import live_events
+from gaia_memory.adk.sessions.stale_session import is_refusal
 from gaia_memory.facts.tables import facts, scopes, sources
 from gaia_memory.models import Chunk, Extracted, Scope, SessionKey, Vector
-from gaia_memory.sessions.clear import ClearMode
+from gaia_memory.sessions.clearing.clear import ClearMode
 from gaia_memory.testing import ScriptedEmbedder, ScriptedLanguageModel, ScriptedLlm
 from support.interleavings import FORGET, KINDS, Kind, Move, Story
 from support.stepping import LEARNING, Choose, Stepper, Stop, claimed_at, talks_in

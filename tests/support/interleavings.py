@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
-from gaia_memory.sessions.clear import ClearMode
+from gaia_memory.sessions.clearing.clear import ClearMode
 from support.stepping import LEARNING, Choose, Stop
 
 Kind = Literal["ours", "database", "sqlite", "memory"]

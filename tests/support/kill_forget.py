@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gaia_memory import open_memory
-from gaia_memory.backend.follow import pace
+from gaia_memory.backend.mem0_store import throttle
 from support.kill_process import _redirect
 from support.kill_steps import Steps, Stop
 from support.kills import LIMIT, _warm_up
@@ -34,7 +34,7 @@ def killed_at(stop: Stop | None, home: str, settings: Mapping[str, Any], how: st
 
 def _work(stop: Stop | None, home: str, settings: dict[str, Any], how: str) -> None:
     _redirect(os.path.join(home, os.pardir, "forgets.log"))
-    pace.REBUILD_BATCH = pace.AWAITED_BATCH = BATCH
+    throttle.REBUILD_BATCH = throttle.AWAITED_BATCH = BATCH
     asyncio.run(_forget(stop, home, settings, how))
 
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.extractor import Mem0Extractor
-from gaia_memory.backend.follow.chroma import ChromaStore
-from gaia_memory.backend.follow.folder import StoreFolders
-from gaia_memory.backend.follow.places import FolderPlace
-from gaia_memory.database import engine
-from gaia_memory.database.engine import SqlDatabase
+from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
+from gaia_memory.backend.mem0_store.chroma.folders import StoreFolders
+from gaia_memory.backend.mem0_store.locations import FolderPlace
+from gaia_memory.database import sql_engine
+from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.ledger import SqlLedger
 
@@ -81,7 +81,7 @@ class Steps:
             _after(SqlFacts, delete, lambda _: self.reached("facts deleted"))
         _after(SqlDatabase, "scrub", lambda _: self.reached("scrubbed"))
         _after(SqlOutbox, "erased", lambda _: self.reached("crossing off"))
-        _before(engine, "truncate_wal", lambda: self.reached("index written"))
+        _before(sql_engine, "truncate_wal", lambda: self.reached("index written"))
 
     def _watch_transactions(self) -> None:
         """Tell what a transaction did once it is committed."""

@@ -33,8 +33,8 @@ from sqlalchemy import text as sql
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.config.load import load
-from gaia_memory.database.engine import open_engine
+from gaia_memory.config.sources.load import load
+from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.ledger import SqlLedger
 from support.fake_gemini import Answer, FakeGemini, Kind, _kind, facts
 from support.gemini_answers import Body

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
-from gaia_memory.database.engine import SqlDatabase
-from gaia_memory.database.text import bounded
+from gaia_memory.database.id_encoding import bounded
+from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.ledger import new_owner
 from gaia_memory.ledger.rows import fresh
 from gaia_memory.ledger.tables import conversations

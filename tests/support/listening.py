@@ -17,9 +17,9 @@ from google.adk.runners import Runner
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.genai import types
 
-from gaia_memory.adk.mapping import PRIVATE_STAMP
-from gaia_memory.adk.memory_plugin import MemoryPlugin
-from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
 from gaia_memory.engine import Engine
 from gaia_memory.models import Scope, SessionKey
 from gaia_memory.testing import ScriptedAnswer, ScriptedLlm

@@ -13,7 +13,7 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.genai import types
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.models import Chunk, Extracted, SessionKey
 from support.session_history import append_all, sentences

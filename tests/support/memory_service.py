@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gaia_memory.adk.parts import EngineSource
-from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.engine_source import EngineSource
+from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.engine import Engine
 
 

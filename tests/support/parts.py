@@ -22,8 +22,8 @@ from google.adk.sessions.base_session_service import BaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
-from gaia_memory import registry
-from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory import engine_registry
+from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import ScriptedLlm
 
 APP, USER, SESSION = "shop", "ada", "s1"
@@ -97,7 +97,7 @@ def stacks() -> str:
 
 def open_engines() -> int:
     """Return how many engines the process has open."""
-    return len(registry._registry.entries)
+    return len(engine_registry._registry.entries)
 
 
 def until(holds: Callable[[], Any], *, seconds: float = 60.0) -> Any:

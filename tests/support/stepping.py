@@ -22,10 +22,10 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from gaia_memory import engine
-from gaia_memory.adk import transcript
-from gaia_memory.adk.stored_events import DatabaseEvents, SqliteEvents
-from gaia_memory.adk.transcript import SessionTranscript
-from gaia_memory.database.engine import SqlDatabase
+from gaia_memory.adk.sessions import transcript
+from gaia_memory.adk.sessions.event_pages import DatabaseEvents, SqliteEvents
+from gaia_memory.adk.sessions.transcript import SessionTranscript
+from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import SessionKey
 

@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from hypothesis import strategies as st
 
-from gaia_memory.adk.mapping import COMMAND_STAMP, PRIVATE_STAMP
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, PRIVATE_STAMP
 from support.adk_host import calls, function_call, function_response
 
 TOKEN = re.compile(r"\b[uasc]\d+x\b")

@@ -12,7 +12,7 @@ from pathlib import Path
 _SWEEPER = """
 import asyncio, sys, threading
 from gaia_memory import open_memory
-from gaia_memory.adk.loading import load_adk
+from gaia_memory.adk.lazy_imports import load_adk
 
 async def main():
     learned = failed = 0

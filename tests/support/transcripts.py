@@ -11,7 +11,7 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 from hypothesis import strategies as st
 
-from gaia_memory.adk.mapping import COMMAND_STAMP, OFF_STAMP, PRIVATE_STAMP, UNMARKED_STAMP
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, OFF_STAMP, PRIVATE_STAMP, UNMARKED_STAMP
 
 START = 1_700_000_000.0
 

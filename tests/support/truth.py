@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import delete, text, update
 from sqlalchemy.engine import URL, make_url
 
-from gaia_memory.database.engine import SqlDatabase, open_database, open_engine
 from gaia_memory.database.metadata import metadata
+from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
 
 # Read before any test: each test runs without GAIA_ variables.

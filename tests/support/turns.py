@@ -20,15 +20,15 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from gaia_memory.adk.memory_plugin import MemoryPlugin
-from gaia_memory.adk.parts import EngineSource
+from gaia_memory.adk.engine_source import EngineSource
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, Scope, SessionKey
 from gaia_memory.ports import Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import KeywordRetriever
-from gaia_memory.sessions.holds import Hold
+from gaia_memory.recall.retrievers import KeywordRetriever
+from gaia_memory.sessions.turns.turn_lease import Hold
 
 APP, USER, SESSION = "host", "itay", "s1"
 KEY = SessionKey(APP, USER, SESSION)

@@ -16,12 +16,12 @@ from typing import Any, Literal
 from sqlalchemy import text
 from sqlalchemy.engine import URL
 
-from gaia_memory.config.load import load
-from gaia_memory.database.engine import SqlDatabase
+from gaia_memory.config.sources.load import load
+from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.engine import Engine
 from gaia_memory.errors import LeaseLostError
 from gaia_memory.models import Mark, Message, Scope, SessionKey, Talk, Turn
-from gaia_memory.sessions.streams import each
+from gaia_memory.sessions.learning.async_iter import each
 from gaia_memory.testing import ScriptedExtractor
 from support.turns import learn_with
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from google.adk.events.event import Event
 
-from gaia_memory.adk.mapping import LEFT_OUT, UNMARKED_STAMP, message_of, stamps_of
+from gaia_memory.adk.sessions.event_mapping import LEFT_OUT, UNMARKED_STAMP, message_of, stamps_of
 from gaia_memory.models import Mark, Message, Turn
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gaia_memory.sessions.bursts import Bursts
+from gaia_memory.sessions.turns.message_debounce import Bursts
 from support.mind import KEY
 
 SOON = 0.05

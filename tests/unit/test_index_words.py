@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gaia_memory.language.text_features import traits_of
+from gaia_memory.language.tokenizer import indexed_words, joined_words, query_words
 from gaia_memory.learn.credentials import holds_credential
-from gaia_memory.models.traits import traits_of
-from gaia_memory.models.words import indexed_words, joined_words, query_words
-from gaia_memory.recall.question import read, shortened
+from gaia_memory.recall.query.parsed_query import read, shortened
 
 
 @pytest.mark.parametrize(

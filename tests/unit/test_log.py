@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from gaia_memory.errors import ConfigError
+from gaia_memory.language.printable_text import in_lines, on_one_line
 from gaia_memory.log import Lines, logger_for
-from gaia_memory.models.text import in_lines, on_one_line
 
 FORGED = "ada\nERROR forged: all is lost\r\x1b[2J\u202egnorw\u2028x\x85y\u200b\ud800"
 FORM = "%(levelname)s %(message)s"

@@ -9,7 +9,7 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
-from gaia_memory.adk.mapping import COMMAND_STAMP, PRIVATE_STAMP, live_events, turns_of
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, PRIVATE_STAMP, live_events, turns_of
 from gaia_memory.models import Mark
 
 START = 1_700_000_000.0

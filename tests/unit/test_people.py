@@ -2,7 +2,7 @@
 
 import pytest
 
-from gaia_memory.config.people import PeopleConfig
+from gaia_memory.config.sections.people_section import PeopleConfig
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.people import Speaker, who_speaks
 

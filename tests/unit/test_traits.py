@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.models.kinds import MOMENT, NUMBER, PLACE, TITLE
-from gaia_memory.models.stems import code_of, stem_code
-from gaia_memory.models.traits import is_current, traits_of, unpack_traits
-from gaia_memory.models.words import indexed_words, joined_words
+from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, TITLE
+from gaia_memory.language.stems import code_of, stem_code
+from gaia_memory.language.text_features import is_current, traits_of, unpack_traits
+from gaia_memory.language.tokenizer import indexed_words, joined_words
 
 ANY = st.text(st.characters(), max_size=200)
 

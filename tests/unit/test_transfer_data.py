@@ -10,7 +10,7 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Draft, NewFact
-from gaia_memory.transfer.data import read
+from gaia_memory.transfer.export_format import read
 
 SAID = datetime(2026, 1, 2, tzinfo=UTC)
 FACT = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.sessions.window import Cut, EventView, Start, cut, live_places, turns_left_out
+from gaia_memory.sessions.replay_window import Cut, EventView, Start, cut, live_places, turns_left_out
 from support.generated import generated
 
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]  # its public home
 from google.genai import types
 
-from gaia_memory.adk.command_turns import call_of
-from gaia_memory.adk.guard import Contained
-from gaia_memory.adk.held import is_tool_here
-from gaia_memory.adk.mapping import PRIVATE_STAMP
-from gaia_memory.adk.reply import Heard, Pieces
+from gaia_memory.adk.plugins.error_boundary import Contained
+from gaia_memory.adk.plugins.run_context import is_tool_here
+from gaia_memory.adk.plugins.slash_commands import call_of
+from gaia_memory.adk.reply_collector import Heard, Pieces
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
 from gaia_memory.commands.command import Reply, Reset
+from gaia_memory.commands.dispatch import parse, run
 from gaia_memory.commands.private import said_privately
-from gaia_memory.commands.registry import parse, run
-from gaia_memory.database.text import storable
+from gaia_memory.database.id_encoding import storable
 from gaia_memory.errors import GaiaMemoryError, InsideTurnError
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
-from gaia_memory.models.given import refuse
+from gaia_memory.models.validation import refuse
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event

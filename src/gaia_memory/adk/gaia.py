@@ -8,22 +8,22 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gaia_memory.adk.configured_sessions import ConfiguredSessions
-from gaia_memory.adk.configured_transcript import ConfiguredTranscript
-from gaia_memory.adk.loading import load_adk
-from gaia_memory.adk.model import build_model, close_model
-from gaia_memory.adk.parts import EngineSource
-from gaia_memory.adk.session_database import SessionDatabase
+from gaia_memory.adk.engine_source import EngineSource
+from gaia_memory.adk.lazy_imports import load_adk
+from gaia_memory.adk.models.model_factory import build_model, close_model
+from gaia_memory.adk.sessions.configured_sessions import ConfiguredSessions
+from gaia_memory.adk.sessions.database_transcript import ConfiguredTranscript
+from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine
+from gaia_memory.language.printable_text import storable
 from gaia_memory.log import logger_for
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey, SweepReport
-from gaia_memory.models.given import identifier, refuse
-from gaia_memory.models.text import storable
+from gaia_memory.models.validation import identifier, refuse
 from gaia_memory.people import who_speaks
-from gaia_memory.sessions.sweep import Progress
+from gaia_memory.sessions.learning.sweep import Progress
 
 if TYPE_CHECKING:
     from google.adk.agents.base_agent import BaseAgent
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from google.adk.tools.base_tool import BaseTool
 
     from gaia_memory.adk.conversation import Conversation
+    from gaia_memory.adk.memory_service import Mem0MemoryService
     from gaia_memory.adk.runner import GaiaRunner
-    from gaia_memory.adk.service import Mem0MemoryService
 
 logger = logger_for(__name__)
 
@@ -83,7 +83,7 @@ class Gaia:
     @cached_property
     def memory_service(self) -> Mem0MemoryService:
         """The memory for a Runner of your own."""
-        from gaia_memory.adk.service import Mem0MemoryService
+        from gaia_memory.adk.memory_service import Mem0MemoryService
 
         return Mem0MemoryService(config=self._engine.loaded)
 
@@ -103,8 +103,8 @@ class Gaia:
     @property
     def plugins(self) -> list[BasePlugin]:
         """New plugins for an App: the replay window and the memory."""
-        from gaia_memory.adk.memory_plugin import MemoryPlugin
-        from gaia_memory.adk.window_plugin import SessionWindowPlugin
+        from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+        from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin
 
         window = SessionWindowPlugin(config=self._engine.loaded)
         return [window, MemoryPlugin(config=self._engine.loaded)]

@@ -12,10 +12,10 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.runners import Runner
 
-from gaia_memory.adk.guard import Contained
-from gaia_memory.adk.held import held_here, hold_here
-from gaia_memory.adk.stale import is_refusal
-from gaia_memory.adk.window_plugin import BEGINNING, AnchoredLoad, Near
+from gaia_memory.adk.plugins.error_boundary import Contained
+from gaia_memory.adk.plugins.run_context import held_here, hold_here
+from gaia_memory.adk.plugins.window_plugin import BEGINNING, AnchoredLoad, Near
+from gaia_memory.adk.sessions.stale_session import is_refusal
 from gaia_memory.models import Anchor, SessionKey
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from google.genai import types
 
     from gaia_memory.engine import Engine
-    from gaia_memory.sessions.holds import Hold
+    from gaia_memory.sessions.turns.turn_lease import Hold
 
 CLOSE_SECONDS = 30.0
 """ADK cancels a plugin that closes longer than this: leases and the store have to be given back in it."""

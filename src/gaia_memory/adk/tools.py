@@ -9,10 +9,10 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 
-from gaia_memory.adk.guard import Contained
-from gaia_memory.adk.parts import EngineSource
-from gaia_memory.adk.said import said_in
-from gaia_memory.adk.stamps import is_private
+from gaia_memory.adk.engine_source import EngineSource
+from gaia_memory.adk.plugins.current_message import said_in
+from gaia_memory.adk.plugins.error_boundary import Contained
+from gaia_memory.adk.plugins.event_metadata import is_private
 from gaia_memory.engine import Engine
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.log import logger_for

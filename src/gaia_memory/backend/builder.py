@@ -11,18 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gaia_memory.backend import environment, local, providers
-from gaia_memory.backend.current_llm import CurrentLlm, close_client
-from gaia_memory.backend.door import refuse_on_loop
+from gaia_memory.backend import mem0_import
 from gaia_memory.backend.embedder import Mem0Embedder
+from gaia_memory.backend.event_loop_guard import refuse_on_loop
 from gaia_memory.backend.extractor import Mem0Extractor
-from gaia_memory.backend.failures import model_error
 from gaia_memory.backend.language_model import Mem0LanguageModel
-from gaia_memory.backend.making import made_or_later, make_embedder, make_llm
-from gaia_memory.backend.pools import Pools
-from gaia_memory.backend.reranker import NONE, Mem0Reranker, provider_of
-from gaia_memory.backend.reranker import problems as reranker_problems
-from gaia_memory.config.openai import KEY_VARIABLE
+from gaia_memory.backend.model_errors import model_error
+from gaia_memory.backend.providers import local, provider_specs
+from gaia_memory.backend.providers.provider_factory import made_or_later, make_embedder, make_llm
+from gaia_memory.backend.providers.reranker import NONE, Mem0Reranker, provider_of
+from gaia_memory.backend.providers.reranker import problems as reranker_problems
+from gaia_memory.backend.providers.swappable_llm import CurrentLlm, close_client
+from gaia_memory.backend.thread_pools import Pools
+from gaia_memory.config.openai_server import KEY_VARIABLE
 from gaia_memory.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
@@ -50,33 +51,33 @@ class Backend:
         """
         self._config = config
         self._environ = os.environ if environ is None else environ
-        self._llm = CurrentLlm(providers.language_model(config, self._environ), self._made_llm)
+        self._llm = CurrentLlm(provider_specs.language_model(config, self._environ), self._made_llm)
         self._retiring: set[asyncio.Future[None]] = set()
-        self.embedder_provider = providers.embedder(config, self._environ, stored=stored_embedder)
-        self.store_provider = providers.Provider(
+        self.embedder_provider = provider_specs.embedder(config, self._environ, stored=stored_embedder)
+        self.store_provider = provider_specs.Provider(
             config.memory.vector_store.provider, dict(config.memory.vector_store.config)
         )
         self.pools = Pools()
         self._building = threading.RLock()
         self._embedding_model: Any = None
-        self._checked: tuple[providers.Provider, ...] = ()
+        self._checked: tuple[provider_specs.Provider, ...] = ()
         self.language_model = Mem0LanguageModel(lambda: self._llm, self.llm_provider, self.pools.model)
         self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
         self.reranker = self._chosen_reranker()
         self.embedder = Mem0Embedder(self.embedding_model, self.embedder_provider, self.pools.embedder)
 
     @property
-    def reranker_provider(self) -> providers.Provider:
+    def reranker_provider(self) -> provider_specs.Provider:
         """The reranker in force; its name is `none` where there is none."""
         given = self._config.memory.reranker
-        return provider_of(providers.Provider(given.provider, dict(given.config)), self._config.home)
+        return provider_of(provider_specs.Provider(given.provider, dict(given.config)), self._config.home)
 
     def _chosen_reranker(self) -> Mem0Reranker | None:
         provider = self.reranker_provider
         return None if provider.name == NONE else Mem0Reranker(provider, self.load, self.pools.reranker)
 
     @property
-    def llm_provider(self) -> providers.Provider:
+    def llm_provider(self) -> provider_specs.Provider:
         """The provider of the language model in force."""
         return self._llm.provider
 
@@ -91,7 +92,7 @@ class Backend:
             if self.reranker is not None:
                 self._retire(self.pools.reranker.run(self.reranker.close))
             self.reranker = self._chosen_reranker()
-        provider = providers.language_model(config, self._environ)
+        provider = provider_specs.language_model(config, self._environ)
         if provider == self.llm_provider:
             return
         retire = self._llm.exchange(provider)
@@ -109,11 +110,11 @@ class Backend:
         line = f"{llm.model or llm.name} + {embedder.model or embedder.name} embedder"
         memory = self._config.memory
         why = []
-        if providers.AUTO in (memory.llm.provider, memory.embedder.provider) and not providers.api_key(self._environ):
-            why.append(f"no {providers.KEY_VARIABLES[-1]}")
-        if any(providers.lacks_openai_key(provider, self._environ) for provider in (llm, embedder)):
+        if provider_specs.AUTO in (memory.llm.provider, memory.embedder.provider) and not provider_specs.api_key(self._environ):
+            why.append(f"no {provider_specs.KEY_VARIABLES[-1]}")
+        if any(provider_specs.lacks_openai_key(provider, self._environ) for provider in (llm, embedder)):
             why.append(f"no {KEY_VARIABLE}")
-        if providers.embedder(self._config, self._environ) != embedder:
+        if provider_specs.embedder(self._config, self._environ) != embedder:
             why.append("the embedder is that of the stored vectors")
         return f"{line} ({'; '.join(why)})" if why else line
 
@@ -133,15 +134,15 @@ class Backend:
         """
         refuse_on_loop("Backend.load")
         with self._building:
-            mem0 = environment.load_mem0(self._config.home)
+            mem0 = mem0_import.load_mem0(self._config.home)
             named = (self.llm_provider, self.embedder_provider, self.store_provider)
             asked = (*named, self.reranker_provider)
             if self._checked != asked:
-                providers.register()
-                found = [*providers.problems(*named), *reranker_problems(self.reranker_provider)]
+                provider_specs.register()
+                found = [*provider_specs.problems(*named), *reranker_problems(self.reranker_provider)]
                 if found:
                     raise ConfigError(found)
-                if self.embedder_provider.name == providers.LOCAL:
+                if self.embedder_provider.name == provider_specs.LOCAL:
                     self.embedder.know(local.look(Path(str(self.embedder_provider.model))))
                 self._checked = asked
             return mem0
@@ -172,7 +173,7 @@ class Backend:
 
         A process that only asks one question would else have its answer before the vectors.
         """
-        if self.embedder_provider.name == providers.LOCAL:
+        if self.embedder_provider.name == provider_specs.LOCAL:
             # What keeps it from answering is told by whoever asks it next.
             with contextlib.suppress(ModelError):
                 await self.embedder.embed(["ready"], purpose="search")
@@ -191,8 +192,8 @@ class Backend:
         from mem0.vector_stores.configs import VectorStoreConfig
 
         dimensions = partial(self.embedder.measure, self.embedding_model)
-        store = providers.store_config(self.store_provider, str(store_path), dimensions)
-        history = environment.private_file(environment.mem0_home(self._config.home) / "history.db")
+        store = provider_specs.store_config(self.store_provider, str(store_path), dimensions)
+        history = mem0_import.private_file(mem0_import.mem0_home(self._config.home) / "history.db")
         return MemoryConfig(
             vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
             # mem0 checks these names against lists of its own, which know no registered provider.
@@ -213,7 +214,7 @@ class Backend:
         config = self.mem0_config(store_path)
         if client is not None:
             config.vector_store.config.client = client
-        offline = providers.OFFLINE
+        offline = provider_specs.OFFLINE
         cheap = {
             "llm": type(config.llm).model_construct(provider=offline, config={}),
             "embedder": type(config.embedder).model_construct(provider=offline, config={}),
@@ -243,10 +244,10 @@ class Backend:
         if self.reranker is not None:
             self.reranker.close()
 
-    def _made_llm(self, provider: providers.Provider) -> Any:
+    def _made_llm(self, provider: provider_specs.Provider) -> Any:
         return self._made(make_llm, provider, "model")
 
-    def _made(self, make: Callable[[providers.Provider], Any], provider: providers.Provider, part: str) -> Any:
+    def _made(self, make: Callable[[provider_specs.Provider], Any], provider: provider_specs.Provider, part: str) -> Any:
         self.load()
         try:
             return make(provider)
@@ -254,5 +255,5 @@ class Backend:
             raise model_error(error, what=f"the {part} {_named(provider)}") from error
 
 
-def _named(provider: providers.Provider) -> str:
+def _named(provider: provider_specs.Provider) -> str:
     return f"{provider.name} ({provider.model})" if provider.model else provider.name

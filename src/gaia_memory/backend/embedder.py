@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gaia_memory.backend.failures import model_error, without_words_of
-from gaia_memory.backend.gemini import DEFAULT_DIMENSIONS
-from gaia_memory.backend.local import Look
-from gaia_memory.backend.offline.embedder import OfflineEmbedder
-from gaia_memory.backend.pools import Pool
-from gaia_memory.backend.providers import GEMINI, LOCAL, OFFLINE, Provider
+from gaia_memory.backend.model_errors import model_error, without_words_of
+from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
+from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
+from gaia_memory.backend.providers.local import Look
+from gaia_memory.backend.providers.provider_specs import GEMINI, LOCAL, OFFLINE, Provider
+from gaia_memory.backend.thread_pools import Pool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Vector

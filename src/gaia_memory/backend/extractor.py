@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gaia_memory.backend.answers import extracted
-from gaia_memory.backend.failures import without_words_of
-from gaia_memory.backend.pools import Pool
+from gaia_memory.backend.model_errors import without_words_of
+from gaia_memory.backend.thread_pools import Pool
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import Chunk, Extracted, Message
 

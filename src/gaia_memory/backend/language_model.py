@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gaia_memory.backend.failures import model_error
-from gaia_memory.backend.pools import Pool
-from gaia_memory.backend.providers import Provider
+from gaia_memory.backend.model_errors import model_error
+from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.thread_pools import Pool
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 
 DEADLINE_SECONDS = 200.0

@@ -20,7 +20,7 @@ def main() -> None:
     """
     _take_named_shell(sys.argv)
     from gaia_memory.cli.app import app
-    from gaia_memory.cli.terminal import complain
+    from gaia_memory.cli.ui.terminal import complain
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

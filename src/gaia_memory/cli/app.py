@@ -9,20 +9,20 @@ from typer.core import TyperGroup
 
 from gaia_memory.cli.chat import EXAMPLES as CHAT_EXAMPLES
 from gaia_memory.cli.chat import chat
-from gaia_memory.cli.configuration import app as configuration
-from gaia_memory.cli.demo import EXAMPLES as DEMO_EXAMPLES
-from gaia_memory.cli.demo import demo
-from gaia_memory.cli.doctor.command import EXAMPLES as DOCTOR_EXAMPLES
-from gaia_memory.cli.doctor.command import doctor
+from gaia_memory.cli.config import app as configuration
+from gaia_memory.cli.demo.demo import EXAMPLES as DEMO_EXAMPLES
+from gaia_memory.cli.demo.demo import demo
+from gaia_memory.cli.doctor.doctor import EXAMPLES as DOCTOR_EXAMPLES
+from gaia_memory.cli.doctor.doctor import doctor
 from gaia_memory.cli.init import EXAMPLES as INIT_EXAMPLES
 from gaia_memory.cli.init import init
-from gaia_memory.cli.memory import app as memory
+from gaia_memory.cli.memory.group import app as memory
 from gaia_memory.cli.people import app as people
 from gaia_memory.cli.sweep import EXAMPLES as SWEEP_EXAMPLES
 from gaia_memory.cli.sweep import sweep
-from gaia_memory.cli.terminal import complain, reporting, say
+from gaia_memory.cli.ui.terminal import complain, reporting, say
 from gaia_memory.errors import GaiaMemoryError
-from gaia_memory.models.text import in_lines
+from gaia_memory.language.printable_text import in_lines
 
 
 class Group(TyperGroup):

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.opening import ChannelOption, ConfigOption, SpeakerOption, load_config, run
-from gaia_memory.cli.reading import at_terminal, said_lines, standard_input
-from gaia_memory.cli.terminal import bar, note, say, say_lines
+from gaia_memory.cli.engines import ChannelOption, ConfigOption, SpeakerOption, load_config, run
+from gaia_memory.cli.ui.read_input import at_terminal, said_lines, standard_input
+from gaia_memory.cli.ui.terminal import bar, note, say, say_lines
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
     from gaia_memory.adk.gaia import Gaia
-    from gaia_memory.config.load import LoadedConfig
+    from gaia_memory.config.sources.load import LoadedConfig
 
 EXAMPLES = """
 Examples:
@@ -92,7 +92,7 @@ async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
         say(f"{gaia.describe()} · user {user}, channel {channel}")
         talk = gaia.conversation(agent, user_id=user, channel=channel)
         if at_terminal():
-            from gaia_memory.cli.prompt import converse
+            from gaia_memory.cli.ui.prompt import converse
 
             unanswered = await converse(lambda line: _answer(talk, line))
         else:
@@ -103,7 +103,7 @@ async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
 
 async def _erase(gaia: Gaia, user: str) -> None:
     """Let no forget leave its text in a file when the conversation ends; Ctrl-C leaves that to the next start."""
-    from gaia_memory.cli.erasing import erased
+    from gaia_memory.cli.memory.erasure_progress import erased
     from gaia_memory.errors import MemoryUnavailable
 
     scope = gaia.scope(user)
@@ -128,7 +128,7 @@ def _require_key(gaia: Gaia) -> None:
     """
     from google.adk.models.google_llm import Gemini
 
-    from gaia_memory.adk.model import has_gemini_key
+    from gaia_memory.adk.models.model_factory import has_gemini_key
     from gaia_memory.errors import ModelUnavailableError
 
     elsewhere = any(os.environ.get(name, "").lower() in {"1", "true"} for name in VERTEX)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gaia_memory.cli.opening import JsonOption
-from gaia_memory.cli.terminal import coloured, complain, note, say, say_lines
+from gaia_memory.cli.engines import JsonOption
+from gaia_memory.cli.ui.terminal import coloured, complain, note, say, say_lines
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.files import Step
     from gaia_memory.cli.setup.hosts import Hosts
     from gaia_memory.cli.setup.prepare import Report
+    from gaia_memory.cli.ui.output_files import Step
 
 EXAMPLES = """
 Examples:
@@ -59,7 +59,7 @@ def init(
             note(f"{step.did}: {step.path}")
         raise
     if as_json:
-        from gaia_memory.cli.rendering import print_json
+        from gaia_memory.cli.ui.fact_output import print_json
 
         print_json(_as_data(report))
     else:
@@ -70,7 +70,7 @@ def init(
 
 
 def _folder(given: Path, agent: str | None) -> Path:
-    from gaia_memory.cli.setup.agents import is_one_agent
+    from gaia_memory.cli.setup.agent_folders import is_one_agent
     from gaia_memory.cli.setup.new_agent import problem_with
 
     folder = given.expanduser().absolute()

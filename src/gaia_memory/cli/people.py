@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.opening import AppOption, ConfigOption, JsonOption, load_config, name_other_apps, quiet_engine, run
-from gaia_memory.cli.reading import confirm
-from gaia_memory.cli.rendering import print_json
-from gaia_memory.cli.terminal import counted, say
+from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, load_config, name_other_apps, quiet_engine, run
+from gaia_memory.cli.ui.fact_output import print_json
+from gaia_memory.cli.ui.read_input import confirm
+from gaia_memory.cli.ui.terminal import counted, say
 
 if TYPE_CHECKING:
-    from gaia_memory.config.load import LoadedConfig
+    from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.models import Merged
 
 app = typer.Typer(no_args_is_help=True, help="Make two user ids of one person one memory.")

@@ -128,7 +128,7 @@ def render_cli() -> str:
 
 def render_commands() -> str:
     """The page of slash commands."""
-    from gaia_memory.commands.registry import COMMANDS
+    from gaia_memory.commands.dispatch import COMMANDS
     from gaia_memory.learn.screen import MAX_CHARACTERS
 
     remembered = _REMEMBERED.format(longest=MAX_CHARACTERS)

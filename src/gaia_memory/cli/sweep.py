@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.erasing import erased
-from gaia_memory.cli.opening import ConfigOption, JsonOption, load_config, quiet_engine, run
-from gaia_memory.cli.terminal import LOGGER, bar, complain, counted, say, unlogged
-from gaia_memory.models.text import on_one_line
+from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config, quiet_engine, run
+from gaia_memory.cli.memory.erasure_progress import erased
+from gaia_memory.cli.ui.terminal import LOGGER, bar, complain, counted, say, unlogged
+from gaia_memory.language.printable_text import on_one_line
 
 if TYPE_CHECKING:
-    from gaia_memory.config.load import LoadedConfig
+    from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.engine import Engine
     from gaia_memory.models import Pending, SweepProgress, SweepReport
 
@@ -117,7 +117,7 @@ def _unread(engine: Engine, pending: Sequence[Pending]) -> str | None:
     if not unread:
         return None
     from gaia_memory.config.secrets import masked
-    from gaia_memory.database.look import file_of
+    from gaia_memory.database.read_only import file_of
 
     url = engine.config.sessions_url
     known = sum(waiting.key.app in unread for waiting in pending)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey
-from gaia_memory.sessions.shown import Shown
+from gaia_memory.sessions.pending_confirmations import Shown
 
 Reset = Literal["cleared", "kept", "failed", "busy"]
 """How a reset ended: learned and cleared, learned and kept as configured, not learned, somebody else at work."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from gaia_memory.commands.command import Call
-from gaia_memory.commands.places import without_places
+from gaia_memory.commands.redact_locations import without_places
 from gaia_memory.errors import ConfigError
 
 _ASKED = re.compile(r"embedder(?:\s+(?P<name>[^\s/]+)(?:/(?P<model>\S+))?(?P<yes>\s+yes[.!]*)?)?", re.IGNORECASE)

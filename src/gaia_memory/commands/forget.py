@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gaia_memory.commands.command import Call, Command
-from gaia_memory.commands.places import without_places
+from gaia_memory.commands.redact_locations import without_places
 from gaia_memory.commands.rows import PAGE, Picked, Row, counted, holding, numbered, picked_in, words_in
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import LIVE_TALK

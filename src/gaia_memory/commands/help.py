@@ -7,7 +7,7 @@ from gaia_memory.commands.command import MEMORY_OFF, Call, Command
 
 async def _help(call: Call) -> str:
     # The registry imports this module.
-    from gaia_memory.commands.registry import COMMANDS
+    from gaia_memory.commands.dispatch import COMMANDS
 
     # A list in Markdown, which `adk web` renders: it would run plain lines together.
     lines = [f"- {command.usage}: {command.summary}" for command in COMMANDS.values()]

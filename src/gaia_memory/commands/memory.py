@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.embedder import asks_for_embedder, switch_embedder
-from gaia_memory.commands.places import without_places
 from gaia_memory.commands.private import IS_PRIVATE
+from gaia_memory.commands.redact_locations import without_places
 from gaia_memory.commands.rows import PAGE, Row, counted, holding, numbered, picked_in, words_in
 from gaia_memory.errors import ConfigError
 

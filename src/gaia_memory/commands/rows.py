@@ -7,8 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gaia_memory.language.printable_text import is_invisible
 from gaia_memory.models import Fact
-from gaia_memory.models.text import is_invisible
 
 PAGE = 20
 """Facts a page: what a chat message still shows at a glance."""

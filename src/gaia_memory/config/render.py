@@ -16,10 +16,10 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gaia_memory.config.providers import ProviderConfig
+from gaia_memory.config.describe import KeyPath, allowed, dotted, section_of, settings, takes_effect, variable
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import PROVIDER_VARIABLES
-from gaia_memory.config.wording import KeyPath, allowed, dotted, section_of, settings, takes_effect, variable
+from gaia_memory.config.sections.provider_section import ProviderConfig
 
 _WIDTH = 110
 _COMMAND = "python -m gaia_memory.config.render"

@@ -14,11 +14,19 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gaia_memory.config.people import PeopleConfig
-from gaia_memory.config.providers import Amount, Count, Days, ProviderConfig, Section, Share, VectorStoreConfig
-from gaia_memory.config.recall import RecallConfig, RecallLimit, RerankerConfig
-from gaia_memory.config.urls import is_server, normal_url, placed, sqlite_url
-from gaia_memory.config.wording import AFTER_A_RESTART
+from gaia_memory.config.database_urls import is_server, normal_url, placed, sqlite_url
+from gaia_memory.config.describe import AFTER_A_RESTART
+from gaia_memory.config.sections.people_section import PeopleConfig
+from gaia_memory.config.sections.provider_section import (
+    Amount,
+    Count,
+    Days,
+    ProviderConfig,
+    Section,
+    Share,
+    VectorStoreConfig,
+)
+from gaia_memory.config.sections.recall_section import RecallConfig, RecallLimit, RerankerConfig
 from gaia_memory.models import zone_named
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
@@ -239,7 +247,7 @@ class SessionsConfig(Section):
 class GaiaConfig(BaseSettings):
     """The whole configuration, frozen.
 
-    Built directly it reads neither a file nor the environment; `gaia_memory.config.load.load` does.
+    Built directly it reads neither a file nor the environment; `gaia_memory.config.sources.load.load` does.
     """
 
     model_config = SettingsConfigDict(

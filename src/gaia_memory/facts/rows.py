@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sqlalchemy import Row
 
-from gaia_memory.database.text import decode_id
+from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts.tables import facts
 from gaia_memory.models import Fact, Line, Metadata, Scope, Vector
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.database.sqlite import READ_ONLY
-from gaia_memory.database.text import encode_id
-from gaia_memory.facts.bulk import write_rows
+from gaia_memory.facts.bulk_insert import write_rows
 from gaia_memory.facts.tables import outbox, scopes
 from gaia_memory.models import Scope
 

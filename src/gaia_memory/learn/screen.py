@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.printable_text import is_blank
 from gaia_memory.learn.credentials import holds_credential
 from gaia_memory.log import logger_for
 from gaia_memory.models import Chunk, Draft, Extracted, NewFact, Scalar, Turn
-from gaia_memory.models.text import is_blank
 from gaia_memory.telemetry import about
 
 __all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "of_the_user", "refuse_unkeepable", "screen"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.learn.screen import refuse_unkeepable
 from gaia_memory.models import Draft, NewFact, Scope
-from gaia_memory.models.given import refuse
+from gaia_memory.models.validation import refuse
 
 _GIVE_WAY = 200
 """Facts looked through, a millisecond of work, before the event loop is offered the interpreter's lock."""

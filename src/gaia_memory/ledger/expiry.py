@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Column, TextClause, and_, case, func, or_, select, update
 
-from gaia_memory.database.text import bounded, decode_id
-from gaia_memory.ledger.owner import behind, engine_of, those_gone
+from gaia_memory.database.id_encoding import bounded, decode_id
+from gaia_memory.ledger.process_identity import behind, engine_of, those_gone
 from gaia_memory.ledger.rows import Condition, has_ended, values_of
 from gaia_memory.ledger.tables import AT_REST, LEASED, NO_KEY, PUT_OFF, TALKING
 from gaia_memory.ledger.tables import conversations as c

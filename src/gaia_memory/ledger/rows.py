@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Column, ColumnElement, Row, Table, TextClause, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from gaia_memory.database.text import bounded, decode_id, encode_id
+from gaia_memory.database.id_encoding import bounded, decode_id, encode_id
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import Anchor, LedgerRow, Mark, Pending, SessionKey
 from gaia_memory.ports.ledger import ACTIVE_SECONDS, CLEAR_SECONDS, LEASE_SECONDS, LONGEST_PAUSE, SKEW_SECONDS

@@ -21,9 +21,8 @@ from gaia_memory.models.fact import (
     Vector,
 )
 from gaia_memory.models.filters import Filters, Holds, holds
-from gaia_memory.models.line import Line, author_in, line_of, traits_in
-from gaia_memory.models.merged import Merged
-from gaia_memory.models.record import (
+from gaia_memory.models.indexed_fact import Line, author_in, line_of, traits_in
+from gaia_memory.models.ledger_state import (
     Anchor,
     Away,
     DirtyFact,
@@ -37,9 +36,10 @@ from gaia_memory.models.record import (
     SweepProgress,
     SweepReport,
 )
+from gaia_memory.models.merged import Merged
 from gaia_memory.models.scope import PARTITION_LIMIT, Scope, SessionKey, require_scopes
-from gaia_memory.models.talk import Chunk, Extracted, Invocation, Mark, Message, Role, Said, Talk, Talker, Turn
-from gaia_memory.models.zone import local, zone_named
+from gaia_memory.models.time_zone import local, zone_named
+from gaia_memory.models.turns import Chunk, Extracted, Invocation, Mark, Message, Role, Said, Talk, Talker, Turn
 
 __all__ = [
     "Anchor",

@@ -9,9 +9,9 @@ from math import isfinite
 from typing import Literal
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models.given import refuse, sentence, shown, whole_number
+from gaia_memory.language.printable_text import storable
 from gaia_memory.models.scope import Scope
-from gaia_memory.models.text import storable
+from gaia_memory.models.validation import refuse, sentence, shown, whole_number
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]

@@ -9,7 +9,7 @@ from typing import Any
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models.fact import RESERVED_METADATA, Fact, Scalar
-from gaia_memory.models.given import refuse, shown
+from gaia_memory.models.validation import refuse, shown
 
 Filters = Mapping[str, Any]
 Holds = Callable[[Fact], bool]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from gaia_memory.models.given import identifier, refuse
+from gaia_memory.models.validation import identifier, refuse
 
 PARTITION_LIMIT = 512
 """Characters of a partition before it is replaced by a digest: server databases limit an index entry."""

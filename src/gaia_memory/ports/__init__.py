@@ -4,8 +4,7 @@ A `Transaction` is an open SQLAlchemy connection: what several stores do with th
 rolled back together. No transaction is held over a call to a model, a yield or a stream.
 """
 
-from gaia_memory.ports.ledger import Ledger
-from gaia_memory.ports.outside import (
+from gaia_memory.ports.external import (
     Embedder,
     Extractor,
     LanguageModel,
@@ -14,6 +13,7 @@ from gaia_memory.ports.outside import (
     Retriever,
     Transcript,
 )
+from gaia_memory.ports.ledger import Ledger
 from gaia_memory.ports.stores import Clock, Database, FactStore, Follower, Indexes, Outbox
 from gaia_memory.ports.transaction import Transaction
 

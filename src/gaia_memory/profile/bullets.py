@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gaia_memory.models.text import tokens_of
+from gaia_memory.language.printable_text import tokens_of
 
 MAX_CHARACTERS = 400
 """Characters of one bullet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gaia_memory.profile.bullets import shorten
-from gaia_memory.profile.kinds import DOINGS, kind_of
+from gaia_memory.profile.fact_categories import DOINGS, kind_of
 
 
 def ranked(facts: Sequence[str]) -> list[str]:

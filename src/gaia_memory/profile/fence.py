@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gaia_memory.models.text import is_invisible
+from gaia_memory.language.printable_text import is_invisible
 
 TAGS = ("USER_PROFILE", "FACTS", "PROJECTS", "PAST_CONVERSATIONS")
 """Blocks that hold text from memory: three of ours, and that of ADK's `preload_memory`."""

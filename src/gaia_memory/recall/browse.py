@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gaia_memory.models import Fact, Holds, Page, Scope
-from gaia_memory.models.given import whole_number
+from gaia_memory.models.validation import whole_number
 from gaia_memory.ports import Database, FactStore
-from gaia_memory.recall.retrieve import KeywordRetriever
+from gaia_memory.recall.retrievers import KeywordRetriever
 
 MAX_PAGE = 100
 """Facts of one page."""

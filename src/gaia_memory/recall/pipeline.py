@@ -13,20 +13,20 @@ from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Candidate, Fact, Hit, Holds, Recalled, Scope, line_of
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, Reranker, Retriever
-from gaia_memory.recall.budget import within
-from gaia_memory.recall.depth import MANY, depth
-from gaia_memory.recall.diversity import LOOKED_AT, diversified
-from gaia_memory.recall.links import REACH
-from gaia_memory.recall.pool import pool_of, pool_on
-from gaia_memory.recall.question import read, shortened
-from gaia_memory.recall.rank import DATES, WORDS, Placed, rank
-from gaia_memory.recall.rerank import RERANKER, reranked
-from gaia_memory.recall.retrieve import Among
-from gaia_memory.recall.rewrite import REWRITING, Wording, other_words, united, widened
-from gaia_memory.recall.score import JUDGED, level_of, scored, together
+from gaia_memory.recall.index.candidates import pool_of, pool_on
+from gaia_memory.recall.index.column_cache import Shelves
+from gaia_memory.recall.index.fact_columns import Shelf
+from gaia_memory.recall.index.neighbours import REACH
+from gaia_memory.recall.query.expansion import REWRITING, Wording, other_words, united, widened
+from gaia_memory.recall.query.parsed_query import read, shortened
+from gaia_memory.recall.ranking.adaptive_limit import MANY, depth
+from gaia_memory.recall.ranking.diversity import LOOKED_AT, diversified
+from gaia_memory.recall.ranking.normalise import JUDGED, level_of, scored, together
+from gaia_memory.recall.ranking.rank import DATES, WORDS, Placed, rank
+from gaia_memory.recall.ranking.rerank import RERANKER, reranked
+from gaia_memory.recall.ranking.token_budget import within
+from gaia_memory.recall.retrievers import Among
 from gaia_memory.recall.settings import RecallSettings
-from gaia_memory.recall.shelf import Shelf
-from gaia_memory.recall.shelves import Shelves
 from gaia_memory.telemetry import about
 
 logger = logger_for(__name__)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gaia_memory.telemetry.content import capture_content, shows_content, want_content
-from gaia_memory.telemetry.ids import store_id
-from gaia_memory.telemetry.logs import about, frames_of
+from gaia_memory.telemetry.content_capture import capture_content, shows_content, want_content
+from gaia_memory.telemetry.log_fields import about, frames_of
 from gaia_memory.telemetry.spans import MemorySpan, memory_span
-from gaia_memory.telemetry.turns import TurnSpans, in_background
+from gaia_memory.telemetry.store_id import store_id
+from gaia_memory.telemetry.turn_spans import TurnSpans, in_background
 
 __all__ = [
     "MemorySpan",

@@ -19,9 +19,9 @@ from gaia_memory.errors import ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Hit, Scope
 from gaia_memory.outage import outage_of
-from gaia_memory.telemetry.content import shows_content
-from gaia_memory.telemetry.ids import store_id
-from gaia_memory.telemetry.turns import background_links
+from gaia_memory.telemetry.content_capture import shows_content
+from gaia_memory.telemetry.store_id import store_id
+from gaia_memory.telemetry.turn_spans import background_links
 
 logger = logger_for(__name__)
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, Scope, SessionKey
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Ledger, Transaction
-from gaia_memory.transfer.data import Imported, read, written
+from gaia_memory.transfer.export_format import Imported, read, written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

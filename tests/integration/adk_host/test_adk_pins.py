@@ -19,9 +19,9 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 import gaia_memory
-from gaia_memory.adk.stale import marker_of
-from gaia_memory.adk.stored_events import pager_of
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions.event_pages import pager_of
+from gaia_memory.adk.sessions.stale_session import marker_of
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import SessionKey
 from support.session_services import APP, session_service
 
@@ -32,7 +32,7 @@ KEY = SessionKey(APP, "itay", "s1")
 def test_nothing_else_that_is_private_in_adk_is_used() -> None:
     """Whoever uses another name pins it here."""
     named: set[str] = set()
-    for file in (Path(gaia_memory.__file__).parent / "adk").glob("*.py"):
+    for file in (Path(gaia_memory.__file__).parent / "adk").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self"):
                 named.add(node.attr)
@@ -57,25 +57,25 @@ async def test_the_database_service_tells_its_tables(tmp_path: Path) -> None:
     async with session_service("database", tmp_path) as service:
         await service.prepare_tables()
         classes = service._get_schema_classes()
-        assert classes.StorageEvent is StorageEvent, "ADK's events are in another table: see adk/stored_events.py"
-        assert classes.StorageSession is StorageSession, "ADK's sessions are in another table: see adk/deletion.py"
+        assert classes.StorageEvent is StorageEvent, "ADK's events are in another table: see adk/sessions/event_pages.py"
+        assert classes.StorageSession is StorageSession, "ADK's sessions are in another table: see adk/sessions/compare_and_delete.py"
 
 
 async def test_the_sqlite_service_lends_its_connection(tmp_path: Path) -> None:
     """`_get_db_connection`: to a file with the columns that are asked for."""
     async with session_service("sqlite", tmp_path) as service:
         opened = service._get_db_connection()
-        assert isinstance(opened, AbstractAsyncContextManager), "see SqliteEvents in adk/stored_events.py"
+        assert isinstance(opened, AbstractAsyncContextManager), "see SqliteEvents in adk/sessions/event_pages.py"
         async with opened as connection:
             rows = await connection.execute_fetchall("SELECT name FROM pragma_table_info('events')")
         expected = {"id", "app_name", "user_id", "session_id", "invocation_id", "timestamp", "event_data"}
-        assert expected <= {row[0] for row in rows}, "ADK's events have other columns: see adk/stored_events.py"
+        assert expected <= {row[0] for row in rows}, "ADK's events have other columns: see adk/sessions/event_pages.py"
 
 
 async def test_the_service_of_adk_web_tells_which_keeps_an_apps_sessions(tmp_path: Path) -> None:
     """`_get_service`, in a class of a name that is known here."""
     async with session_service("per agent", tmp_path) as service:
-        assert type(service).__name__ == "PerAgentDatabaseSessionService", "see stands_for_many in adk/stored_events.py"
+        assert type(service).__name__ == "PerAgentDatabaseSessionService", "see stands_for_many in adk/sessions/event_pages.py"
         assert isinstance(await service._get_service(APP), SqliteSessionService), "see service_behind"
 
 
@@ -86,14 +86,14 @@ async def test_a_session_carries_the_marker_of_its_state(tmp_path: Path) -> None
         first = made._storage_update_marker
         await service.append_event(made, Event(author="user", invocation_id="i1"))
         loaded = await service.get_session(app_name=APP, user_id="itay", session_id="s1")
-        assert isinstance(first, str), "ADK marks its sessions otherwise: see adk/stale.py"
+        assert isinstance(first, str), "ADK marks its sessions otherwise: see adk/sessions/stale_session.py"
         assert first != made._storage_update_marker == loaded._storage_update_marker
 
 
 def test_the_error_for_a_session_that_changed_is_known_by_its_name() -> None:
     """It is a ValueError in a private module; the one for a session that is gone is public."""
     for module in (database_session_service, sqlite_session_service):
-        assert issubclass(module.StaleSessionError, ValueError), "see is_refusal in adk/stale.py"
+        assert issubclass(module.StaleSessionError, ValueError), "see is_refusal in adk/sessions/stale_session.py"
         assert module.StaleSessionError.__name__ == "StaleSessionError"
     assert issubclass(session_not_found_error.SessionNotFoundError, Exception)
 

@@ -11,8 +11,8 @@ from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.genai import types
 
-from gaia_memory.adk.mapping import COMMAND_STAMP, PRIVATE_STAMP
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, PRIVATE_STAMP
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import Mark, SessionKey
 
 KEY = SessionKey("app", "itay", "itay:cli")

@@ -12,8 +12,8 @@ from google.adk.events.event import Event
 from google.adk.sessions.base_session_service import BaseSessionService
 from hypothesis import strategies as st
 
-from gaia_memory.adk import reading, stored_events
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions import event_pages, turn_reader
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import Mark, SessionKey
 from support.generated import check, tiers
 from support.session_services import APP, KINDS, put, session_service
@@ -55,10 +55,10 @@ async def compare(service: BaseSessionService, events: list[Event], looks: list[
     for size, behind, at_once in looks:
         last = whole[-1 - behind] if behind < len(whole) else None
         mark = None if last is None else Mark(last.timestamp, last.id)
-        expected = WholeReading(whole, mark, look_back=reading.LEAD_EVENTS)
+        expected = WholeReading(whole, mark, look_back=turn_reader.LEAD_EVENTS)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(stored_events, "PAGE", size)
-            patch.setattr(reading, "_INVOCATIONS_A_QUERY", at_once)
+            patch.setattr(event_pages, "PAGE", size)
+            patch.setattr(turn_reader, "_INVOCATIONS_A_QUERY", at_once)
             talk = await transcript.read(key, after=mark, turns_before=7)
             assert talk is not None
             turns = [turn async for turn in talk.turns]

@@ -20,9 +20,9 @@ from google.adk.sessions.session import Session
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin
 from gaia_memory.adk.runner import GaiaRunner
-from gaia_memory.adk.window_plugin import SessionWindowPlugin
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.models import Anchor, LedgerRow, SessionKey
 from gaia_memory.testing import ScriptedLlm, call

@@ -17,7 +17,7 @@ from google.adk.tools.load_memory_tool import load_memory_tool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import ScriptedLlm, call
 from support.adk_host import APP, USER, say
 

@@ -11,8 +11,8 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from gaia_memory.adk.mapping import PRIVATE_STAMP, live_events
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP, live_events
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import Mark, SessionKey, Talk
 
 KEY = SessionKey("app", "itay", "itay:cli")

@@ -23,10 +23,10 @@ from google.adk.workflow import Workflow
 from google.genai import types
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from gaia_memory import registry
-from gaia_memory.adk.mapping import COMMAND_STAMP
-from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.adk.window_plugin import AnchoredLoad, SessionWindowPlugin, views
+from gaia_memory import engine_registry
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.plugins.window_plugin import AnchoredLoad, SessionWindowPlugin, views
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Anchor, SessionKey
 from gaia_memory.testing import ScriptedLlm, call
@@ -164,7 +164,7 @@ async def test_with_a_window_of_its_own_the_plugin_opens_no_engine(runner_of: Ca
     for n in range(4):
         await say(runner, f"t{n}")
 
-    assert registry._registry.entries == {}
+    assert engine_registry._registry.entries == {}
 
 
 async def test_a_turn_goes_on_when_the_configuration_is_broken(tmp_path: Path, caplog: pytest.LogCaptureFixture):
@@ -382,8 +382,8 @@ async def test_without_a_window_of_its_own_the_plugin_takes_the_memory_services(
     )
     for n in range(4):
         await say(runner, f"t{n}")
-    opened = len(registry._registry.entries)
+    opened = len(engine_registry._registry.entries)
     await runner.close()
 
     assert sent_texts(model.requests[-1]) == ["t2", "re t2", "t3"]
-    assert (opened, registry._registry.entries) == (1, {})
+    assert (opened, engine_registry._registry.entries) == (1, {})

@@ -17,7 +17,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, SessionKey, Talker
-from gaia_memory.sessions import holds, turns
+from gaia_memory.sessions.turns import turn_lease, turn_presence
 from gaia_memory.testing import Gate, ScriptedExtractor, ScriptedLlm, call
 from support.hosts import until
 from support.turns import KEY, Host, agent_of, begin, hosted, learn_with, text_of, words_of
@@ -110,8 +110,8 @@ async def test_a_turn_that_was_broken_off_keeps_the_next_one_waiting_only_briefl
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
     """ADK calls no hook where a turn is cancelled."""
-    monkeypatch.setattr(holds, "BETWEEN_SECONDS", 0.05)
-    monkeypatch.setattr(holds, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(turn_lease, "BETWEEN_SECONDS", 0.05)
+    monkeypatch.setattr(turn_lease, "SILENT_SECONDS", 0.5)
     gate = Gate()
     gate.shut()
 
@@ -139,7 +139,7 @@ async def test_a_mark_that_is_not_renewed_keeps_nobody_waiting_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process of another host died in a turn: that is all that can be seen of it."""
-    monkeypatch.setattr(turns, "UNRENEWED_SECONDS", 0.2)
+    monkeypatch.setattr(turn_presence, "UNRENEWED_SECONDS", 0.2)
     async with hosted(tmp_path, agent_of(ScriptedLlm("ok"))) as host:
         engine = await host.engine()
         async with engine.database.transaction() as tx:

@@ -12,9 +12,9 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 
-from gaia_memory.adk.command_turns import UNAVAILABLE
-from gaia_memory.adk.mapping import COMMAND_STAMP
-from gaia_memory.adk.memory_plugin import MemoryPlugin
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
 from support.adk_host import calls, function_call

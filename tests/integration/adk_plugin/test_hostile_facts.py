@@ -12,7 +12,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.load_memory_tool import load_memory_tool
 from google.adk.tools.preload_memory_tool import preload_memory_tool
 
-from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import NewFact, Scope
 from gaia_memory.testing import ScriptedLanguageModel, ScriptedLlm, call

@@ -13,7 +13,7 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
-from gaia_memory.adk.mapping import PRIVATE_STAMP
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import NewFact, Scope
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm, call

@@ -18,9 +18,9 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import Workflow
 from google.genai import types
 
-from gaia_memory.adk.memory_plugin import MemoryPlugin
-from gaia_memory.adk.service import Mem0MemoryService
-from gaia_memory.sessions import turns
+from gaia_memory.adk.memory_service import Mem0MemoryService
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.sessions.turns import turn_presence
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.turns import (
     APP,
@@ -115,7 +115,7 @@ async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
 
 async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also while a tool works for long, and no event comes."""
-    monkeypatch.setattr(turns, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(turn_presence, "RENEW_SECONDS", 0.01)
     renewed = asyncio.Event()
 
     async def tool() -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from gaia_memory.config.load import load
-from gaia_memory.database.engine import open_engine
+from gaia_memory.config.sources.load import load
+from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.facts.tables import facts
 from support.commandline import Done, gaia_process
 from support.mind_of_agents import Mind

@@ -15,7 +15,7 @@ import pytest
 from blockbuster import BlockBuster
 
 from gaia_memory.engine import Engine
-from gaia_memory.sessions.clear import ClearMode
+from gaia_memory.sessions.clearing.clear import ClearMode
 from support.interleaved import Stage, stage
 from support.interleavings import KINDS, MODES, RESET, Kind, Move, Staying, Story, any_story, at_random
 from support.stepping import LEARNING, SteppedLoop
@@ -42,7 +42,7 @@ def staged(kind: str) -> Iterator[tuple[Stage, Play]]:
     folder = Path(tempfile.mkdtemp(dir=IN_MEMORY if IN_MEMORY.is_dir() else None))
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner(loop_factory=SteppedLoop) as runner:
         patch.setattr(Engine, "start", lambda *_, **__: None)
-        patch.setattr("gaia_memory.sessions.turns._Wait.pause", lambda _: 0.0)
+        patch.setattr("gaia_memory.sessions.turns.turn_presence._Wait.pause", lambda _: 0.0)
         loop = runner.get_loop()
         assert isinstance(loop, SteppedLoop)
         loop.stepper.watch(patch)

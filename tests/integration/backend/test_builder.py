@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend import providers
 from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.providers import provider_specs
 from gaia_memory.errors import BadAnswerError, ConfigError, GaiaMemoryError, ModelUnavailableError
 from support.backend import DIMENSIONS, chunk, config, enter_providers, scripted
 from support.fake_gemini import FakeGemini, facts, thinking
@@ -318,6 +318,6 @@ async def test_every_error_of_the_backend_is_one_of_ours(tmp_path: Path, monkeyp
 def test_known_places_cover_what_mem0_would_put_into_tmp() -> None:
     """An embedded store of any provider lies in the home: qdrant and faiss by a path."""
     for name in ("chroma", "qdrant", "faiss"):
-        made = providers.store_config(providers.Provider(name), "/home/store", lambda: 384)
+        made = provider_specs.store_config(provider_specs.Provider(name), "/home/store", lambda: 384)
 
         assert made["path"] == "/home/store"

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.backend import local
 from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.providers import local
 from support.backend import config
 
 # Read before any test: each test runs without GAIA_ variables.

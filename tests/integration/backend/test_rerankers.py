@@ -14,7 +14,7 @@ import pytest
 
 from gaia_memory import open_memory
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.check import check_providers
+from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.errors import BadAnswerError, ConfigError, ModelUnavailableError
 from support.backend import config
 from support.fake_openai import CHAT_MODEL, FakeOpenAI, Refused

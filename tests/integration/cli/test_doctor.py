@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gaia_memory.cli.doctor import databases, examination, models, settings
-from gaia_memory.cli.doctor.finding import Check
+from gaia_memory.cli.doctor import config_checks, database_checks, model_checks, run_checks
+from gaia_memory.cli.doctor.checks import Check
 from support.commandline import Done, gaia, gaia_process, home, offline_config
 from support.condition import build_home, doctor, held_by_another, states, told, tree
 from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, wrong_key
@@ -187,14 +187,14 @@ def test_a_key_that_only_adk_reads_is_pointed_out(config: Path) -> None:
 
 def test_versions_out_of_range_are_named(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what is needed; a package that is missing, too."""
-    real = settings.version
+    real = config_checks.version
 
     def version(name: str) -> str:
         if name == "mem0ai":
-            raise settings.PackageNotFoundError(name)
+            raise config_checks.PackageNotFoundError(name)
         return "2.1.0" if name == "google-adk" else real(name)
 
-    monkeypatch.setattr(settings, "version", version)
+    monkeypatch.setattr(config_checks, "version", version)
     [(state, says, remedy)] = told(doctor(config), "versions")
 
     assert state == "fail"
@@ -362,7 +362,7 @@ def test_tables_of_another_version_are_told_and_left_alone(
     used: Path, version: str, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Older ones are brought up to date at the next start, newer ones need a newer package."""
-    monkeypatch.setattr(databases, "REVISIONS", ("0000", "0001"))
+    monkeypatch.setattr(database_checks, "REVISIONS", ("0000", "0001"))
     monkeypatch.setattr("gaia_memory.database.migrate.REVISIONS", ("0000", "0001"))
     with closing(sqlite3.connect(database())) as connection:
         connection.execute("UPDATE gaia_alembic_version SET version_num = ?", (version,))
@@ -532,7 +532,7 @@ def test_a_model_that_does_not_answer_as_it_should_is_told(
 
 def test_a_model_that_hangs_is_given_up(online: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch) -> None:
     """After seconds, not after the minutes that learning waits."""
-    monkeypatch.setattr(models, "MODEL_SECONDS", 0.3)
+    monkeypatch.setattr(model_checks, "MODEL_SECONDS", 0.3)
     online.write_text("model: gemini-other\nmemory: {llm: {model: gemini-third}}\n", encoding="utf-8")
     gemini.default("agent", Hang())
     gemini.default("embedder", Hang())
@@ -615,8 +615,8 @@ def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: 
     async def broken(_: object) -> list[object]:
         raise ZeroDivisionError
 
-    checks = [Check("home", broken) if check.part == "home" else check for check in examination.CHECKS]
-    monkeypatch.setattr(examination, "CHECKS", checks)
+    checks = [Check("home", broken) if check.part == "home" else check for check in run_checks.CHECKS]
+    monkeypatch.setattr(run_checks, "CHECKS", checks)
     done: Done = doctor(config)
 
     assert done.code == 1

@@ -19,7 +19,7 @@ WORD = "zebrawood"
 
 _KILLED = """
 import asyncio, os, signal, sys
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 
 async def forget(config, user, fact_id):

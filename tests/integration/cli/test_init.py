@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from gaia_memory.cli.files import unusable
 from gaia_memory.cli.setup import prepare
 from gaia_memory.cli.setup.services import OURS
-from gaia_memory.config.load import load
+from gaia_memory.cli.ui.output_files import unusable
+from gaia_memory.config.sources.load import load
 from support.commandline import Done, gaia
 
 BARE = 'from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name="shop", model="gemini-3.5-flash")\n'

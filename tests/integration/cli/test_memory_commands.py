@@ -17,8 +17,8 @@ import pytest
 from rich.console import Console
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.cli.memory import app
-from gaia_memory.cli.rendering import _table
+from gaia_memory.cli.memory.group import app
+from gaia_memory.cli.ui.fact_output import _table
 from gaia_memory.models import Fact, Scope
 from support.chroma_server import chroma_server
 from support.commandline import COMMAND, Done, gaia, gaia_process, home, offline_config

@@ -12,7 +12,7 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.backend.offline import llm
+from gaia_memory.backend.offline import offline_llm
 from gaia_memory.testing import ScriptedLlm
 from support.commandline import gaia, offline_config
 from support.fake_gemini import FakeGemini
@@ -84,13 +84,13 @@ def test_a_model_that_writes_is_named(tmp_path: Path, gemini: FakeGemini) -> Non
 def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Until then it says what is told if the model does not answer, and that it is asked."""
     asked = []
-    answer = llm.OfflineLlm.generate_response
+    answer = offline_llm.OfflineLlm.generate_response
 
     def counted(self: Any, *arguments: Any, **more: Any) -> Any:
         asked.append(1)
         return answer(self, *arguments, **more)
 
-    monkeypatch.setattr(llm.OfflineLlm, "generate_response", counted)
+    monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", counted)
     gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea", "Is called Itay")
     before = profile(config)["next"]
     calls = len(asked)
@@ -124,15 +124,15 @@ def test_it_says_plainly_when_nothing_is_told_and_why(config: str, tmp_path: Pat
 def test_a_session_keeps_who_made_its_profile_and_when(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when the model answers again, and when the facts are others by now."""
 
-    answer = llm.OfflineLlm.generate_response
+    answer = offline_llm.OfflineLlm.generate_response
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise ValueError("no answer")
 
-    monkeypatch.setattr(llm.OfflineLlm, "generate_response", refuse)
+    monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", refuse)
     talk_once(config, "Is called Itay")
     [made] = profile(config)["sessions"]
-    monkeypatch.setattr(llm.OfflineLlm, "generate_response", answer)
+    monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", answer)
     gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
     told = profile(config, "--refresh")
     shown = gaia("memory", "profile", "--user", "itay", "--config", config).out

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.cli import transfer
+from gaia_memory.cli.memory import transfer
 from support.commandline import COMMAND, Done, gaia, offline_config
 
 

@@ -15,7 +15,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from gaia_memory.adk.conversation import APOLOGY, Reply
-from gaia_memory.backend.offline.embedder import OfflineEmbedder
+from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.models import NewFact
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call

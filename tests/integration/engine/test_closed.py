@@ -10,9 +10,9 @@ import pytest
 
 from gaia_memory import NewFact
 from gaia_memory.adk.gaia import Gaia
+from gaia_memory.engine_registry import _registry
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Scope
-from gaia_memory.registry import _registry
 from gaia_memory.testing import ScriptedLlm
 from support.talks import talking
 

@@ -17,7 +17,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL
 
 from gaia_memory.database.connections import dispose
-from gaia_memory.database.engine import SqlDatabase, open_database, open_engine
+from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
 from gaia_memory.facts import SqlOutbox
 from support.cut_off import cancelled_at, loop_ends_at
 from support.truth import both_kinds, shared_url

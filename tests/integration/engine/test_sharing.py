@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from gaia_memory import registry
-from gaia_memory.adk.parts import EngineSource
-from gaia_memory.config.load import LoadedConfig, load
+from gaia_memory import engine_registry
+from gaia_memory.adk.engine_source import EngineSource
+from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.engine import Engine
-from gaia_memory.registry import acquire, borrow, release
+from gaia_memory.engine_registry import acquire, borrow, release
 
 
 @pytest.fixture(autouse=True)
-def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[registry._Registry]:
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[engine_registry._Registry]:
     """Keep what another test left open out of this one."""
-    fresh = registry._Registry(registered=True)
-    monkeypatch.setattr(registry, "_registry", fresh)
+    fresh = engine_registry._Registry(registered=True)
+    monkeypatch.setattr(engine_registry, "_registry", fresh)
     yield fresh
     assert fresh.entries == {}
 
@@ -68,7 +68,7 @@ async def test_an_opening_that_nobody_waits_for_any_more_leaves_nothing_open(tmp
     await release(engine)
 
 
-async def test_two_first_hooks_at_once_hold_the_engine_once(tmp_path: Path, shared: registry._Registry) -> None:
+async def test_two_first_hooks_at_once_hold_the_engine_once(tmp_path: Path, shared: engine_registry._Registry) -> None:
     """A part gives back once what it holds, so it must not have taken it twice."""
     source = EngineSource(await loaded(tmp_path / "home"))
 

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from gaia_memory import open_memory
-from gaia_memory.database.engine import open_engine
+from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.models import Scope
 from gaia_memory.testing import ScriptedLlm
 from support.talks import talking

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.follow import folder as store_folder
+from gaia_memory.backend.mem0_store.chroma import folders as store_folder
 from gaia_memory.models import Scope
 from support.follower import Rig, rig
 

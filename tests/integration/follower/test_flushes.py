@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend.follow import flush
-from gaia_memory.backend.follow.chroma import ChromaStore
+from gaia_memory.backend.mem0_store.chroma import flush_marker
+from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Scope
 from support.follower import Rig, rig
 
@@ -23,7 +23,7 @@ FACTS = [f"Ann's fact number {n} is about saffron" for n in range(350)]
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a few hundred facts do what thousands do."""
-    monkeypatch.setattr(flush, "AFTER", AFTER)
+    monkeypatch.setattr(flush_marker, "AFTER", AFTER)
 
 
 def index_of(folder: Path) -> list[int]:
@@ -40,7 +40,7 @@ def watched(memory: Rig, folder: Path) -> list[tuple[bool, bool]]:
 
     def noting(write: Any) -> Any:
         def written(**arguments: Any) -> Any:
-            is_marked, before = flush.was_cut_short(folder), index_of(folder)
+            is_marked, before = flush_marker.was_cut_short(folder), index_of(folder)
             result = write(**arguments)
             seen.append((is_marked, index_of(folder) != before))
             return result
@@ -96,7 +96,7 @@ async def test_the_index_is_rewritten_under_a_mark_and_only_then(tmp_path: Path,
 
     assert sum(was_rewritten for _, was_rewritten in seen) >= 2
     assert [each for each in seen if each[0] != each[1]] == []
-    assert not await asyncio.to_thread(flush.was_cut_short, folder)
+    assert not await asyncio.to_thread(flush_marker.was_cut_short, folder)
 
 
 @pytest.mark.parametrize("is_marked", [True, False])

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from gaia_memory import open_memory
-from gaia_memory.backend.follow.chroma import ChromaStore
+from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Fact, Scope
 from support.follower import rig
 
@@ -179,7 +179,7 @@ async def test_an_open_that_crashes_the_process_crashes_a_child_and_leads_to_a_n
     await asyncio.to_thread(crashing, folder)
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    probe = [sys.executable, "-m", "gaia_memory.backend.follow.probe", str(copy)]
+    probe = [sys.executable, "-m", "gaia_memory.backend.mem0_store.chroma.probe", str(copy)]
     child = await asyncio.create_subprocess_exec(*probe, stdin=asyncio.subprocess.PIPE)
 
     assert await asyncio.wait_for(child.wait(), 60) == -signal.SIGSEGV

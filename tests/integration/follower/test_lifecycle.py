@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.follow import follower, pace
-from gaia_memory.backend.follow.follower import StoreFollower
+from gaia_memory.backend.mem0_store import follower, throttle
+from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.ledger import owner_is_gone
 from gaia_memory.models import DirtyFact, Scope
@@ -145,7 +145,7 @@ async def test_facts_are_followed_in_small_pieces_until_somebody_waits(
             sizes.append(len(rows))
             return await follow(rows)
 
-        monkeypatch.setattr(pace, "PACED_REST", 0.06)
+        monkeypatch.setattr(throttle, "PACED_REST", 0.06)
         memory.follower._keeper.follow = noting  # type: ignore[method-assign]
         await memory.add(ANN, *[f"Ann's note {n}" for n in range(400)])
         began = time.perf_counter()
@@ -155,9 +155,9 @@ async def test_facts_are_followed_in_small_pieces_until_somebody_waits(
         unhurried = sizes[:10]
         await memory.follower.settled(stall_seconds=60)
 
-        assert max(unhurried) == pace.PACED_BATCH
+        assert max(unhurried) == throttle.PACED_BATCH
         assert took >= 9 * 0.06
-        assert max(sizes) >= pace.REBUILD_BATCH
+        assert max(sizes) >= throttle.REBUILD_BATCH
 
 
 async def test_what_keeps_failing_is_told_once_and_again_only_after_it_worked(

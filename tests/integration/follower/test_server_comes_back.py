@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend.follow import keeper
+from gaia_memory.backend.mem0_store import open_store
 from gaia_memory.models import Scope
 from support.chroma_server import chroma_server, free_port
 from support.follower import Rig, rig
@@ -101,7 +101,7 @@ async def test_a_server_that_comes_back_with_something_else_is_brought_to_what_t
     tmp_path: Path, with_what: str, is_seen_by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a process that lives on, also where nothing is written meanwhile, and no model is asked."""
-    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.1 if is_seen_by == "a look" else 1e9)
+    monkeypatch.setattr(open_store, "LOOK_SECONDS", 0.1 if is_seen_by == "a look" else 1e9)
     here = Site(tmp_path)
     await here.prepare(with_what)
     async with here.memory() as memory:
@@ -153,7 +153,7 @@ async def test_a_server_that_comes_back_as_it_was_is_not_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is compared with the database, and goes on being the same store."""
-    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(open_store, "LOOK_SECONDS", 0.1)
     here = Site(tmp_path)
     await here.prepare("nothing")
     async with here.memory() as memory:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from gaia_memory import open_memory
-from gaia_memory.backend.follow.lineage import next_id
-from gaia_memory.backend.follow.ownership import FolderLock, StoreLease
+from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease
+from gaia_memory.backend.mem0_store.store_ids import next_id
 from gaia_memory.ledger import new_owner, owner_is_gone, this_process
 from gaia_memory.models import Scope
 from gaia_memory.ports.stores import Clock

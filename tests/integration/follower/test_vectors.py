@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.follow import vectors as vectors_module
+from gaia_memory.backend.mem0_store import vector_backfill as vectors_module
 from gaia_memory.errors import BadAnswerError, StoreStalledError
 from gaia_memory.models import Draft, NewFact, Scope
 from support.follower import rig

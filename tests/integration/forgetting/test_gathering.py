@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend.follow import erasing, pace
+from gaia_memory.backend.mem0_store import erasures, throttle
 from gaia_memory.models import Scope
 from support.follower import Rig, rig
 
@@ -51,8 +51,8 @@ async def test_forgets_that_come_one_after_another_are_one_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While nobody waits they are given time to become more; what they forgot leaves the open store at once."""
-    monkeypatch.setattr(erasing, "QUIET_SECONDS", 3600.0)
-    monkeypatch.setattr(erasing, "LONGEST_GATHERING", 3600.0)
+    monkeypatch.setattr(erasures, "QUIET_SECONDS", 3600.0)
+    monkeypatch.setattr(erasures, "LONGEST_GATHERING", 3600.0)
     async with rig(tmp_path / "home") as memory:
         for number in range(5):
             await memory.add(person(number), f"person {number} likes tea")
@@ -65,7 +65,7 @@ async def test_forgets_that_come_one_after_another_are_one_pass(
                 await asyncio.sleep(0.01)
         gathered = [len(await memory.listed(person(number))) for number in range(5)]
         noted, passes = await pending(memory), len(begun)
-        monkeypatch.setattr(erasing, "QUIET_SECONDS", 0.0)
+        monkeypatch.setattr(erasures, "QUIET_SECONDS", 0.0)
         await until(lambda: bool(begun))
         await memory.follower.settled(stall_seconds=60)
 
@@ -78,9 +78,9 @@ async def test_a_forget_in_the_middle_of_a_pass_waits_for_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many come, the pass is not begun again; those that came meanwhile are gathered into the next one."""
-    monkeypatch.setattr(pace, "AWAITED_BATCH", 5)
-    monkeypatch.setattr(pace, "REBUILD_BATCH", 5)
-    monkeypatch.setattr(erasing, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(throttle, "AWAITED_BATCH", 5)
+    monkeypatch.setattr(throttle, "REBUILD_BATCH", 5)
+    monkeypatch.setattr(erasures, "QUIET_SECONDS", 0.0)
     async with rig(tmp_path / "home") as memory:
         await memory.add(BEN, *[f"Ben took trip {number}" for number in range(60)])
         for number in range(6):
@@ -107,7 +107,7 @@ async def test_a_forget_in_the_middle_of_a_pass_waits_for_its_end(
         assert [await memory.listed(person(number)) for number in range(6)] == [{}] * 6
 
 
-@pytest.mark.parametrize(("is_awaited", "least"), [(False, pace.PACED_BATCH), (True, pace.REBUILD_BATCH)])
+@pytest.mark.parametrize(("is_awaited", "least"), [(False, throttle.PACED_BATCH), (True, throttle.REBUILD_BATCH)])
 async def test_a_rebuild_that_holds_up_turns_takes_smaller_batches(
     tmp_path: Path, is_awaited: bool, least: int
 ) -> None:
@@ -122,7 +122,7 @@ async def test_a_rebuild_that_holds_up_turns_takes_smaller_batches(
         async def slow(rows: Any) -> Any:
             sizes.append(len(rows))
             found = await follow(rows)
-            keeper.write_seconds = pace.LONG_AWAITED_WRITE * 1.2
+            keeper.write_seconds = throttle.LONG_AWAITED_WRITE * 1.2
             return found
 
         keeper.follow = slow  # type: ignore[method-assign]
@@ -132,6 +132,6 @@ async def test_a_rebuild_that_holds_up_turns_takes_smaller_batches(
         if waiting is not None:
             await waiting
 
-        assert sizes[0] == pace.REBUILD_BATCH
-        assert max(sizes) == pace.REBUILD_BATCH
+        assert sizes[0] == throttle.REBUILD_BATCH
+        assert max(sizes) == throttle.REBUILD_BATCH
         assert least in sizes[1:]

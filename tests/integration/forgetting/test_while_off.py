@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.errors import MemoryDisabledError, StoreNotOwnedError
 

@@ -12,13 +12,13 @@ from google.adk.events.event import Event
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.genai import types
 
-from gaia_memory.adk.service import _learn
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.memory_service import _learn
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.engine import Engine
 from gaia_memory.errors import LeaseLostError
 from gaia_memory.learn.chunk import MAX_CHARACTERS
 from gaia_memory.models import Chunk, Extracted, Scope, SessionKey, Vector
-from gaia_memory.sessions.learning import Learner
+from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import ScriptedEmbedder
 from support.long_talks import APP, START, learning_engine
 from support.truth import both_kinds

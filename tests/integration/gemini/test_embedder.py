@@ -15,7 +15,7 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory import memory as memory_module
-from gaia_memory.backend import gemini as gemini_parts
+from gaia_memory.backend.providers import gemini as gemini_parts
 from support.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, proxy_page, wrong_key
 
 if TYPE_CHECKING:

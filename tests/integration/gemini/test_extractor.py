@@ -14,8 +14,8 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
-from gaia_memory.backend import gemini as gemini_parts
-from gaia_memory.sessions.retry import PARK_AFTER
+from gaia_memory.backend.providers import gemini as gemini_parts
+from gaia_memory.sessions.learning.backoff import PARK_AFTER
 from gaia_memory.testing import FakeClock
 from support.fake_gemini import (
     Answer,

@@ -19,10 +19,10 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory import open_memory
-from gaia_memory.backend import gemini as gemini_parts
+from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.models import SessionKey, SweepReport
-from gaia_memory.sessions.reach import ENOUGH
-from gaia_memory.sessions.sweep import PARALLEL
+from gaia_memory.sessions.learning.circuit_breaker import ENOUGH
+from gaia_memory.sessions.learning.sweep import PARALLEL
 from gaia_memory.testing import FakeClock
 from support.commandline import Done, gaia, gaia_process, home, offline_config
 from support.condition import doctor, told

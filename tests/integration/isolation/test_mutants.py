@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.facts import delete, facts, keywords, lineage, retold, write
+from gaia_memory.facts import delete_facts, provenance, sql_facts, write_facts
+from gaia_memory.facts.identity import paraphrase_tombstones
+from gaia_memory.facts.indexing import keyword_index
 from support.isolation import LeakError
 from support.isolation_process import act, opened, plain_mem0_shows, seed, settings_of
 from support.mutants import Mutant
@@ -28,20 +30,20 @@ def partition(new: str) -> Mutant:
 
 
 BORDERS = [
-    border("facts", "SqlFacts.facts"),
-    border("facts", "SqlFacts.count"),
-    border("facts", "SqlFacts.vectors"),
-    border("facts", "SqlFacts.cached_profile", table="profiles"),
-    border("write", "_find"),
-    border("lineage", "conversations"),
-    border("lineage", "origins"),
-    border("lineage", "taught_only_by"),
-    border("lineage", "drop_source"),
-    border("delete", "delete"),
-    border("delete", "delete", table="profiles"),
-    border("delete", "delete_all"),
-    border("delete", "bury"),
-    Mutant(f"{FACTS}.delete", "delete_all", "table.c.partition == scope.partition", 'table.c.partition != ""'),
+    border("sql_facts", "SqlFacts.facts"),
+    border("sql_facts", "SqlFacts.count"),
+    border("sql_facts", "SqlFacts.vectors"),
+    border("sql_facts", "SqlFacts.cached_profile", table="profiles"),
+    border("write_facts", "_find"),
+    border("provenance", "conversations"),
+    border("provenance", "origins"),
+    border("provenance", "taught_only_by"),
+    border("provenance", "drop_source"),
+    border("delete_facts", "delete"),
+    border("delete_facts", "delete", table="profiles"),
+    border("delete_facts", "delete_all"),
+    border("delete_facts", "bury"),
+    Mutant(f"{FACTS}.delete_facts", "delete_all", "table.c.partition == scope.partition", 'table.c.partition != ""'),
 ]
 BEHIND_THE_SALT = 6
 """Conditions on tombstones and forgotten words: without them nothing changes, because another scope's hashes have
@@ -59,14 +61,14 @@ the scope; `contract/test_found_by_date.py`, `contract/test_shelves.py` and `con
 
 OTHERS = [
     Mutant(
-        f"{FACTS}.facts",
+        f"{FACTS}.sql_facts",
         "SqlFacts.get",
         "_GET",
         'select(*FACT).where(facts.c.id.in_(bindparam("ids", expanding=True)))',
     ),
-    Mutant(f"{LEDGER}.search", "Search.pending", "if user is not None", "if False"),
-    Mutant(f"{LEDGER}.search", "Search.pending", "if app is not None", "if False"),
-    Mutant("gaia_memory.backend.follow.payload", "payload", ".scope.partition", ".scope.app"),
+    Mutant(f"{LEDGER}.queries", "Search.pending", "if user is not None", "if False"),
+    Mutant(f"{LEDGER}.queries", "Search.pending", "if app is not None", "if False"),
+    Mutant("gaia_memory.backend.mem0_store.payload", "payload", ".scope.partition", ".scope.app"),
     partition("joined.casefold()"),
     partition("joined.replace('%20', '')"),
     partition("joined.replace('%3A', ':')"),
@@ -76,7 +78,7 @@ OTHERS = [
 
 def test_every_border_is_tried() -> None:
     """A condition on the partition of a new statement has to be listed here."""
-    sources = [inspect.getsource(module) for module in (delete, facts, keywords, lineage, retold, write)]
+    sources = [inspect.getsource(module) for module in (delete_facts, sql_facts, keyword_index, provenance, paraphrase_tombstones, write_facts)]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 
     assert conditions == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING

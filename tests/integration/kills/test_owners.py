@@ -15,9 +15,9 @@ import psutil
 import pytest
 from sqlalchemy import text as sql
 
-from gaia_memory.config.load import load
-from gaia_memory.database.engine import open_engine
-from gaia_memory.ledger import new_owner, owner, owner_is_gone, this_process
+from gaia_memory.config.sources.load import load
+from gaia_memory.database.sql_engine import open_engine
+from gaia_memory.ledger import new_owner, owner_is_gone, process_identity, this_process
 from support.fake_gemini import Kind
 from support.kills import Site
 
@@ -115,7 +115,7 @@ def test_a_clock_that_was_set_lets_nobody_count_as_gone(monkeypatch: pytest.Monk
 
 def test_a_process_that_is_hidden_from_this_user_is_not_taken_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """/proc may be mounted so that everybody sees only their own processes."""
-    says = owner._kernel_says
+    says = process_identity._kernel_says
 
     def hides(name: str) -> str:
         if name.endswith("/stat"):
@@ -126,7 +126,7 @@ def test_a_process_that_is_hidden_from_this_user_is_not_taken_for_gone(monkeypat
         raise PermissionError(pid, number)
 
     with asked() as here, monkeypatch.context() as hidden:
-        hidden.setattr(owner, "_kernel_says", hides)
+        hidden.setattr(process_identity, "_kernel_says", hides)
         hidden.setattr(os, "kill", refuses)
 
         assert not owner_is_gone(here.name)

@@ -19,8 +19,8 @@ import yaml
 from sqlalchemy import text as sql
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.config.load import load
-from gaia_memory.database.engine import open_engine
+from gaia_memory.config.sources.load import load
+from gaia_memory.database.sql_engine import open_engine
 from integration.kills.conftest import on_a_server
 from support.commandline import COMMAND
 from support.kills import KillingGemini

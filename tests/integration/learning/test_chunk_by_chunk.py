@@ -10,7 +10,7 @@ from google.adk.events.event import Event
 from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.genai import types
 
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.engine import Engine
 from gaia_memory.learn.chunk import MAX_CHARACTERS
 from gaia_memory.models import Chunk, Extracted, Mark, Scope, SessionKey

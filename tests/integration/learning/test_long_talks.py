@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from google.adk.sessions.database_session_service import DatabaseSessionService
 
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.engine import Engine
+from gaia_memory.language import stems, text_features
 from gaia_memory.learn.chunk import MAX_CHARACTERS
-from gaia_memory.models import Scope, stems, traits
+from gaia_memory.models import Scope
 from support.long_talks import APP, CountingExtractor, key_of, learning_engine, store
 from support.truth import both_kinds
 from support.turns import learn_with
@@ -53,7 +54,7 @@ async def test_memory_does_not_grow_with_the_length_of_a_talk(
     # The stems and vectors of so many texts are kept and no more; a long talk fills that first.
     monkeypatch.setattr(VectorCache, "keep", lambda *_: None)
     monkeypatch.setattr(stems, "stem", stems.stem.__wrapped__)
-    monkeypatch.setattr(traits, "stem_code", stems.stem_code.__wrapped__)
+    monkeypatch.setattr(text_features, "stem_code", stems.stem_code.__wrapped__)
     async with learning_engine(kind, tmp_path) as engine:
         service = DatabaseSessionService(db_engine=engine.sessions_engine())
         engine.attach_transcript(APP, SessionTranscript(service, APP, clears_by="rewind"))

@@ -24,9 +24,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
-from gaia_memory.adk.mapping import PRIVATE_STAMP
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
 from gaia_memory.learn.prompts import ATTRIBUTION
-from gaia_memory.sessions import holds
+from gaia_memory.sessions.turns import turn_lease
 from gaia_memory.testing import ScriptedLlm, call
 from support.harness import Sut, responses
 from support.listening import Listener, answer, given, known, listening, run
@@ -380,7 +380,7 @@ async def test_private_words_that_another_plugin_handed_on(
     tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ADK appends them before we see them, and the turn is cancelled, so that nothing of it carries a stamp."""
-    monkeypatch.setattr(holds, "BETWEEN_SECONDS", 0.05)
+    monkeypatch.setattr(turn_lease, "BETWEEN_SECONDS", 0.05)
     arrived = asyncio.Event()
 
     async def hang(_: LlmRequest) -> str:

@@ -18,8 +18,8 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
 from gaia_memory import open_memory
-from gaia_memory.adk.memory_plugin import MemoryPlugin
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
@@ -83,7 +83,7 @@ async def test_a_turn_whose_begin_could_not_be_marked_is_learned_all_the_same(
 
 async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who clears may be dead, and its host's clock ahead: the person speaks, and that is learned."""
-    monkeypatch.setattr("gaia_memory.sessions.turns.CLEAR_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
     sut = await make()
     await sut.chat("u", "cli", "one")
     engine, key = sut.gaia._engine, sut.talk("u", "cli").key
@@ -140,7 +140,7 @@ async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(mak
 
 async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lease that is not renewed lets another process ask the same talk again."""
-    monkeypatch.setattr("gaia_memory.sessions.leases.RENEW_SECONDS", 0.01)
+    monkeypatch.setattr("gaia_memory.sessions.learning.conversation_lease.RENEW_SECONDS", 0.01)
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:

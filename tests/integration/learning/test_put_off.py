@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.sessions.retry import PARK_AFTER
+from gaia_memory.sessions.learning.backoff import PARK_AFTER
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]

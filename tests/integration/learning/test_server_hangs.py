@@ -15,8 +15,8 @@ from sqlalchemy.engine import make_url
 
 from gaia_memory import open_memory
 from gaia_memory.adk.conversation import APOLOGY
-from gaia_memory.database import migrate, server
-from gaia_memory.database.engine import open_database, open_engine
+from gaia_memory.database import migrate, postgresql
+from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.harness import Sut, facts
 from support.truth import SERVER, memory_url
@@ -34,8 +34,8 @@ LIMIT = 2.0
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give a server up sooner."""
-    monkeypatch.setattr(server, "CONNECT_SECONDS", LIMIT)
-    monkeypatch.setattr(server, "ANSWER_SECONDS", LIMIT)
+    monkeypatch.setattr(postgresql, "CONNECT_SECONDS", LIMIT)
+    monkeypatch.setattr(postgresql, "ANSWER_SECONDS", LIMIT)
 
 
 @pytest.fixture
@@ -142,8 +142,8 @@ async def test_the_url_may_give_a_server_more_time(silent: int) -> None:
     plain = make_url(f"postgresql+asyncpg://gaia@127.0.0.1:{silent}/gaia")
     patient = plain.update_query_dict({"command_timeout": "300"})
 
-    assert server.connect_args(plain, {}) == {"timeout": LIMIT, "command_timeout": LIMIT}
-    assert server.connect_args(patient, {"timeout": 5}) == {"timeout": 5}
+    assert postgresql.connect_args(plain, {}) == {"timeout": LIMIT, "command_timeout": LIMIT}
+    assert postgresql.connect_args(patient, {"timeout": 5}) == {"timeout": 5}
 
 
 @pytest.mark.parametrize("what", ["a migration", "a vacuum"])

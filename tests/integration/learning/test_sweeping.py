@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.sessions import sweep as sweeping
-from gaia_memory.sessions.sweep import PARALLEL
+from gaia_memory.sessions.learning import sweep as sweeping
+from gaia_memory.sessions.learning.sweep import PARALLEL
 from support.harness import Sut, facts
 from support.hosts import until
 

@@ -7,10 +7,10 @@ from sqlalchemy.exc import OperationalError
 
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
-from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Candidate, Draft, NewFact
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
+from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
 from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
 from support.truth import ITAY, NOA, memory_database

@@ -6,10 +6,10 @@ import pytest
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
-from gaia_memory.learn.apply import embed_drafts
+from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import KeywordRetriever, VectorRetriever
+from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
 from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.testing import FakeClock, ScriptedEmbedder, ScriptedLanguageModel
 from support.truth import ITAY, NOA, memory_database

@@ -26,16 +26,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from gaia_memory import registry
+from gaia_memory import engine_registry
 from support.parts import our_threads, until
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[registry._Registry]:
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[engine_registry._Registry]:
     """Keep what another test left open out of this one, and see that this one leaves nothing."""
     before = our_threads()
-    fresh = registry._Registry(registered=True)
-    monkeypatch.setattr(registry, "_registry", fresh)
+    fresh = engine_registry._Registry(registered=True)
+    monkeypatch.setattr(engine_registry, "_registry", fresh)
     yield fresh
     left = list(fresh.entries)
     fresh.abandon_all()

@@ -14,7 +14,7 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from gaia_memory import MemoryPlugin, Scope, open_memory
-from gaia_memory.adk.service import Mem0MemoryService
+from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import FakeClock
 from support.parts import runner_of, say
 

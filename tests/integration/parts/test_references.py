@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, open_memory, registry
-from gaia_memory.adk import parts
+from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, engine_registry, open_memory
+from gaia_memory.adk import engine_source
 from gaia_memory.engine import Engine
 from gaia_memory.ledger import owner_is_gone
 from gaia_memory.models import SessionKey
@@ -23,7 +23,7 @@ from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.parts import APP, USER, facts_in, is_free, open_engines, our_threads, runner_of, say, until
 from support.turns import begin, learn_with
 
-Registry = registry._Registry
+Registry = engine_registry._Registry
 
 
 def yaml_in(folder: Path) -> Path:
@@ -63,7 +63,7 @@ async def test_however_a_file_is_written_its_parts_share_one_engine(
         async with open_memory(file) as gaia:
             found = {id(await engine_of(part)) for part in (*plugins, *windows)}
             found |= {id(await service.source.engine()), id(gaia._engine)}
-            entries = list(registry._registry.entries)
+            entries = list(engine_registry._registry.entries)
 
     assert len(found) == 1, entries
 
@@ -121,7 +121,7 @@ async def test_what_a_part_put_off_begins_when_a_program_opens_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its loop will last: the store and the sweep are wanted now."""
-    monkeypatch.setattr(registry, "PART_START_SECONDS", 600.0)
+    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 600.0)
     config = {"home": str(tmp_path / "data"), "sessions": {"idle_consolidate_minutes": 0.001}}
     async with runner_of(MemoryPlugin(config=config)) as runner:
         await say(runner, "I live in Berlin.")
@@ -162,7 +162,7 @@ async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hand-over of a session asks a model for seconds; whoever calls next is not kept waiting by it."""
-    monkeypatch.setattr(registry, "IN_USE_SECONDS", 60.0)
+    monkeypatch.setattr(engine_registry, "IN_USE_SECONDS", 60.0)
     config = {"home": str(tmp_path / "data")}
     service = Mem0MemoryService(config=config)
     extractor = ScriptedExtractor(default=["lives in Berlin"])
@@ -193,7 +193,7 @@ async def test_a_close_that_takes_too_long_for_adk_goes_on_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """ADK gives a plugin 5 s; Runner.close raises when it needs more, and another process waits for the lock."""
-    monkeypatch.setattr(parts, "RELEASE_SECONDS", 0.05)
+    monkeypatch.setattr(engine_source, "RELEASE_SECONDS", 0.05)
     runner = runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     await say(runner, "hi")
     engine = await engine_of(runner.plugin_manager.plugins[0])  # type: ignore[arg-type]
@@ -270,7 +270,7 @@ def test_a_loop_that_ends_while_an_engine_closes_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A script closes its Runner and ends, while the store is still being opened or closed."""
-    monkeypatch.setattr(parts, "RELEASE_SECONDS", 0.01)
+    monkeypatch.setattr(engine_source, "RELEASE_SECONDS", 0.01)
     home = tmp_path / "data"
     plugin = MemoryPlugin(config={"home": str(home)})
     runner = runner_of(plugin)
@@ -329,7 +329,7 @@ def test_making_the_parts_reads_nothing_and_needs_no_loop(tmp_path: Path) -> Non
     """A server makes them while it starts, outside any loop: every file and socket they touch would be seen."""
     code = """
         import sys
-        import gaia_memory.adk.memory_plugin, gaia_memory.adk.window_plugin, gaia_memory.adk.service
+        import gaia_memory.adk.plugins.memory_plugin, gaia_memory.adk.plugins.window_plugin, gaia_memory.adk.memory_service
         from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
         seen = []
         watched = ("open", "os.", "socket.", "sqlite3.", "subprocess.", "import")

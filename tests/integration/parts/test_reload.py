@@ -15,7 +15,7 @@ from google.adk.runners import Runner
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
-from gaia_memory.backend.offline.llm import OfflineLlm
+from gaia_memory.backend.offline.offline_llm import OfflineLlm
 from gaia_memory.engine import Engine
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm, call

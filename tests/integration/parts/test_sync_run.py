@@ -20,8 +20,8 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
-from gaia_memory import MemoryPlugin, Scope, SessionWindowPlugin, open_memory, registry
-from gaia_memory.adk import memory_plugin
+from gaia_memory import MemoryPlugin, Scope, SessionWindowPlugin, engine_registry, open_memory
+from gaia_memory.adk.plugins import memory_plugin
 from gaia_memory.testing import ScriptedLlm, call
 from support.parts import APP, facts_in, is_free, open_engines, our_threads, runner_of, say, say_in_a_new_loop, until
 from support.turns import all_of, tools_of
@@ -177,7 +177,7 @@ def test_what_was_said_in_loops_that_died_is_learned_in_a_later_one_that_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The plugin's first hook makes the sessions readable, and the sweep that follows learns what went quiet."""
-    monkeypatch.setattr(registry, "PART_START_SECONDS", 0.05)
+    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 0.05)
 
     async def wait_until_learned(_: Any) -> str:
         async with asyncio.timeout(60):
@@ -254,7 +254,7 @@ def test_status_says_that_talk_waits_for_a_process_that_can_read_it(tmp_path: Pa
 
 def test_a_short_turn_loads_neither_the_store_nor_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chroma would be opened and closed at every message."""
-    monkeypatch.setattr(registry, "PART_START_SECONDS", 60.0)
+    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 60.0)
     host = Host(tmp_path, "memory")
     started = time.monotonic()
     for _ in range(3):
@@ -268,7 +268,7 @@ def test_a_loop_that_ends_in_the_middle_of_background_work_is_quiet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: Heard, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Statements are cancelled wherever they are; the log has no traceback, and the turn does not wait for them."""
-    monkeypatch.setattr(registry, "PART_START_SECONDS", 0.02)
+    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 0.02)
     chance = random.Random(4)
 
     async def think(_: Any) -> str:

@@ -16,8 +16,8 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, Scope, SessionWindowPlugin, open_memory
-from gaia_memory.adk.session_table import EVAL_SESSIONS
-from gaia_memory.adk.transcript import SessionTranscript
+from gaia_memory.adk.sessions.session_table import EVAL_SESSIONS
+from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.testing import ScriptedLlm
 from support.parts import facts_in, open_engines, runner_of, say, text_of
 from support.trials import Bench, Trial

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gaia_memory import ConfigError, open_memory
-from gaia_memory.backend import ollama as ollama_parts
+from gaia_memory.backend.providers import ollama as ollama_parts
 from support.fake_ollama import CHAT_MODEL, FakeOllama
 from support.fake_openai import DIMENSIONS, Said, Silent
 from support.servers import opened, seen, through_everything
@@ -143,7 +143,7 @@ async def test_an_ollama_that_hangs_is_given_up(
 
 
 async def test_mem0_still_downloads_and_cuts_by_itself(ollama: FakeOllama, tmp_path: Path) -> None:
-    """When this fails, mem0 has mended it, and `backend/ollama.py` has less to do."""
+    """When this fails, mem0 has mended it, and `backend/providers/ollama.py` has less to do."""
 
     def ask() -> None:
         from mem0.utils.factory import EmbedderFactory, LlmFactory

@@ -11,8 +11,8 @@ from google.adk.integrations.openai import OpenAILlm
 from openai import BadRequestError, OpenAIError
 
 from gaia_memory import ConfigError, open_memory
-from gaia_memory.adk import patient_openai
-from gaia_memory.backend import openai as openai_parts
+from gaia_memory.adk.models import openai
+from gaia_memory.backend.providers import openai as openai_parts
 from support.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, FakeOpenAI, Said, Silent
 from support.servers import opened, seen, through_everything
 
@@ -118,7 +118,7 @@ async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One short apology, and the conversation waits; the bounds are those of a server of one's own."""
-    monkeypatch.setattr(patient_openai, "OWN_SECONDS", 0.3)
+    monkeypatch.setattr(openai, "OWN_SECONDS", 0.3)
     monkeypatch.setattr(openai_parts, "OWN_SECONDS", 0.3)
     monkeypatch.setattr(openai_parts, "OWN_RETRIES", 0)
     with FakeOpenAI() as server:
@@ -136,7 +136,7 @@ async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
 
 
 async def test_mem0_and_adk_still_trust_such_servers_with_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where this fails, one has mended it, and `backend/openai.py` or `adk/patient_openai.py` has less to do."""
+    """Where this fails, one has mended it, and `backend/providers/openai.py` or `adk/models/openai.py` has less to do."""
 
     def ask() -> None:
         from mem0.utils.factory import EmbedderFactory, LlmFactory

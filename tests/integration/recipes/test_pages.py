@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.load import load
 from support.checkout import ROOT
 from support.chroma_server import free_port
 from support.fake_gemini import FakeGemini

@@ -22,7 +22,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from gaia_memory import Mem0MemoryService, NewFact
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrieve import KeywordRetriever
+from gaia_memory.recall.retrievers import KeywordRetriever
 from gaia_memory.telemetry import memory_span, shows_content, spans, store_id
 from gaia_memory.testing import ScriptedLlm, call
 from support.harness import Sut, facts

@@ -8,8 +8,8 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.genai import types
 
-from gaia_memory.adk.command_turns import command_in, without_commands
-from gaia_memory.adk.mapping import COMMAND_STAMP
+from gaia_memory.adk.plugins.slash_commands import command_in, without_commands
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP
 
 
 def said(invocation: str, text: str, *, author: str = "user", command: bool = False) -> Event:

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from gaia_memory.adk.guard import Contained, never_breaks_the_turn
+from gaia_memory.adk.plugins.error_boundary import Contained, never_breaks_the_turn
 from gaia_memory.errors import MemoryDisabledError, MemoryUnavailable
 
 SECRET = "the PIN word is ZEBRA"

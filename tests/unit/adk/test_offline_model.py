@@ -8,7 +8,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.tools.function_tool import FunctionTool
 from google.genai import types
 
-from gaia_memory.adk.offline_model import INTRODUCTION, OfflineModel
+from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
 
 BLOCK = "Be kind.\n\n<USER_PROFILE>\nWhat is known.\n- Name: Itay\n- Lives in Berlin\n</USER_PROFILE>"
 

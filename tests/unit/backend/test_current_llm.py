@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend.current_llm import CurrentLlm
-from gaia_memory.backend.providers import Provider
+from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.providers.swappable_llm import CurrentLlm
 from gaia_memory.errors import MemoryClosedError
 
 SECONDS = 60

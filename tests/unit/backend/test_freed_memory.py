@@ -11,7 +11,7 @@ import pytest
 _PROGRAM = """
 import threading
 import psutil
-from gaia_memory.backend.follow.freed import give_back
+from gaia_memory.backend.mem0_store.chroma.malloc_trim import give_back
 
 kept = []
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from gaia_memory.backend import local, providers
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.local import Look, look
+from gaia_memory.backend.providers import local, provider_specs
+from gaia_memory.backend.providers.local import Look, look
 from gaia_memory.engine import Engine
 from gaia_memory.errors import ConfigError
 from support.backend import config
@@ -50,7 +50,7 @@ def embedder(model: object) -> dict[str, Any]:
 
 async def refusal(tmp_path: Path, section: dict[str, Any]) -> str:
     """Return why memory is not opened with this embedder."""
-    from gaia_memory.config.load import load
+    from gaia_memory.config.sources.load import load
 
     with pytest.raises(ConfigError) as refused:
         await Engine.open(load({"home": str(tmp_path / "home"), "memory": {"embedder": section}}))
@@ -129,7 +129,7 @@ async def test_a_relative_path_is_taken_from_the_home(tmp_path: Path, folder: Pa
 @pytest.mark.usefixtures("installed")
 async def test_the_identity_is_known_once_memory_is_open(tmp_path: Path, folder: Path) -> None:
     """Without loading the model, so that its vectors and those of another model never count as the same."""
-    from gaia_memory.config.load import load
+    from gaia_memory.config.sources.load import load
 
     told = await asyncio.to_thread(look, folder)
     loaded = load({"home": str(tmp_path / "home"), "memory": {"embedder": embedder(folder)}})
@@ -217,11 +217,11 @@ async def test_a_model_that_was_exchanged_since_the_start_is_not_asked(folder: P
             return [1.0, 0.0]
 
     from gaia_memory.backend.embedder import Mem0Embedder
-    from gaia_memory.backend.pools import Pools
+    from gaia_memory.backend.thread_pools import Pools
     from gaia_memory.errors import ModelUnavailableError
 
     pools = Pools()
-    provider = providers.Provider("local", {"model": str(folder)})
+    provider = provider_specs.Provider("local", {"model": str(folder)})
     made = Mem0Embedder(Other, provider, pools.embedder)
     made.know(Look("one", 2))
     made.know(Look("another", 2))

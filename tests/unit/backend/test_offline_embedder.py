@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from gaia_memory.backend.embedder import OFFLINE_DIMENSIONS
-from gaia_memory.backend.offline.embedder import DIMENSIONS, OfflineEmbedder
+from gaia_memory.backend.offline.offline_embedder import DIMENSIONS, OfflineEmbedder
 
 EMBEDDER = OfflineEmbedder()
 
@@ -53,7 +53,7 @@ def test_what_shares_words_or_parts_of_words_is_nearer(question: str, fits: str,
 def test_the_same_text_has_the_same_vector_in_every_process() -> None:
     """Stored vectors stay usable after a restart."""
     program = (
-        "from gaia_memory.backend.offline.embedder import OfflineEmbedder\n"
+        "from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder\n"
         "print(repr(OfflineEmbedder().embed('User likes green tea')))"
     )
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=60)

@@ -8,8 +8,8 @@ from datetime import date
 import pytest
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
 
-from gaia_memory.backend.offline import dates, sentences
-from gaia_memory.backend.offline.llm import HONEST, OfflineLlm
+from gaia_memory.backend.offline import relative_dates, sentences
+from gaia_memory.backend.offline.offline_llm import HONEST, OfflineLlm
 
 FRIDAY = date(2026, 11, 20)
 
@@ -194,8 +194,8 @@ def test_relative_days_get_their_date_from_the_day_it_was_said(said: str, told: 
 
 def test_months_cross_the_turn_of_the_year() -> None:
     """Both ways."""
-    assert dates.anchored("in 2 months", FRIDAY) == "in 2 months (2027-01)"
-    assert dates.anchored("11 months ago", FRIDAY) == "11 months ago (2025-12)"
+    assert relative_dates.anchored("in 2 months", FRIDAY) == "in 2 months (2027-01)"
+    assert relative_dates.anchored("11 months ago", FRIDAY) == "11 months ago (2025-12)"
 
 
 def test_abbreviations_end_no_sentence() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.backend.follow.pace import (
+from gaia_memory.backend.mem0_store.throttle import (
     AWAITED_BATCH,
     LONGEST_REST,
     PACED_BATCH,
@@ -70,7 +70,7 @@ def test_what_nobody_waits_for_rests_long_after_each_write() -> None:
 def test_while_facts_come_in_the_next_batch_waits_for_a_pause_though_not_for_ever(monkeypatch) -> None:
     """Chroma would take the processor from those who bring them."""
     now = [100.0]
-    monkeypatch.setattr("gaia_memory.backend.follow.pace.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gaia_memory.backend.mem0_store.throttle.time.monotonic", lambda: now[0])
     pace, waited = Pace(), 0.0
     pace.rest(awaited=False, rebuilding=False)
     assert pace.more() <= 0

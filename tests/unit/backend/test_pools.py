@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from gaia_memory.backend.door import refuse_on_loop
-from gaia_memory.backend.pools import Pool, Pools
+from gaia_memory.backend.event_loop_guard import refuse_on_loop
+from gaia_memory.backend.thread_pools import Pool, Pools
 from gaia_memory.errors import MemoryClosedError
 
 
@@ -154,7 +154,7 @@ def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
     """The threads are daemons."""
     program = (
         "import asyncio, threading\n"
-        "from gaia_memory.backend.pools import Pool\n"
+        "from gaia_memory.backend.thread_pools import Pool\n"
         "async def main():\n"
         "    pool = Pool('t', 1)\n"
         "    task = asyncio.create_task(pool.run(threading.Event().wait))\n"

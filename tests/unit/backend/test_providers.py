@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from google.adk.agents import LlmAgent
 
-from gaia_memory.backend import providers
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.failures import without_secrets
+from gaia_memory.backend.model_errors import without_secrets
+from gaia_memory.backend.providers import provider_specs
 from support.backend import config
 
 HOME = Path("/nowhere")
@@ -83,7 +83,7 @@ def test_gemini_learns_with_the_apps_model(app_model: str, used: str) -> None:
 
 def test_the_default_model_is_adks() -> None:
     """When ADK moves on, so do we."""
-    assert LlmAgent.DEFAULT_MODEL == providers.DEFAULT_APP_MODEL
+    assert LlmAgent.DEFAULT_MODEL == provider_specs.DEFAULT_APP_MODEL
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_provider_that_is_named_gets_what_was_written() -> None:
     """The model's configuration exactly, the embedder's with OpenAI's small model where none was named."""
     backend = built(KEY, llm={"provider": "openai", "model": "m"}, embedder={"provider": "openai"})
 
-    assert backend.llm_provider == providers.Provider("openai", {"model": "m"})
-    assert backend.embedder_provider == providers.Provider("openai", {"model": "text-embedding-3-small"})
+    assert backend.llm_provider == provider_specs.Provider("openai", {"model": "m"})
+    assert backend.embedder_provider == provider_specs.Provider("openai", {"model": "text-embedding-3-small"})
     assert backend.embedder.identity == "openai/text-embedding-3-small/?"
 
 

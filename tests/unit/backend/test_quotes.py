@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.backend.failures import model_error, repeats, without_words_of
+from gaia_memory.backend.model_errors import model_error, repeats, without_words_of
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
 
 TALK = ["My sister Noa is allergic to peanuts, what should I do?", "אחותי נועה גרה בחיפה"]

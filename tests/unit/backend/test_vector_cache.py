@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from gaia_memory.backend.embedder import Mem0Embedder
-from gaia_memory.backend.pools import Pool
-from gaia_memory.backend.providers import Provider
+from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.thread_pools import Pool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import ModelUnavailableError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer.main
 
-from gaia_memory.cli.memory import app
+from gaia_memory.cli.memory.group import app
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 EVERYBODYS = ("reindex",)

@@ -9,8 +9,9 @@ import warnings
 import pytest
 import typer
 
-from gaia_memory.cli import main, story, sweep
-from gaia_memory.cli.terminal import coloured
+from gaia_memory.cli import main, sweep
+from gaia_memory.cli.demo import story
+from gaia_memory.cli.ui.terminal import coloured
 from gaia_memory.errors import MemoryUnavailable
 from support.commandline import Done, gaia
 

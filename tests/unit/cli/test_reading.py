@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.cli.terminal import printable
+from gaia_memory.cli.ui.terminal import printable
 from support.commandline import COMMAND, gaia, gaia_process, home, offline_config
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from gaia_memory.commands.command import MEMORY_OFF
+from gaia_memory.commands.dispatch import COMMANDS, parse
 from gaia_memory.commands.private import said_privately
-from gaia_memory.commands.registry import COMMANDS, parse
 from gaia_memory.commands.rows import holding, numbered, words_in
-from gaia_memory.config.live import LiveConfig
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.live_config import LiveConfig
+from gaia_memory.config.sources.load import load
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.models import Status
 from support.commands import ListMemory, typed

@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.forget.delete import LIVE_TALK
-from gaia_memory.sessions.shown import Shown
+from gaia_memory.sessions.pending_confirmations import Shown
 from support.commands import ListMemory, typed
 from support.mind import KEY
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.config.edit import edited, rewrite
-from gaia_memory.config.file import Version
-from gaia_memory.config.load import Origin, load
 from gaia_memory.config.render import render_yaml
+from gaia_memory.config.sources.load import Origin, load
+from gaia_memory.config.sources.watched_file import Version
+from gaia_memory.config.sources.yaml_edit import edited, rewrite
 from gaia_memory.errors import ConfigError
 
 ENABLED = ("memory", "enabled")
@@ -257,8 +257,8 @@ SOMEBODY = 65534
 EDIT = """
 import os, sys
 from pathlib import Path
-from gaia_memory.config.edit import rewrite
-from gaia_memory.config.load import load
+from gaia_memory.config.sources.yaml_edit import rewrite
+from gaia_memory.config.sources.load import load
 from gaia_memory.errors import ConfigError
 
 origin = load(Path(sys.argv[1]), environ={}).origin

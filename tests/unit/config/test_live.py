@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gaia_memory.config import file as config_file
-from gaia_memory.config.live import LiveConfig, newest
-from gaia_memory.config.load import LoadedConfig, load
+from gaia_memory.config.describe import AFTER_A_RESTART, dotted, settings, takes_effect
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.wording import AFTER_A_RESTART, dotted, settings, takes_effect
+from gaia_memory.config.sources import watched_file as config_file
+from gaia_memory.config.sources.live_config import LiveConfig, newest
+from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.errors import ConfigError
 
 OFF = "memory: {enabled: false}\n"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gaia_memory.config.load import LoadedConfig, load, locate
 from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources.load import LoadedConfig, load, locate
 from gaia_memory.errors import ConfigError, SecretInConfigError
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.config.load import load
-from gaia_memory.config.people import guest_id
 from gaia_memory.config.schema import GaiaConfig, PeopleConfig
+from gaia_memory.config.sections.people_section import guest_id
+from gaia_memory.config.sources.load import load
 from gaia_memory.errors import ConfigError
 
 

@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gaia_memory.config import render
-from gaia_memory.config.load import load
+from gaia_memory.config.describe import allowed, dotted, settings, takes_effect, variable
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.wording import allowed, dotted, settings, takes_effect, variable
+from gaia_memory.config.sources.load import load
 
 CHECKOUT = Path(__file__).parents[3]
 

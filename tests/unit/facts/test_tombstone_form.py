@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 
-from gaia_memory.facts.normal import hashes_to_look_for, tombstone_forms, tombstone_hashes
+from gaia_memory.facts.identity.text_identity import hashes_to_look_for, tombstone_forms, tombstone_hashes
 from support.generated import generated
 
 CYRILLIC = dict(zip("aceopxyijsBEKMHOPCTX", "асеорхуіјѕВЕКМНОРСТХ", strict=True))  # noqa: RUF001 - look-alikes are meant

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.learn.apply import BATCH, embed_drafts
+from gaia_memory.learn.embed_drafts import BATCH, embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.testing import ScriptedEmbedder
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gaia_memory.learn.chunk import CONTEXT_CHARACTERS, MAX_CHARACTERS, chunks
 from gaia_memory.models import Chunk, Turn, zone_named
-from gaia_memory.sessions.streams import each
+from gaia_memory.sessions.learning.async_iter import each
 from support.mind import KEY, NOON, message, turn
 
 

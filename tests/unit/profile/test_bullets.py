@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.models.text import tokens_of
+from gaia_memory.language.printable_text import tokens_of
 from gaia_memory.profile.bullets import MAX_CHARACTERS, bullets_of, within
 
 

@@ -5,8 +5,8 @@
 import pytest
 
 from gaia_memory.profile.bullets import MAX_CHARACTERS, within
+from gaia_memory.profile.fact_categories import DOINGS, IDENTITY, NEEDS, PEOPLE, REST, TASTES, kind_of
 from gaia_memory.profile.fallback import plain_bullets
-from gaia_memory.profile.kinds import DOINGS, IDENTITY, NEEDS, PEOPLE, REST, TASTES, kind_of
 
 
 @pytest.mark.acceptance("P07")

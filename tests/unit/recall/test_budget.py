@@ -3,7 +3,7 @@
 import pytest
 
 from gaia_memory.models import Hit
-from gaia_memory.recall.budget import within
+from gaia_memory.recall.ranking.token_budget import within
 from support.mind import fact
 
 HITS = [Hit(fact=fact(str(score), "x" * 400), score=score, why={}) for score in (0.9, 0.6, 0.3)]

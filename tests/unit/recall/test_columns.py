@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.columns import NONE, Codes, Labels
-from gaia_memory.recall.links import links_of
+from gaia_memory.recall.index.columns import NONE, Codes, Labels
+from gaia_memory.recall.index.neighbours import links_of
 
 CODES = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=8)
 LABELS = st.lists(st.sampled_from([None, "a", "b", "\u05d3", ""]), max_size=8)

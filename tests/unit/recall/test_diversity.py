@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.models import line_of
-from gaia_memory.recall.diversity import LOOKED_AT, diversified
-from gaia_memory.recall.rank import Placed
-from gaia_memory.recall.shelf import shelf_of
+from gaia_memory.recall.index.fact_columns import shelf_of
+from gaia_memory.recall.ranking.diversity import LOOKED_AT, diversified
+from gaia_memory.recall.ranking.rank import Placed
 from support.mind import fact
 
 

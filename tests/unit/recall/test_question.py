@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gaia_memory.models.words import indexed_words
-from gaia_memory.recall.dates import Dates, dates_in
-from gaia_memory.recall.question import Finder, read, shortened
+from gaia_memory.language.tokenizer import indexed_words
+from gaia_memory.recall.query.dates import Dates, dates_in
+from gaia_memory.recall.query.parsed_query import Finder, read, shortened
 
 
 @pytest.mark.parametrize(

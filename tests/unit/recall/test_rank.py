@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.models import line_of
-from gaia_memory.recall.pool import pool_of
-from gaia_memory.recall.question import read
-from gaia_memory.recall.rank import rank
+from gaia_memory.recall.index.candidates import pool_of
+from gaia_memory.recall.query.parsed_query import read
+from gaia_memory.recall.ranking.rank import rank
 from gaia_memory.recall.settings import RecallSettings
 from support.mind import NOON, fact
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.rank import Placed
-from gaia_memory.recall.rerank import reranked
+from gaia_memory.recall.ranking.rank import Placed
+from gaia_memory.recall.ranking.rerank import reranked
 
 
 def ranked(*totals):

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import Candidate
-from gaia_memory.recall.question import read
-from gaia_memory.recall.rewrite import (
+from gaia_memory.recall.query.expansion import (
     ADDED,
     LIKENESS,
     LINE_CHARACTERS,
@@ -19,6 +18,7 @@ from gaia_memory.recall.rewrite import (
     united,
     widened,
 )
+from gaia_memory.recall.query.parsed_query import read
 from gaia_memory.testing import ScriptedLanguageModel
 
 SPORTS = "Which sports does Maria like?"

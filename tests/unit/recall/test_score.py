@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.models import Candidate, line_of
-from gaia_memory.recall.diversity import diversified
-from gaia_memory.recall.pool import pool_of
-from gaia_memory.recall.question import read
-from gaia_memory.recall.rank import Placed, rank
-from gaia_memory.recall.rerank import reranked
-from gaia_memory.recall.rewrite import widened
-from gaia_memory.recall.score import level_of, scored
+from gaia_memory.recall.index.candidates import pool_of
+from gaia_memory.recall.query.expansion import widened
+from gaia_memory.recall.query.parsed_query import read
+from gaia_memory.recall.ranking.diversity import diversified
+from gaia_memory.recall.ranking.normalise import level_of, scored
+from gaia_memory.recall.ranking.rank import Placed, rank
+from gaia_memory.recall.ranking.rerank import reranked
 from gaia_memory.recall.settings import RecallSettings
 from support.mind import NOON, fact
 

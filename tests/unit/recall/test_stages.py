@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+from gaia_memory.language.text_features import unpack_traits
 from gaia_memory.models import line_of
-from gaia_memory.models.traits import unpack_traits
-from gaia_memory.recall import stages
-from gaia_memory.recall.pool import pool_of
-from gaia_memory.recall.question import read
+from gaia_memory.recall.index.candidates import pool_of
+from gaia_memory.recall.query.parsed_query import read
+from gaia_memory.recall.ranking import stages
 from support.mind import fact
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.words import MAX_WORDS, words_of
+from gaia_memory.language.stop_words import MAX_WORDS, words_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gaia_memory.sessions.beat import Beat
+from gaia_memory.sessions.learning.sweep_scheduler import Beat
 from support.hosts import until
 
 IDLE = 0.08
@@ -93,7 +93,7 @@ async def test_a_loop_that_was_blocked_is_made_up_for_once() -> None:
 
 async def test_a_stop_cancels_a_sweep_that_lasts_and_none_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it did not commit is learned later."""
-    monkeypatch.setattr("gaia_memory.sessions.beat.GRACE_SECONDS", 0.01)
+    monkeypatch.setattr("gaia_memory.sessions.learning.sweep_scheduler.GRACE_SECONDS", 0.01)
     sweeps = Sweeps()
     sweeps.gate.clear()
     async with beating(sweeps) as beat:

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.sessions import retry
-from gaia_memory.sessions.reach import ENOUGH, Reach
-from gaia_memory.sessions.retry import PARK_AFTER, SPREAD, after_failures, after_outages
+from gaia_memory.sessions.learning import backoff
+from gaia_memory.sessions.learning.backoff import PARK_AFTER, SPREAD, after_failures, after_outages
+from gaia_memory.sessions.learning.circuit_breaker import ENOUGH, Reach
 from gaia_memory.testing import FakeClock
 
 
@@ -129,7 +129,7 @@ def test_a_pause_that_the_provider_names_is_kept_within_a_bound() -> None:
     seen.over()
     seen.miss("d", retry_after=86_400)
 
-    assert seen.pause() == retry.LONGEST_NAMED_PAUSE
+    assert seen.pause() == backoff.LONGEST_NAMED_PAUSE
 
 
 def test_after_an_outage_nobody_is_left_alone_for_what_failed_in_it() -> None:

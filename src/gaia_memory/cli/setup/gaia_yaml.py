@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
-from gaia_memory.cli.files import Step, set_aside, write
-from gaia_memory.config.load import FILE_NAME, load
+from gaia_memory.cli.ui.output_files import Step, set_aside, write
+from gaia_memory.config.describe import KeyPath, settings
 from gaia_memory.config.render import comment, default_of, scalar
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.wording import KeyPath, settings
+from gaia_memory.config.sources.load import FILE_NAME, load
 from gaia_memory.errors import ConfigError
 
 HOME = ".gaia"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from gaia_memory.cli.setup.agents import Agent, Agents
+from gaia_memory.cli.setup.agent_folders import Agent, Agents
 from gaia_memory.cli.setup.services import SCHEME
-from gaia_memory.config.load import LoadedConfig
 from gaia_memory.config.secrets import masked
+from gaia_memory.config.sources.load import LoadedConfig
 
 PLUGINS = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
 

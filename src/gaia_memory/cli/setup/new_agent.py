@@ -8,7 +8,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from gaia_memory.cli.files import Step, make_folder, write
+from gaia_memory.cli.ui.output_files import Step, make_folder, write
 from gaia_memory.config.schema import is_app_name
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")

@@ -7,16 +7,16 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gaia_memory.cli.doctor.home import may
-from gaia_memory.cli.files import Step, make_empty, make_folder, unusable, write
-from gaia_memory.cli.setup.agents import Agents, find_agents
+from gaia_memory.cli.doctor.home_checks import may
+from gaia_memory.cli.setup.agent_folders import Agents, find_agents
 from gaia_memory.cli.setup.gaia_yaml import require_right, write_gaia_yaml
 from gaia_memory.cli.setup.hosts import Hosts, hosts, told
 from gaia_memory.cli.setup.new_agent import write_agent
 from gaia_memory.cli.setup.services import judge, write_services
-from gaia_memory.config.load import FILE_NAME, LoadedConfig, load
+from gaia_memory.cli.ui.output_files import Step, make_empty, make_folder, unusable, write
 from gaia_memory.config.schema import GaiaConfig, is_app_name
 from gaia_memory.config.secrets import masked
+from gaia_memory.config.sources.load import FILE_NAME, LoadedConfig, load
 
 _COUNTING = ("GAIA_CONFIG", "GAIA_HOME", "GAIA_SESSIONS__DATABASE_URL")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import yaml
 
-from gaia_memory.cli.files import Step, set_aside, unusable, write
+from gaia_memory.cli.ui.output_files import Step, set_aside, unusable, write
 
 FILE_NAMES = ("services.yaml", "services.yml")
 """What ADK reads, in this order, and both where both are there."""
@@ -17,7 +17,7 @@ FILE_NAMES = ("services.yaml", "services.yml")
 SCHEME = "mem0"
 CLASS = "gaia_memory.Mem0MemoryService"
 OURS = {"scheme": SCHEME, "type": "memory", "class": CLASS}
-_CLASSES = (CLASS, "gaia_memory.adk.service.Mem0MemoryService")
+_CLASSES = (CLASS, "gaia_memory.adk.memory_service.Mem0MemoryService")
 
 _HEAD = """\
 # Tells ADK what `--memory_service_uri mem0://…` means. `adk web` and `adk api_server` look for this file in the folder

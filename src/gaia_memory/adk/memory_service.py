@@ -1,0 +1,222 @@
+"""ADK's memory service over the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING, Any, cast
+
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.genai import types
+
+from gaia_memory.adk.engine_source import ConfigSource, EngineSource
+from gaia_memory.adk.sessions.event_mapping import turns_of, zone_of
+from gaia_memory.errors import (
+    ConfigError,
+    InvalidInputError,
+    LeaseLostError,
+    MemoryDisabledError,
+    MemoryUnavailable,
+    ModelError,
+)
+from gaia_memory.log import logger_for
+from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
+from gaia_memory.profile.fence import fence
+from gaia_memory.telemetry import about
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+    from google.adk.sessions.session import Session
+
+    from gaia_memory.engine import Engine
+
+logger = logger_for(__name__)
+
+EVENTS_WITHOUT_SESSION = "gaia:events"
+"""The session that events are noted under when the caller of `add_events_to_memory` names none."""
+
+
+class Mem0MemoryService(BaseMemoryService):
+    """Memory for any Runner: `Mem0MemoryService(uri="mem0://?config=gaia.yaml")`.
+
+    The configuration is found as for every part (argument, URI, environment, defaults) when it is first
+    needed; making one does no I/O. ADK never closes a memory service, so this one only borrows the engine.
+
+    With `memory.enabled: false` searches and listings are empty, talk handed over is ignored, `add_memory`
+    raises `MemoryDisabledError`, and deleting works.
+    """
+
+    def __init__(
+        self,
+        uri: str | None = None,
+        *,
+        agents_dir: str | None = None,
+        config: ConfigSource | None = None,
+        **_: Any,
+    ) -> None:
+        """Take what ADK's service registry passes; further arguments of its later versions are ignored."""
+        self.source = EngineSource(config, uri=uri, agents_dir=agents_dir)
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Learn what was not learned yet of a session, which may be loaded in part and is never cleared.
+
+        Handing a session over again learns only what is new. While a turn runs in a session that this process
+        can read itself, or when the model fails, nothing happens: it is learned later.
+        """
+        async with self.source.using() as engine:
+            if not engine.config.memory.enabled:
+                return
+            key = SessionKey(session.app_name, session.user_id, session.id)
+            if key.app in engine.transcripts.hosted:
+                await engine.consolidate(key, clear=False)
+                return
+            try:
+                await _learn(engine, key, session.events, zone=await zone_of(session))
+            except (LeaseLostError, ModelError) as error:
+                if engine.config.memory.on_unavailable == "fail":
+                    raise
+                kind = type(error).__name__
+                fields = about("conversation.left", key, error=kind)
+                logger.warning("session %s is not learned: %s; add it again later", session.id, kind, extra=fields)
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Learn from some events of a session; each event is learned from once. The metadata is not used.
+
+        Raises:
+            ModelError: the model gave no usable answer; the events can be handed over again.
+            LeaseLostError: the conversation is being learned or talked in just now.
+        """
+        async with self.source.using() as engine:
+            if engine.config.memory.enabled:
+                await _learn(engine, SessionKey(app_name, user_id, session_id or EVENTS_WITHOUT_SESSION), events)
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Keep entries word for word; an entry's own metadata override those of the call.
+
+        Raises:
+            TypeError: `memories` is no sequence of `MemoryEntry`.
+            InvalidInputError: it is empty, or an entry is blank, holds a file or other than flat metadata; it is
+                a ValueError.
+            MemoryDisabledError: memory is off.
+        """
+        facts = [_new_fact(entry, custom_metadata or {}) for entry in _require_entries(memories)]
+        async with self.source.using() as engine:
+            await engine.memory.add(engine.scope(app_name, user_id), facts)
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """Return the facts that answer a question best; empty for a blank one and while memory cannot answer.
+
+        ADK's own tools put them into a prompt as they are, so their text and author are made harmless for that.
+        """
+        must_answer = False
+        try:
+            must_answer = (await self.source.loaded()).config.memory.on_unavailable == "fail"
+            async with self.source.using() as engine:
+                must_answer = engine.config.memory.on_unavailable == "fail"
+                hits = await engine.memory.recall(engine.scope(app_name, user_id), query)
+        except MemoryDisabledError:
+            return SearchMemoryResponse()
+        except (ConfigError, MemoryUnavailable) as error:
+            if must_answer:
+                raise
+            if not error.is_logged:
+                logger.warning("memory cannot answer, a search finds nothing: %s", error)
+            return SearchMemoryResponse()
+        return SearchMemoryResponse(memories=[_for_a_prompt(_entry(hit.fact)) for hit in hits])
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Forget one fact for good; an unknown id, another person's, or none at all changes nothing."""
+        if memory_id:
+            await self._forget(app_name, user_id, fact_id=memory_id)
+
+    async def delete_session_memories(self, *, app_name: str, user_id: str, session_id: str) -> Receipt:
+        """Forget what only this conversation taught."""
+        return await self._forget(app_name, user_id, session_id=session_id)
+
+    async def delete_user_memories(self, *, app_name: str, user_id: str) -> Receipt:
+        """Forget everything about a person."""
+        return await self._forget(app_name, user_id)
+
+    async def list_memories(self, *, app_name: str, user_id: str) -> list[MemoryEntry]:
+        """Return every fact about a person, oldest first."""
+        async with self.source.using() as engine:
+            try:
+                return [_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
+            except MemoryDisabledError:
+                return []
+
+    async def _forget(self, app_name: str, user_id: str, **what: str) -> Receipt:
+        async with self.source.using() as engine:
+            return await engine.memory.forget(engine.scope(app_name, user_id), **what)
+
+
+async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event], *, zone: tzinfo = UTC) -> None:
+    row = await engine.enter(key)
+    turns = turns_of(events, turns_before=row.learned_turns, zone=zone)
+    if turns:
+        await engine.learn(key, turns)
+
+
+def _require_entries(memories: object) -> Sequence[MemoryEntry]:
+    if isinstance(memories, str | bytes) or not isinstance(memories, Sequence):
+        raise TypeError(f"memories is a {type(memories).__name__}: pass a list of MemoryEntry")
+    for place, entry in enumerate(memories):
+        if not isinstance(entry, MemoryEntry):
+            raise TypeError(f"memories[{place}] is a {type(entry).__name__}: pass MemoryEntry objects")
+    if not memories:
+        raise InvalidInputError("memories is empty: pass at least one MemoryEntry")
+    return memories
+
+
+def _new_fact(entry: MemoryEntry, shared: Mapping[str, object]) -> NewFact:
+    parts = entry.content.parts or []
+    if any(part.inline_data or part.file_data for part in parts):
+        raise InvalidInputError("a MemoryEntry holds a file: memory keeps text only")
+    text = "\n".join(part.text for part in parts if part.text).strip()
+    if not text:
+        raise InvalidInputError("a MemoryEntry has no text: put what to remember into content.parts")
+    given = {"author": entry.author, **shared, **entry.custom_metadata}
+    metadata = {name: value for name, value in given.items() if value is not None}
+    return NewFact(text, said_at=_said_at(entry.timestamp), metadata=cast("Metadata", metadata))
+
+
+def _said_at(timestamp: str | None) -> datetime | None:
+    if not timestamp:
+        return None
+    try:
+        said_at = datetime.fromisoformat(timestamp)
+    except ValueError as error:
+        raise InvalidInputError(f"timestamp is {timestamp!r}: pass an ISO 8601 time") from error
+    return said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC)
+
+
+def _entry(fact: Fact) -> MemoryEntry:
+    return MemoryEntry(
+        id=fact.id,
+        content=types.Content(role="user", parts=[types.Part(text=fact.text)]),
+        author=str(fact.metadata.get("author", "user")),
+        timestamp=(fact.said_at or fact.created_at).isoformat(),
+        custom_metadata=dict(fact.metadata),
+    )
+
+
+def _for_a_prompt(entry: MemoryEntry) -> MemoryEntry:
+    parts = [types.Part(text=fence(part.text or "")) for part in entry.content.parts or []]
+    author = None if entry.author is None else fence(entry.author)
+    return entry.model_copy(update={"content": types.Content(role="user", parts=parts), "author": author})

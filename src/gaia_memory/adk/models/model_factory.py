@@ -1,0 +1,91 @@
+"""The agent's model, from the configuration alone."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gaia_memory.errors import ConfigError
+
+if TYPE_CHECKING:
+    from google.adk.models.base_llm import BaseLlm as BaseLlm
+
+GEMINI_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+
+
+def given_model(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
+    """Return what stands for a model as one of ADK's models, or else as a name.
+
+    Whatever is neither is left to the check of the configuration, which names it.
+    """
+    if value is not None and not isinstance(value, str):
+        # Whoever has one of ADK's models has loaded ADK.
+        from google.adk.models.base_llm import BaseLlm
+
+        if isinstance(value, BaseLlm):
+            return value, None
+    return None, value
+
+
+def build_model(name: str) -> BaseLlm:
+    """Return the ADK model for a configured name.
+
+    `auto` is ADK's default Gemini when `GEMINI_API_KEY` or `GOOGLE_API_KEY` is set and not empty, else the
+    offline model; `offline` is the offline model; any other name goes to ADK's registry.
+
+    Raises:
+        ConfigError: ADK knows no model of that name, or it needs a package or a key that is not there.
+    """
+    if name == "offline" or (name == "auto" and not has_gemini_key()):
+        from gaia_memory.adk.models.offline_model import OfflineModel
+
+        return OfflineModel()
+    from google.adk.agents.llm_agent import LlmAgent
+    from google.adk.models.google_llm import Gemini
+    from google.adk.models.registry import LLMRegistry
+
+    wanted = LlmAgent.DEFAULT_MODEL if name == "auto" else name
+    try:
+        kind = LLMRegistry.resolve(wanted)
+        if kind is Gemini:
+            from gaia_memory.adk.models.gemini import patient_gemini
+
+            return patient_gemini(wanted)
+        model = LLMRegistry.new_llm(wanted)
+    except (ImportError, ValueError) as error:
+        raise ConfigError([f"model is {name!r}, {_unknown(name)}"]) from error
+    if kind.__name__ == "OpenAILlm":
+        # Its client takes half a second to import, which no other model should cost.
+        from gaia_memory.adk.models.openai import patient_openai
+
+        return patient_openai(model.model)
+    return model
+
+
+async def close_model(model: BaseLlm) -> None:
+    """Close the client that a model of `build_model` opened, which ADK leaves to whoever made the model."""
+    from google.adk.models.google_llm import Gemini
+
+    # Without a key there is no client, and asking for one would make it.
+    if isinstance(model, Gemini) and has_gemini_key():
+        await model.api_client.aio.aclose()
+    elif (close := getattr(model, "aclose", None)) is not None:
+        await close()
+
+
+def _unknown(name: str) -> str:
+    """Return why ADK has no model of a name, and what can be done about it."""
+    if "/" in name:
+        own = f"openai:{name.rpartition('/')[2]}"
+        return (
+            "which ADK asks through LiteLLM: pip install litellm mcp. A server that speaks OpenAI's "
+            f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {own}`"
+        )
+    if name.startswith("claude"):
+        return "which needs a package: pip install anthropic"
+    return "which ADK does not know: use `auto`, `offline`, a Gemini name, `openai:NAME` or another one of ADK's"
+
+
+def has_gemini_key() -> bool:
+    """Say whether the environment holds a key for Gemini."""
+    return any(os.environ.get(key, "").strip() for key in GEMINI_KEYS)

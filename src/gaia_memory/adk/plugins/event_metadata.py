@@ -1,0 +1,43 @@
+"""Stamps on the events of a run: ADK puts a RunConfig's metadata on each event that it appends from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from google.adk.agents.run_config import RunConfig
+
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP, stamps_of
+
+if TYPE_CHECKING:
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.events.event import Event
+    from google.adk.tools.tool_context import ToolContext
+    from google.genai import types
+
+
+def stamp(invocation: InvocationContext, name: str, value: str | bool) -> None:
+    """Have ADK stamp every event of this invocation from now on; the caller's RunConfig is left alone."""
+    run_config = invocation.run_config or RunConfig()
+    metadata = {**(run_config.custom_metadata or {}), name: value}
+    invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata})
+
+
+def lift(invocation: InvocationContext, name: str) -> None:
+    """Have ADK stamp no further event of this invocation so."""
+    run_config = invocation.run_config or RunConfig()
+    metadata = {key: value for key, value in (run_config.custom_metadata or {}).items() if key != name}
+    invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata or None})
+
+
+def is_private(run: InvocationContext | ToolContext) -> bool:
+    """Say whether what is said in a run is private."""
+    return bool(run.run_config and (run.run_config.custom_metadata or {}).get(PRIVATE_STAMP))
+
+
+def answers_in_private(events: Sequence[Event], message: types.Content | None) -> bool:
+    """Say whether a message answers a call that was made in private: what is said to that is private, too."""
+    responses = [part.function_response for part in (message.parts if message else None) or []]
+    answered = {response.id for response in responses if response}
+    private = [event for event in events if PRIVATE_STAMP in stamps_of(event)]
+    return any(call.id in answered for event in private for call in event.get_function_calls())

@@ -1,0 +1,122 @@
+"""Slash commands inside somebody's Runner: recognised, answered, and kept from every later request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from google.genai import types
+
+from gaia_memory.adk.plugins.error_boundary import Contained
+from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, stamped_places
+from gaia_memory.commands.command import Call, Reset
+from gaia_memory.commands.dispatch import COMMANDS, parse, run
+from gaia_memory.commands.redact_locations import without_places
+
+if TYPE_CHECKING:
+    from google.adk.events.event import Event
+
+    from gaia_memory.engine import Engine
+    from gaia_memory.errors import GaiaMemoryError
+    from gaia_memory.models import SessionKey
+
+UNAVAILABLE = "Memory cannot answer right now. Nothing was changed; please try again in a while."
+UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command answers, and whether the session is to be cleared once its run is over."""
+
+    text: str
+    clears: bool = False
+
+
+def command_in(message: types.Content | None) -> tuple[str, str] | None:
+    """Return the name and argument of a known command, when that is all the text of a message.
+
+    What is attached to it is not looked at. An unknown command is the host's own business, or the model's.
+    """
+    parts = (message.parts if message else None) or []
+    if any(part.thought or part.function_call or part.function_response for part in parts):
+        return None
+    parsed = parse("".join(part.text or "" for part in parts))
+    return parsed if parsed and parsed[0] in COMMANDS else None
+
+
+def worded(message: types.Content, text: str) -> types.Content:
+    """Return a message with this text in place of its own, and with what is attached to it."""
+    attached = [part for part in message.parts or [] if not part.text]
+    return message.model_copy(update={"parts": [types.Part(text=text), *attached]})
+
+
+def call_of(
+    engine: Engine, key: SessionKey, argument: str, reset: Callable[[], Awaitable[Reset]], *, is_admin: bool = False
+) -> Call:
+    """Return the use of a command in a conversation; whom `people:` names an admin now is one in any case."""
+    person = engine.config.people.users.get(key.user)
+    return Call(
+        scope=engine.scope(key.app, key.user),
+        key=key,
+        argument=argument,
+        memory=engine.memory,
+        privacy=engine.marks,
+        shown=engine.shown,
+        questions=engine.marks,
+        enabled=engine.config.memory.enabled,
+        settings=engine.live,
+        is_admin=is_admin or (person is not None and person.admin),
+        reset=reset,
+    )
+
+
+def without_commands(events: Sequence[Event]) -> list[Event]:
+    """Return the events without the turns of slash commands.
+
+    A command's turn to which a rewind goes back is emptied instead of dropped: ADK ignores a rewind whose
+    target is missing, and would bring back what was rewound.
+    """
+    commands = stamped_places(events, COMMAND_STAMP)
+    if not commands:
+        return list(events)
+    targets = {event.actions.rewind_before_invocation_id for event in events}
+    kept = []
+    for place, event in enumerate(events):
+        if place not in commands:
+            kept.append(event)
+        elif event.invocation_id in targets:
+            kept.append(event.model_copy(update={"content": None}))
+    return kept
+
+
+async def answer_command(
+    engine: Engine | None,
+    key: SessionKey,
+    name: str,
+    argument: str,
+    *,
+    trouble: GaiaMemoryError | None = None,
+    talker: str = "",
+) -> Answer:
+    """Return the answer to a command, whatever happens: it must not become talk because memory is away.
+
+    `trouble` is what kept the engine from being opened, said without the places that the log names; `talker` holds
+    the conversation meanwhile. A reset learns now, so that its answer is true. It clears after the run: ADK still
+    appends the command's own events to the session it has loaded.
+    """
+    if engine is None:
+        return Answer(UNAVAILABLE if trouble is None else f"{UNAVAILABLE_BECAUSE} {without_places(str(trouble))}")
+    clears = False
+
+    async def reset() -> Reset:
+        nonlocal clears
+        outcome = await engine.consolidate(key, clear=False, talker=talker) if engine.learns else "learned"
+        if outcome != "learned":
+            return "failed" if outcome == "failed" else "busy"
+        clears = engine.config.sessions.clear != "keep"
+        return "cleared" if clears else "kept"
+
+    with Contained(f"/{name}"):
+        return Answer((await run(name, call_of(engine, key, argument, reset))).text, clears)
+    return Answer(UNAVAILABLE)

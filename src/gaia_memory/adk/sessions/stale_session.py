@@ -1,0 +1,84 @@
+"""A session that somebody changed after it was loaded: brought up to date in place, before ADK finds out."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from google.adk.errors.already_exists_error import AlreadyExistsError
+from google.adk.errors.session_not_found_error import SessionNotFoundError
+from google.adk.sessions.base_session_service import GetSessionConfig
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+
+from gaia_memory.adk.sessions.event_pages import stands_for_many
+
+if TYPE_CHECKING:
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.sessions.session import Session
+
+
+def refuses_stale(invocation: InvocationContext) -> bool:
+    """Say whether the session service refuses what is appended to a session that changed since it was loaded."""
+    service = invocation.session_service
+    return (
+        marker_of(invocation.session) is not None
+        or isinstance(service, SqliteSessionService)
+        or stands_for_many(service)
+    )
+
+
+def marker_of(session: Session) -> str | None:
+    """Return by what ADK knows a loaded session's state; services without a marker have the time alone."""
+    # It is private, and may be gone in ADK's next version.
+    marker: str | None = getattr(session, "_storage_update_marker", None)
+    return marker
+
+
+def is_refusal(error: Exception) -> bool:
+    """Say whether an append was refused: the session changed, or is gone."""
+    # ADK's error for a session that changed meanwhile is a ValueError in a private module.
+    return isinstance(error, SessionNotFoundError) or type(error).__name__ == "StaleSessionError"
+
+
+async def reload_if_stale(invocation: InvocationContext, *, is_deleted: bool = False) -> None:
+    """Load the invocation's session again where somebody spoke in it, or cleared it, since it was loaded.
+
+    ADK's next append would end the turn with a StaleSessionError. Whether it is stale is asked of the session
+    service, not of the times: events carry the host's clock, the ledger ours. One that `is_deleted`, because it was
+    cleared so, begins anew.
+    """
+    session = invocation.session
+    stored = await _get(invocation, GetSessionConfig(num_recent_events=0))
+    if stored is None and is_deleted:
+        await _begin_anew(invocation)
+    elif stored is None or _revision(stored) == _revision(session):
+        return
+    wanted = invocation.run_config.get_session_config if invocation.run_config else None
+    fresh = await _get(invocation, wanted)
+    if fresh is None:
+        return
+    session.events[:] = fresh.events
+    session.state.update(fresh.state)
+    session.last_update_time = fresh.last_update_time
+    if marker_of(fresh) is not None:
+        session._storage_update_marker = marker_of(fresh)
+
+
+async def _begin_anew(invocation: InvocationContext) -> None:
+    session = invocation.session
+    # Another message may have made it meanwhile.
+    with suppress(AlreadyExistsError):
+        await invocation.session_service.create_session(
+            app_name=session.app_name, user_id=session.user_id, session_id=session.id
+        )
+
+
+async def _get(invocation: InvocationContext, config: GetSessionConfig | None) -> Session | None:
+    session = invocation.session
+    return await invocation.session_service.get_session(
+        app_name=session.app_name, user_id=session.user_id, session_id=session.id, config=config
+    )
+
+
+def _revision(session: Session) -> tuple[str | None, float]:
+    return marker_of(session), session.last_update_time

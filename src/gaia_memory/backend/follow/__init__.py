@@ -1,1 +1,0 @@
-"""Brings the mem0 store to the state of the database: dirty ids in, the same facts out."""

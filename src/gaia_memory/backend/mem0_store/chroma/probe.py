@@ -1,0 +1,94 @@
+"""`python -m gaia_memory.backend.mem0_store.chroma.probe FOLDER`: exit 0 when an embedded Chroma folder opens and can be searched.
+
+It runs as a process of its own because a damaged folder can crash whoever opens it. Its exit code is all it
+says: nothing of what is stored is printed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import sys
+import threading
+from pathlib import Path
+
+from gaia_memory.backend.mem0_store.chroma import flush_marker
+
+SOUND = 0
+DAMAGED = 1
+ABANDONED = 4
+PAGE = 1000
+
+
+def probe(folder: Path) -> bool:
+    """Say whether the folder's database is whole and each of its collections can be read and searched.
+
+    Every row is read, because a damaged index page shows only where it is used. A failure of Chroma's is
+    raised as it is.
+    """
+    length = _log_of_a_whole_database(folder / "chroma.sqlite3")
+    if length is None or length >= flush_marker.AFTER:
+        # So long a log makes Chroma rewrite its index at once, and this process may be ended in the middle.
+        return False
+    import chromadb
+    from chromadb.config import Settings
+
+    with chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False)) as client:
+        if not all(_is_searchable(collection) for collection in client.list_collections()):
+            return False
+    flush_marker.note_length(folder, length)
+    return True
+
+
+def _log_of_a_whole_database(path: Path) -> int | None:
+    """Return how many writes wait in the log; None where the file is damaged.
+
+    SQLite itself is asked, before Chroma has the file open: the two must never have it open in one process.
+    """
+    if not path.is_file():
+        return None
+    with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as connection:
+        if connection.execute("PRAGMA quick_check").fetchone() != ("ok",):
+            return None
+        return int(connection.execute("SELECT count(*) FROM embeddings_queue").fetchone()[0])
+
+
+def _is_searchable(collection: object) -> bool:
+    count = collection.count()  # type: ignore[attr-defined]
+    read = 0
+    vector = None
+    while read < count:
+        page = collection.get(limit=PAGE, offset=read, include=["metadatas"])  # type: ignore[attr-defined]
+        if not page["ids"] or any(not metadata for metadata in page["metadatas"]):
+            return False
+        read += len(page["ids"])
+    if count:
+        vector = collection.get(limit=1, include=["embeddings"])["embeddings"][0]  # type: ignore[attr-defined]
+        found = collection.query(query_embeddings=[vector], n_results=1, include=[])  # type: ignore[attr-defined]
+        return bool(found["ids"][0])
+    return True
+
+
+def _end_with_parent() -> None:
+    """End when the process that asked is gone: its successor must not find the folder open."""
+    sys.stdin.buffer.read()
+    os._exit(ABANDONED)
+
+
+def main(arguments: list[str]) -> int:
+    """Return the exit code for `arguments`, the folder to probe."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        return SOUND if probe(Path(arguments[0])) else DAMAGED
+    except Exception as error:
+        # Whatever an open raises, the folder is damaged: that is the answer asked for.
+        sys.stderr.write(f"{type(error).__name__}\n")
+        return DAMAGED
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    # Chroma's threads may be in any state: leave without the interpreter's own clean-up.
+    os._exit(code)

@@ -1,0 +1,71 @@
+"""Makes mem0's model and embedder of a provider: ours where mem0's own would hang, guess or download."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gaia_memory.backend.providers.gemini import GeminiEmbedder, gemini_llm
+from gaia_memory.backend.providers.ollama import ollama_embedder, ollama_llm
+from gaia_memory.backend.providers.openai import openai_embedder, openai_llm, speaks_openai, strict_llm
+from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.errors import ModelUnavailableError
+
+
+def make_llm(provider: Provider) -> Any:
+    """Return mem0's language model object of a provider. Blocking."""
+    from mem0.utils.factory import LlmFactory
+
+    ours = _LLMS.get(LlmFactory.provider_to_class[provider.name][0])
+    if ours is not None:
+        return ours(provider.config)
+    llm = LlmFactory.create(provider.name, dict(provider.config))
+    return strict_llm(llm, own=True) if speaks_openai(llm) else llm
+
+
+def make_embedder(provider: Provider) -> Any:
+    """Return mem0's embedder object of a provider. Blocking."""
+    from mem0.utils.factory import EmbedderFactory
+
+    ours = _EMBEDDERS.get(EmbedderFactory.provider_to_class[provider.name])
+    if ours is not None:
+        return ours(provider.config)
+    return EmbedderFactory.create(provider.name, dict(provider.config), None)
+
+
+def made_or_later(make: Callable[[], Any]) -> Any:
+    """Return what `make` returns; where that cannot be made yet, something that makes it when it is used.
+
+    A store is opened, followed and erased from without a model, so a key that is missing must not keep it shut.
+    """
+    try:
+        return make()
+    except ModelUnavailableError:
+        return _Later(make)
+
+
+class _Later:
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._make(), name)
+
+
+def _gemini_embedder(config: Mapping[str, Any]) -> GeminiEmbedder:
+    from mem0.configs.embeddings.base import BaseEmbedderConfig
+
+    return GeminiEmbedder(BaseEmbedderConfig(**config))
+
+
+# By the class that mem0 would make: a host that entered its own under the same name gets its own.
+_LLMS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "mem0.llms.gemini.GeminiLLM": gemini_llm,
+    "mem0.llms.openai.OpenAILLM": openai_llm,
+    "mem0.llms.ollama.OllamaLLM": ollama_llm,
+}
+_EMBEDDERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "mem0.embeddings.gemini.GoogleGenAIEmbedding": _gemini_embedder,
+    "mem0.embeddings.openai.OpenAIEmbedding": openai_embedder,
+    "mem0.embeddings.ollama.OllamaEmbedding": ollama_embedder,
+}

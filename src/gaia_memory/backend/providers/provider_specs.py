@@ -1,0 +1,225 @@
+"""Which providers a configuration means, resolved without importing mem0."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gaia_memory.backend.providers import local
+from gaia_memory.config.openai_server import api_key as openai_key
+from gaia_memory.errors import ConfigError
+
+if TYPE_CHECKING:
+    from gaia_memory.config.schema import GaiaConfig
+
+OFFLINE = "offline"
+LOCAL = "local"
+AUTO = "auto"
+GEMINI = "gemini"
+OPENAI = "openai"
+KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+"""In the order in which Google's own client takes them."""
+
+DEFAULT_APP_MODEL = "gemini-3.5-flash"
+"""What ADK gives an agent without a model."""
+
+DEFAULT_GEMINI_EMBEDDER = "models/gemini-embedding-2"
+DEFAULT_OPENAI_EMBEDDER = "text-embedding-3-small"
+DEFAULT_COLLECTION = "gaia"
+AGENTS_OPENAI = "openai:"
+"""How the name of an agent's model begins that ADK asks through OpenAI's interface."""
+
+EXTRAS = ("ollama",)
+"""Providers whose package is an extra of ours, of the same name."""
+
+_PLACED_ELSEWHERE = ("path", "host", "url", "client", "api_key", "connection_string", "tenant")
+
+_OFFLINE_LLM = "gaia_memory.backend.offline.offline_llm.OfflineLlm"
+_OFFLINE_EMBEDDER = "gaia_memory.backend.offline.offline_embedder.OfflineEmbedder"
+_LOCAL_EMBEDDER = "gaia_memory.backend.providers.local.LocalEmbedder"
+_AUTO_LLM = "gaia_memory.backend.providers.auto.auto_llm"
+_AUTO_EMBEDDER = "gaia_memory.backend.providers.auto.auto_embedder"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider known to mem0's factories and the configuration it is built from."""
+
+    name: str
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def model(self) -> str | None:
+        """The model the configuration names, if it names one."""
+        model = self.config.get("model")
+        return str(model) if model else None
+
+
+def api_key(environ: Mapping[str, str]) -> str | None:
+    """Return the Gemini key of `environ`; empty ones do not count."""
+    return next((environ[name] for name in KEY_VARIABLES if environ.get(name, "").strip()), None)
+
+
+def lacks_openai_key(provider: Provider, environ: Mapping[str, str]) -> bool:
+    """Say whether a provider asks OpenAI and nobody said with which key; a server of one's own may need none."""
+    return provider.name == OPENAI and not openai_key(environ, named=provider.config.get("openai_base_url"))
+
+
+def language_model(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:
+    """Return the provider that extracts facts and distils profiles."""
+    name, given = config.memory.llm.provider, dict(config.memory.llm.config)
+    if name == AUTO:
+        name = GEMINI if api_key(environ) else OFFLINE
+        given = given if name == GEMINI else {}
+    if name == GEMINI and not given.get("model"):
+        given["model"] = _app_model(config.model)
+    if name == OPENAI and not given.get("model") and config.model.startswith(AGENTS_OPENAI):
+        given["model"] = config.model.removeprefix(AGENTS_OPENAI)
+    return Provider(name, given)
+
+
+def embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: str | None = None) -> Provider:
+    """Return the provider of vectors.
+
+    With `auto`, the identity of the vectors already `stored` (`provider/model/dimensions`) decides before the
+    environment does: a key that comes or goes must not leave all facts without a usable vector.
+    """
+    name, given = config.memory.embedder.provider, dict(config.memory.embedder.config)
+    if name == AUTO:
+        chosen = _stored_provider(stored)
+        if chosen is not None:
+            return chosen
+        name = GEMINI if api_key(environ) else OFFLINE
+        given = given if name == GEMINI else {}
+    defaults = {GEMINI: DEFAULT_GEMINI_EMBEDDER, OPENAI: DEFAULT_OPENAI_EMBEDDER}
+    if name in defaults and not given.get("model"):
+        given["model"] = defaults[name]
+    if name == LOCAL and given.get("model"):
+        # As the path of a database is: from the home, unless it says otherwise.
+        given["model"] = str(config.home / os.path.expanduser(str(given["model"])))
+    return Provider(name, given)
+
+
+def _app_model(model: str) -> str:
+    """Return the app's model where Gemini has it, else ADK's default."""
+    return model if model.startswith(("gemini", "models/", "projects/")) else DEFAULT_APP_MODEL
+
+
+def _stored_provider(stored: str | None) -> Provider | None:
+    """Read an identity as one of the two providers that `auto` chooses from."""
+    if not stored:
+        return None
+    name, _, rest = stored.partition("/")
+    model, _, dimensions = rest.rpartition("/")
+    if name == OFFLINE:
+        return Provider(OFFLINE)
+    if name == GEMINI and dimensions.isdigit():
+        return Provider(GEMINI, {"model": model, "embedding_dims": int(dimensions)})
+    return None
+
+
+def register() -> None:
+    """Enter `offline`, `local` and `auto` beside mem0's own providers."""
+    from mem0.utils.factory import EmbedderFactory, LlmFactory
+
+    LlmFactory.register_provider(OFFLINE, _OFFLINE_LLM)
+    LlmFactory.register_provider(AUTO, _AUTO_LLM)
+    EmbedderFactory.provider_to_class[OFFLINE] = _OFFLINE_EMBEDDER
+    EmbedderFactory.provider_to_class[LOCAL] = _LOCAL_EMBEDDER
+    EmbedderFactory.provider_to_class[AUTO] = _AUTO_EMBEDDER
+
+
+def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
+    """Return one line for each provider that mem0 does not know or lacks a package, and each key it does not have."""
+    from mem0.configs.embeddings.base import BaseEmbedderConfig
+    from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
+
+    found: list[str] = []
+    llms = LlmFactory.provider_to_class
+    found += unknown("memory.llm", llm, llms, lambda name: _parameters(llms[name][1]))
+    embedders = EmbedderFactory.provider_to_class
+    found += unknown("memory.embedder", embedder, embedders, lambda name: _embedder_keys(name, BaseEmbedderConfig))
+    if embedder.name == LOCAL:
+        found += local.problems(embedder.model)
+    stores = VectorStoreFactory.provider_to_class
+    found += unknown("memory.vector_store", store, stores, store_fields)
+    if not found:
+        found += _without_package("memory.llm", llm, llms[llm.name][0])
+        found += _without_package("memory.embedder", embedder, embedders[embedder.name])
+    return found
+
+
+def store_fields(provider: str) -> Collection[str] | None:
+    """Return the keys a vector store takes; None where it takes any, or names none."""
+    from mem0.vector_stores.configs import VectorStoreConfig
+
+    known = VectorStoreConfig.__private_attributes__["_provider_configs"].get_default()
+    if provider not in known:
+        return None
+    try:
+        model = getattr(import_module(f"mem0.configs.vector_stores.{provider}"), known[provider])
+    except ImportError as missing:
+        raise ConfigError([f"memory.vector_store.provider: {provider!r} needs a package: {missing}"]) from missing
+    return set(model.model_fields)
+
+
+def store_config(provider: Provider, folder: str, dimensions: Callable[[], int]) -> dict[str, Any]:
+    """Return the vector store's configuration: what was written, and a place and a size where it named none.
+
+    An embedded store is put into `folder`; a store elsewhere gets no path. `dimensions` is asked only for a
+    store that wants to know.
+    """
+    config = dict(provider.config)
+    fields = store_fields(provider.name) or ()
+    config.setdefault("collection_name", DEFAULT_COLLECTION)
+    if "path" in fields and not any(config.get(key) for key in _PLACED_ELSEWHERE):
+        config["path"] = folder
+    if "embedding_model_dims" in fields and "embedding_model_dims" not in config:
+        config["embedding_model_dims"] = dimensions()
+    return config
+
+
+def _parameters(config_class: Any) -> Collection[str] | None:
+    parameters = inspect.signature(config_class).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return None
+    return set(parameters)
+
+
+def _embedder_keys(provider: str, config_class: Any) -> Collection[str] | None:
+    return local.KEYS if provider == LOCAL else _parameters(config_class)
+
+
+def unknown(
+    key: str, provider: Provider, known: Collection[str], keys_of: Callable[[str], Collection[str] | None]
+) -> list[str]:
+    """Return one line for a provider that is not known, or for each key that it does not take; None takes any."""
+    if provider.name not in known:
+        return [f"{key}.provider: {provider.name!r} is not a provider{_meant(provider.name, known)}"]
+    allowed = keys_of(provider.name)
+    if allowed is None:
+        return []
+    return [
+        f"{key}.{given}: not a key of the provider {provider.name!r}{_meant(given, allowed)}"
+        for given in provider.config
+        if given not in allowed
+    ]
+
+
+def _without_package(key: str, provider: Provider, made_by: str) -> list[str]:
+    try:
+        import_module(made_by.rpartition(".")[0])
+    except ImportError as missing:
+        remedy = f"pip install 'gaia-memory[{provider.name}]'" if provider.name in EXTRAS else str(missing)
+        return [f"{key}.provider: {provider.name!r} needs a package that is not installed: {remedy}"]
+    return []
+
+
+def _meant(given: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(given, known, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(known))}"

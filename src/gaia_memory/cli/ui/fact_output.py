@@ -1,0 +1,106 @@
+"""Tables for people and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from gaia_memory.cli.ui.terminal import printable
+from gaia_memory.language.printable_text import on_one_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from gaia_memory.models import Fact, Hit
+
+
+_PIPE_WIDTH = 10_000
+_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
+_RAW_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def as_data(fact: Fact) -> dict[str, Any]:
+    """Return a fact as JSON shows it."""
+    return {
+        "id": fact.id,
+        "text": fact.text,
+        "source": fact.source,
+        "said_at": _iso(fact.said_at),
+        "created_at": _iso(fact.created_at),
+        "session_id": fact.session_id,
+        "metadata": dict(fact.metadata),
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def as_json_text(data: Any) -> str:
+    """Return data as JSON, readable."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    # JSON allows these as they are; a terminal obeys some of them, and UTF-8 has no place for the others.
+    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON."""
+    typer.echo(as_json_text(data))
+
+
+def print_facts(facts: Sequence[Fact], *, nothing: str) -> None:
+    """Print facts as a table, or a sentence when there are none."""
+    _print(_table(facts) if facts else on_one_line(nothing))
+
+
+def print_hits(hits: Sequence[Hit], *, nothing: str) -> None:
+    """Print recalled facts with their scores, or a sentence when there are none."""
+    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else on_one_line(nothing))
+
+
+def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows as a table; what is long is broken into lines and never cut."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in head:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_in_one_line(cell)) for cell in row))
+    _print(table)
+
+
+def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    if scores is not None:
+        table.add_column("score", justify="right", no_wrap=True)
+    table.add_column("date", no_wrap=True)
+    table.add_column("fact", overflow="fold")
+    table.add_column("id", overflow="ignore", no_wrap=True, style="dim")
+    for at, fact in enumerate(facts):
+        day = (fact.said_at or fact.created_at).astimezone().date().isoformat()
+        first = [] if scores is None else [f"{scores[at]:.2f}"]
+        # A fact is a person's words: they are shown as they are, not read as markup.
+        table.add_row(*first, day, Text(_in_one_line(fact.text)), Text(fact.id))
+    return table
+
+
+def _in_one_line(text: str) -> str:
+    return printable(_BREAKS.sub(" ", text))
+
+
+def _print(what: Table | str) -> None:
+    from rich.console import Console
+
+    # What is piped is read by a program: nothing is wrapped there.
+    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(what, markup=False, emoji=False, highlight=False)

@@ -1,0 +1,127 @@
+"""The conversation at a terminal: a prompt, then the answer, and never both at once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from gaia_memory.cli.ui.terminal import note, say
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+PROMPT = "> "
+
+Answer = Callable[[str], Awaitable[bool]]
+"""Shows the answer to a line; False where there is none."""
+
+
+async def converse(answer: Answer) -> int:
+    """Ask for lines and show each answer, until Ctrl-D, or Ctrl-C at an empty prompt; return how many failed.
+
+    While an answer is shown there is no prompt that could be drawn over it; what is typed meanwhile waits.
+    Ctrl-C then ends the answer and nothing else.
+    """
+    prompt, failed = _session(), 0
+    with _silent_keys():
+        while True:
+            line = await _asked(prompt)
+            if line is None:
+                return failed
+            failed += not await _interruptible(answer(line))
+
+
+async def _asked(prompt: PromptSession[str]) -> str | None:
+    from prompt_toolkit.patch_stdout import patch_stdout
+
+    # A log line of the background goes above the prompt; answers are not written while it is there.
+    with patch_stdout(raw=True):
+        try:
+            return await prompt.prompt_async(PROMPT)
+        except (EOFError, KeyboardInterrupt):
+            return None
+
+
+async def _interruptible(answering: Awaitable[bool]) -> bool:
+    """Wait for an answer; Ctrl-C cancels it."""
+    answer = asyncio.ensure_future(answering)
+    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+    interrupted = False
+
+    def interrupt(_: int, __: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        # A signal does not end the loop's wait by itself; this does.
+        loop.call_soon_threadsafe(answer.cancel)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if not interrupted:
+            raise
+        say()
+        note("The answer was interrupted.")
+        return True
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _session() -> PromptSession[str]:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import WordCompleter
+    from prompt_toolkit.history import InMemoryHistory
+
+    from gaia_memory.commands.dispatch import COMMANDS
+
+    names = {f"/{command.name}": command.summary for command in COMMANDS.values()}
+    completer = WordCompleter(list(names), meta_dict=names, sentence=True)
+    return PromptSession(
+        completer=completer, complete_while_typing=True, history=InMemoryHistory(), key_bindings=_keys()
+    )
+
+
+def _keys() -> KeyBindings:
+    from prompt_toolkit.key_binding import KeyBindings
+
+    keys = KeyBindings()
+
+    @keys.add("c-c")
+    def _(event: KeyPressEvent) -> None:
+        """Clear what is half typed; on an empty line, leave."""
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=KeyboardInterrupt, style="class:aborting")
+
+    return keys
+
+
+@contextlib.contextmanager
+def _silent_keys() -> Iterator[None]:
+    """Keep keys that are pressed between two prompts for the next one, and show them only there.
+
+    Left alone, a terminal would write them into the answer.
+    """
+    try:
+        import termios
+    except ImportError:
+        # Windows shows no keys between prompts.
+        yield
+        return
+    terminal = sys.stdin.fileno()
+    before: list[Any] = termios.tcgetattr(terminal)
+    silent = list(before)
+    silent[0] &= ~termios.ICRNL
+    silent[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(terminal, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -1,0 +1,64 @@
+"""Slash commands by name: every module of this folder that defines `COMMAND` is one."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import re
+from collections.abc import Mapping
+
+from gaia_memory import commands
+from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
+from gaia_memory.commands.redact_locations import without_places
+from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
+from gaia_memory.language.printable_text import is_blank
+
+_FORM = re.compile(r"[/\uff0f](?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
+
+
+def _discover() -> dict[str, Command]:
+    names = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
+    modules = [importlib.import_module(f"{commands.__name__}.{name}") for name in names if name != "dispatch"]
+    found = [module.COMMAND for module in modules if hasattr(module, "COMMAND")]
+    return {command.name: command for command in found}
+
+
+COMMANDS: Mapping[str, Command] = _discover()
+
+
+def parse(text: str) -> tuple[str, str] | None:
+    """Return the name and the argument of a message that is a slash command, known or not, else None.
+
+    A slash inside a sentence, a path, or a slash alone is no command. A bot's name after the command
+    (`/memory@gaia_bot`), as group chats send it, is left out. The wide slash of East Asian keyboards counts, and so
+    does one behind characters that nobody sees: what is meant to be private must not become talk.
+    """
+    seen = next((place for place, char in enumerate(text) if not is_blank(char)), len(text))
+    match = _FORM.fullmatch(text[seen:].rstrip())
+    if match is None:
+        return None
+    return match["name"].lower(), (match["argument"] or "").strip()
+
+
+async def run(name: str, call: Call) -> Reply:
+    """Answer one command; an unknown one gets a hint, and what memory refuses is said in words."""
+    command = COMMANDS.get(name)
+    if command is None:
+        return Reply(_hint(name))
+    if not call.enabled and command.needs_memory_for(call.argument):
+        return Reply(MEMORY_OFF, command=name)
+    try:
+        return Reply(await command.run(call), command=name)
+    except MemoryDisabledError:
+        return Reply(MEMORY_OFF, command=name)
+    except MemoryUnavailable as error:
+        return Reply(f"Memory cannot do that right now: {without_places(str(error))}", command=name)
+    except InvalidInputError as error:
+        return Reply(f"That was not done: {error}", command=name)
+
+
+def _hint(name: str) -> str:
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    meant = f" Did you mean /{near[0]}?" if near else ""
+    return f"There is no command /{name}.{meant} /help lists them all."

@@ -1,0 +1,80 @@
+"""What may stand at a key, in words: the same words in the file, on the reference page and in every refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, TypeAdapter
+from pydantic.fields import FieldInfo
+
+from gaia_memory.config.sections.provider_section import ProviderConfig, Section
+
+KeyPath = tuple[str, ...]
+
+AT_ONCE = "at the next message"
+AFTER_A_RESTART = "after a restart"
+
+
+def section_of(field: FieldInfo) -> type[Section] | None:
+    """The section that this field opens, if it opens one; a provider's section counts as one value."""
+    kind = field.annotation
+    if isinstance(kind, type) and issubclass(kind, Section) and not issubclass(kind, ProviderConfig):
+        return kind
+    return None
+
+
+def settings(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
+    """Every setting that is no section, with its path, in the order of declaration."""
+    for name, field in model.model_fields.items():
+        section = section_of(field)
+        if section is None:
+            yield (*path, name), field
+        else:
+            yield from settings(section, (*path, name))
+
+
+def variable(path: KeyPath) -> str:
+    """The environment variable that overrides a setting."""
+    return "GAIA_" + "__".join(path).upper()
+
+
+def dotted(path: KeyPath) -> str:
+    """The key as it is written in messages."""
+    return ".".join(path)
+
+
+def takes_effect(field: FieldInfo) -> str:
+    """When a change of this key in the file is in force."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    return str(extra.get("takes_effect", AT_ONCE))
+
+
+def allowed(field: FieldInfo) -> str:
+    """What may stand at this key: kind, unit and range."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    if "allowed" in extra:
+        return str(extra["allowed"])
+    bounded: Any = Annotated[field.annotation, Field(), *field.metadata]
+    schema = TypeAdapter(bounded).json_schema()
+    kinds = schema.get("anyOf", [schema])
+    words = " or ".join(_kind(kind, str(extra.get("unit", ""))) for kind in kinds if kind.get("type") != "null")
+    return f"{words}; null for none" if {"type": "null"} in kinds else words
+
+
+def _kind(schema: dict[str, Any], unit: str) -> str:
+    if schema["type"] == "boolean":
+        return "true or false"
+    if "enum" in schema:
+        *head, last = [f"`{choice}`" for choice in schema["enum"]]
+        return f"{', '.join(head)} or {last}"
+    number = "a whole number" if schema["type"] == "integer" else "a number"
+    return f"{number} of {unit} {_range(schema)}"
+
+
+def _range(schema: dict[str, Any]) -> str:
+    if "exclusiveMinimum" in schema:
+        return f"above {schema['exclusiveMinimum']:g}"
+    if "maximum" in schema:
+        return f"from {schema['minimum']:g} to {schema['maximum']:g}"
+    return f"from {schema['minimum']:g} up"

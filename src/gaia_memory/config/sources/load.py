@@ -1,0 +1,256 @@
+"""From a file, a mapping or nothing, and the environment, to one checked configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gaia_memory.config.describe import KeyPath, dotted
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.secrets import without_secrets
+from gaia_memory.config.sections.provider_section import gathered
+from gaia_memory.config.sources.environment import PROVIDER_PARTS, from_environment, origin
+from gaia_memory.config.sources.watched_file import Version, WatchedFile, watched
+from gaia_memory.config.validate import known_only, validated
+from gaia_memory.errors import ConfigError, SecretInConfigError
+from gaia_memory.log import logger_for
+from gaia_memory.models.validation import shown
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | GaiaConfig | None
+
+FILE_NAME = "gaia.yaml"
+
+_log = logger_for(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """The file of a configuration, the version of it that is loaded, and what was laid over it.
+
+    `version` is None where the configuration is not the whole of one. `environ` is None for the environment of
+    the process, which is read anew with each version.
+    """
+
+    file: WatchedFile
+    version: Version | None
+    arguments: Mapping[str, Any]
+    environ: Mapping[str, str] | None
+
+    def load(self, version: Version) -> LoadedConfig:
+        """The configuration that a version of the file gives.
+
+        Raises:
+            ConfigError: the file cannot be used, or a value is wrong.
+        """
+        environ = os.environ if self.environ is None else self.environ
+        path = self.file.path
+        merge = _Merge(version.settings(), str(path), path, environ, self.arguments)
+        return merge.loaded(replace(self, version=version))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedConfig:
+    """A configuration and where it came from.
+
+    `source` names it to a reader; `warnings` holds a line for each key that was ignored. Two loads with the same
+    `identity` (the file's absolute path or a hash of the content, and the home) are the same memory. `origin` is
+    None where there is no file.
+    """
+
+    config: GaiaConfig
+    source: str
+    path: Path | None
+    warnings: tuple[str, ...]
+    identity: str
+    origin: Origin | None = None
+
+
+def locate(environ: Mapping[str, str] | None = None) -> Path | None:
+    """The configuration file nobody named: `GAIA_CONFIG`, else `gaia.yaml` in the home if there is one.
+
+    It looks at the disk: call it off the event loop.
+    """
+    environ = os.environ if environ is None else environ
+    if named := environ.get("GAIA_CONFIG", "").strip():
+        return Path(os.path.expanduser(named))
+    home = environ.get("GAIA_HOME", "").strip() or str(GaiaConfig.model_fields["home"].default)
+    beside = Path(os.path.expanduser(home)) / FILE_NAME
+    return beside if beside.exists() else None
+
+
+def load(
+    source: Source,
+    *,
+    home: str | os.PathLike[str] | None = None,
+    model: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> LoadedConfig:
+    """The checked configuration of `source`: a path, a mapping, or None for defaults and environment.
+
+    An argument wins over all, also over later versions of the file, `settings` being any of them; the environment
+    wins over a file; a mapping comes from the program itself and wins over the environment. A finished `GaiaConfig`
+    is taken as it is, but for the arguments. It reads the disk: call it off the event loop.
+
+    Raises:
+        ConfigError: the file cannot be read, or a value is wrong; it lists every problem.
+        SecretInConfigError: a key or a password stands in the source.
+    """
+    _require_kinds(source, home, model)
+    named = {name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None}
+    given = {**(settings or {}), **named}
+    if isinstance(source, GaiaConfig):
+        checked = validated(_over(source.model_dump(), given), lambda path: f"the argument {dotted(path)}")
+        if not isinstance(checked, GaiaConfig):
+            raise ConfigError([line for _, line in checked], source="the given GaiaConfig")
+        return _loaded(checked, "the given GaiaConfig", (), None)
+    if source is None or isinstance(source, Mapping):
+        name = "the environment" if source is None else "the given mapping"
+        return _Merge(source or {}, name, None, os.environ if environ is None else environ, given).loaded(None)
+    file = watched(_absolute(source))
+    version = file.version()
+    return Origin(file=file, version=version, arguments=given, environ=environ).load(version)
+
+
+def _absolute(source: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(source).expanduser().absolute()
+    except RuntimeError:
+        problem = "the path starts with `~` and a name that is no user here; write the whole path"
+    raise ConfigError([problem], source=str(source))
+
+
+def _require_kinds(source: object, home: object, model: object) -> None:
+    kinds: list[tuple[str, object, tuple[type, ...], str]] = [
+        ("the source", source, (str, os.PathLike, Mapping, GaiaConfig), "a path, a mapping, a GaiaConfig or None"),
+        ("home", home, (str, os.PathLike), "a path"),
+        ("model", model, (str,), "a name or an ADK model"),
+    ]
+    problems = [
+        f"{name}: is {shown(value)}: pass {wanted}"
+        for name, value, allowed, wanted in kinds
+        if value is not None and not isinstance(value, allowed)
+    ]
+    if problems:
+        raise ConfigError(problems, source="what was passed")
+
+
+class _Merge:
+    """The source with the environment and the arguments laid over it, and who said what."""
+
+    def __init__(
+        self,
+        data: Mapping[Any, Any],
+        name: str,
+        path: Path | None,
+        environ: Mapping[str, str],
+        arguments: Mapping[str, Any],
+    ) -> None:
+        self._name, self._path, self._environ, self._arguments = name, path, environ, arguments
+        clean, self._secrets = without_secrets(data)
+        self._file = _gathered_providers(clean)
+        self._variables = _gathered_providers(from_environment(environ))
+        self._order = {path: place for place, path in enumerate(_paths(data))}
+
+    def loaded(self, origin: Origin | None) -> LoadedConfig:
+        """Check everything, then refuse it or take it."""
+        data, warnings = known_only(self._merged(), self._label)
+        checked = validated(data, self._label)
+        problems = [] if isinstance(checked, GaiaConfig) else checked
+        secrets = [(path, f"{dotted(path)}: must not stand here; {remedy}") for path, remedy in self._secrets]
+        if secrets or not isinstance(checked, GaiaConfig):
+            found = sorted([*problems, *secrets], key=lambda problem: self._place(problem[0]))
+            refusal = SecretInConfigError if secrets else ConfigError
+            raise refusal([*(line for _, line in found), *warnings], source=self._name)
+        for line in warnings:
+            _warn_once(self._name, line)
+        return _loaded(checked, self._name, tuple(warnings), origin)
+
+    def _merged(self) -> dict[str, Any]:
+        file = dict(self._file)
+        home = file.get("home")
+        if isinstance(home, str) and home.strip() and not home.startswith("~") and self._path is not None:
+            file["home"] = str(self._path.parent / home)
+        merged = _over(file, self._variables) if self._path is not None else _over(self._variables, file)
+        return _over(merged, self._arguments)
+
+    def _label(self, path: KeyPath) -> str:
+        if _holds(self._arguments, path):
+            return f"the argument {dotted(path)}"
+        from_program = self._path is None and _holds(self._file, path)
+        if _holds(self._variables, path) and not from_program:
+            return origin(path, self._environ)
+        return dotted(path)
+
+    def _place(self, path: KeyPath) -> int:
+        return self._order.get(path, len(self._order))
+
+
+def _loaded(config: GaiaConfig, source: str, warnings: tuple[str, ...], origin: Origin | None) -> LoadedConfig:
+    path = origin.file.path if origin is not None else None
+    # The last link is not followed: it may be switched to another file while memory is open.
+    what = f"sha256:{fingerprint(config)}" if path is None else os.path.join(os.path.realpath(path.parent), path.name)
+    identity = f"{what} in {os.path.realpath(config.home)}"
+    return LoadedConfig(config=config, source=source, path=path, warnings=warnings, identity=identity, origin=origin)
+
+
+def fingerprint(config: GaiaConfig) -> str:
+    """A hash of every setting; comments, order and where a value was set do not count."""
+    content = json.dumps(config.model_dump(mode="python"), sort_keys=True, default=repr)
+    return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def _warn_once(source: str, line: str) -> None:
+    """Log a warning the first time it is met: every part of an application loads the same file."""
+    _log.warning("%s: %s", source, line)
+
+
+def _gathered_providers(data: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Bring the providers' sections into one form, so that the environment lies over the file key by key."""
+    memory = data.get("memory")
+    if not isinstance(memory, Mapping):
+        return dict(data)
+    parts = {part: gathered(memory[part]) for part in PROVIDER_PARTS if isinstance(memory.get(part), Mapping)}
+    return {**data, "memory": {**memory, **parts}}
+
+
+def _over(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[Any, Any]:
+    merged = dict(below)
+    for key, value in above.items():
+        beneath = merged.get(key)
+        if not (isinstance(value, Mapping) and isinstance(beneath, Mapping)):
+            merged[key] = value
+        elif "provider" in value and value["provider"] != beneath.get("provider", value["provider"]):
+            # What the file tells one provider means nothing to another.
+            merged[key] = value
+        else:
+            merged[key] = _over(beneath, value)
+    return merged
+
+
+def _holds(data: Mapping[Any, Any], path: KeyPath) -> bool:
+    value: Any = data
+    for part in path:
+        if not isinstance(value, Mapping):
+            return True
+        if part not in value:
+            return False
+        value = value[part]
+    return True
+
+
+def _paths(data: Mapping[Any, Any], path: KeyPath = ()) -> list[KeyPath]:
+    """The paths of a source in the order of the file, down to where settings stand."""
+    found: list[KeyPath] = []
+    for key, value in data.items():
+        found.append((*path, str(key)))
+        if isinstance(value, Mapping) and len(path) < len(("memory", "llm", "config")):
+            found += _paths(value, (*path, str(key)))
+    return found

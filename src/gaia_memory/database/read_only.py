@@ -1,0 +1,115 @@
+"""A look at a database that leaves it as it is: nothing is made, migrated or written back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import NullPool
+
+from gaia_memory.database import sqlite
+from gaia_memory.database.sql_engine import open_engine, sqlite_engine
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+CONNECT_SECONDS = 5
+BUSY_SECONDS = 2
+CHECK_SECONDS = 20.0
+"""How long a file is checked at most; a gigabyte takes a few seconds."""
+
+_STEPS = 10_000
+_WAL_BYTE = slice(18, 19)
+"""Where the header of a SQLite file says that it has a write-ahead log: 2, else 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """What a SQLite file is like; `problem` says what is wrong with it, and is empty where nothing is.
+
+    `checked` is false where the check of the pages took too long to end, and where there is nothing to check.
+    """
+
+    path: Path
+    is_there: bool
+    problem: str = ""
+    tables: frozenset[str] = frozenset()
+    checked: bool = False
+
+
+def file_of(url: str) -> Path | None:
+    """Return the file of a normal URL, None where it names a server."""
+    address = make_url(url)
+    return sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
+
+
+def open_unchanged(url: str) -> AsyncEngine:
+    """Return an engine that only reads; on SQLite a file that is missing is not made.
+
+    Raises:
+        ConfigError: the driver is not installed.
+    """
+    path = file_of(url)
+    if path is None:
+        return open_engine(url, connect_args={"timeout": CONNECT_SECONDS}, poolclass=NullPool)
+    return sqlite_engine(make_url(url), lambda: _connect(path), poolclass=NullPool, hide_parameters=True)
+
+
+def examine(path: Path, *, seconds: float = CHECK_SECONDS) -> FileState:
+    """Look whether a SQLite file can be read and every page of it is whole. Blocking.
+
+    Of what is wrong only SQLite's own words are told, which hold nothing of what is stored.
+    """
+    was_in_use = _has_log(path)
+    try:
+        if not path.exists():
+            return FileState(path, False)
+        if not path.is_file():
+            return FileState(path, True, "it is a folder, or something else that is no file")
+        tables, checked, problem = _examine(path, seconds)
+    except (sqlite3.Error, OSError) as error:
+        tables, checked, problem = frozenset[str](), False, str(error) or type(error).__name__
+    if problem and not was_in_use and _has_log(path):
+        # Somebody opened it meanwhile: it did change after all.
+        return examine(path, seconds=seconds)
+    return FileState(path, True, problem, tables, checked)
+
+
+def _examine(path: Path, seconds: float) -> tuple[frozenset[str], bool, str]:
+    ends = time.monotonic() + seconds
+    with closing(_connect(path)) as connection:
+        tables = frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type='table'"))
+        connection.set_progress_handler(lambda: time.monotonic() > ends, _STEPS)
+        try:
+            [said] = connection.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.OperationalError as error:
+            if "interrupted" in str(error):
+                return tables, False, ""
+            raise
+    return tables, True, "" if said == "ok" else str(said).splitlines()[-1]
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a file to read it.
+
+    A file with a write-ahead log that nobody has open is taken for one that does not change: only so SQLite makes
+    no files beside it. After a crash it writes what it keeps in common with others, `-shm`, and nothing else.
+    """
+    with path.open("rb") as file:
+        has_log = file.read(20)[_WAL_BYTE] == b"\2"
+    unused = has_log and not _has_log(path)
+    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if unused else ''}"
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+    return connection
+
+
+def _has_log(path: Path) -> bool:
+    # Not `Path.exists`, which raises where a folder may not be looked into.
+    return os.path.exists(f"{path}-wal")

@@ -1,0 +1,263 @@
+"""One engine a database, and the one way to open a transaction on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from gaia_memory.database import migrate, postgresql, sqlite
+from gaia_memory.database.connections import Connections, abandon, connected, dispose
+from gaia_memory.database.file_permissions import warn_if_open
+from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from gaia_memory.ports import Transaction
+
+_DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+_CHECKPOINT_MILLISECONDS = 250
+_REINDEX_WAIT = "5s"
+_WORD_INDEX = "ix_gaia_words_words"
+_DAMAGED = ("malformed", "not a database")
+_CLOSED = ("unable to open", "readonly")
+_SCRUBBED = ("gaia_facts", "gaia_fact_sources", "gaia_words", "gaia_profiles", "gaia_outbox", "gaia_conversations")
+
+
+def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
+    """Return an engine that connects at its first use, also for ADK's `DatabaseSessionService(db_engine=…)`.
+
+    On SQLite a file that is missing is made for its owner only, and every transaction is a writer's from its
+    first statement unless its execution options say `read_only`.
+
+    Raises:
+        ConfigError: the URL is no database URL, or its driver is not installed.
+    """
+    address = _parse(url)
+    # Values of a statement stay out of error messages: they are what people said.
+    options = {"hide_parameters": True, **options}
+    if address.get_backend_name() != "sqlite":
+        options["connect_args"] = postgresql.connect_args(address, options.get("connect_args", {}))
+        try:
+            return create_async_engine(address, pool_pre_ping=True, **options)
+        except ModuleNotFoundError as error:
+            problem = (
+                f"{address.drivername} needs its driver, {error.name}: PostgreSQL's comes with gaia-memory[postgres]"
+            )
+            raise ConfigError([problem], source="the database URL") from error
+    return sqlite_engine(address, sqlite.connector(address), **options)
+
+
+def sqlite_engine(address: URL, connect: Callable[[], sqlite3.Connection], **options: Any) -> AsyncEngine:
+    """Return an engine over connections that `connect` opens, in a thread of their own each."""
+    connections = Connections(connect)
+    # Every transaction is ended where it was begun. Ended once more on its return to the pool, a connection costs
+    # another way to its thread, and an error in the log where the event loop ends just then.
+    options = {"pool_reset_on_return": None, **options}
+    engine = create_async_engine(
+        address, async_creator=connections.open, execution_options=connections.options, **options
+    )
+    sqlite.begin_explicitly(engine.sync_engine)
+    return engine
+
+
+def _parse(url: str | URL) -> URL:
+    try:
+        address = make_url(url)
+    except ArgumentError as error:
+        raise ConfigError(["a database_url is not of the form driver://…"], source="the database URL") from error
+    return address.set(drivername=_DRIVERS.get(address.drivername, address.drivername))
+
+
+async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
+    """Open the memory database, making it or bringing its tables up to date first.
+
+    Raises:
+        ConfigError: the URL is not usable for a memory that must outlive the process.
+        MemoryUnavailable: the database cannot be reached, or a newer version of this package wrote it.
+    """
+    address = _parse(url)
+    if address.get_backend_name() == "sqlite" and sqlite.file_of(address) is None:
+        raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
+    database = SqlDatabase(open_engine(address))
+    file = sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
+    try:
+        await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
+        holds_something = file is None or await asyncio.to_thread(file.exists)
+        await migrate.bring_up_to_date(database.engine, lambda: _patient_engine(address))
+        if holds_something:
+            await asyncio.to_thread(warn_if_open, home, file)
+    except (DBAPIError, OSError) as error:
+        await database.close()
+        raise _unavailable(error, address) from error
+    except BaseException:
+        await database.close()
+        raise
+    return database
+
+
+def _patient_engine(address: URL) -> AsyncEngine:
+    """Return an engine for what rewrites tables, or waits for another process that does."""
+    if address.get_backend_name() == "sqlite":
+        return open_engine(address, poolclass=NullPool)
+    return open_engine(address, poolclass=NullPool, connect_args={"command_timeout": postgresql.LONG_SECONDS})
+
+
+class SqlDatabase:
+    """A memory database on SQLite or PostgreSQL. It belongs to the event loop in which it is first used."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._is_sqlite = engine.dialect.name == "sqlite"
+        # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
+        self._turn_to_write = asyncio.Lock() if self._is_sqlite else nullcontext()
+        self._is_closed = False
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is a file of this machine, which no process of another one can reach."""
+        return self._is_sqlite
+
+    def require_open(self) -> None:
+        """Return only until it is closed: SQLAlchemy's engine would quietly connect again.
+
+        Raises:
+            MemoryClosedError: it was closed.
+        """
+        if self._is_closed:
+            raise MemoryClosedError
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
+        async with self._turn_to_write:
+            self.require_open()
+            async with _connected(self.engine) as connection, connection.begin():
+                yield connection
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Transaction]:
+        """Open a short read transaction that sees one state of the database."""
+        self.require_open()
+        options: dict[str, Any] = {sqlite.READ_ONLY: True}
+        if not self._is_sqlite:
+            options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        async with _connected(self.engine, **options) as connection, connection.begin():
+            yield connection
+
+    async def scrub(self) -> bool:
+        """Rewrite what still holds deleted text: index segments, write-ahead log; dead rows of a server.
+
+        Returns False while another reader or process keeps the old pages in use: call again later.
+        """
+        self.require_open()
+        if not self._is_sqlite:
+            await self._vacuum()
+            return True
+        async with self.transaction() as connection:
+            await connection.exec_driver_sql("INSERT INTO gaia_words (gaia_words) VALUES ('optimize')")
+        async with self._turn_to_write:
+            return await truncate_wal(self.engine)
+
+    async def _vacuum(self) -> None:
+        patient = _patient_engine(self.engine.url)
+        try:
+            async with _connected(patient, isolation_level="AUTOCOMMIT") as connection:
+                await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED)}")
+                # A GIN index keeps each word it ever held. Who writes waits for the new one, so do not queue for long.
+                await connection.exec_driver_sql(f"SET lock_timeout = '{_REINDEX_WAIT}'")
+                await connection.exec_driver_sql(f"REINDEX INDEX {_WORD_INDEX}")
+        finally:
+            await patient.dispose()
+
+    async def close(self) -> None:
+        """Close all connections; none is opened any more."""
+        self._is_closed = True
+        await dispose(self.engine)
+
+    def abandon(self) -> None:
+        """Let go of the connections where the event loop is gone."""
+        self._is_closed = True
+        abandon(self.engine)
+
+
+async def truncate_wal(engine: AsyncEngine) -> bool:
+    """Empty the write-ahead log of a SQLite database; False while a reader or writer keeps it in use."""
+    if engine.dialect.name != "sqlite":
+        return True
+    async with _connected(engine, **{sqlite.NO_TRANSACTION: True}) as connection:
+        # The checkpoint keeps writers out while it waits for readers: give up soon and come again.
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_MILLISECONDS}")
+        try:
+            emptied = await _truncate(connection)
+        except BaseException:
+            # Whatever stopped it, this connection hardly waits for others: nobody gets it again.
+            await connection.invalidate()
+            raise
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={sqlite.BUSY_SECONDS * 1000}")
+    return emptied
+
+
+async def _truncate(connection: AsyncConnection) -> bool:
+    try:
+        row = (await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
+    except OperationalError as error:
+        if "locked" in str(error.orig):
+            return False
+        raise
+    return bool(row[0] == 0)
+
+
+@asynccontextmanager
+async def _connected(engine: AsyncEngine, **options: Any) -> AsyncIterator[AsyncConnection]:
+    connecting = True
+    try:
+        async with connected(engine) as plain:
+            connecting = False
+            yield await plain.execution_options(**options)
+    except (DBAPIError, PoolTimeoutError) as error:
+        if isinstance(error, DBAPIError) and not _is_the_databases_fault(error):
+            raise
+        raise _unavailable(error, engine.url) from error
+    except OSError as error:
+        # A server that falls silent in the middle is a time-out of the driver's, which SQLAlchemy passes on.
+        if not connecting and not isinstance(error, TimeoutError):
+            raise
+        raise _unavailable(error, engine.url) from error
+
+
+def _is_the_databases_fault(error: DBAPIError) -> bool:
+    # The plain classes are a file that is damaged or no database, and a server that refuses; the other
+    # subclasses are mistakes in a statement.
+    return (
+        isinstance(error, OperationalError | InterfaceError)
+        or error.connection_invalidated
+        or type(error) in (DBAPIError, DatabaseError)
+    )
+
+
+def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    file = sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
+    if file is not None and any(words in str(cause) for words in _DAMAGED):
+        return MemoryUnavailable(
+            f"{file} is damaged ({cause})", remedy="restore a backup of it, or move it away and begin with an empty one"
+        )
+    if file is not None and (isinstance(cause, OSError) or any(words in str(cause) for words in _CLOSED)):
+        return MemoryUnavailable(
+            f"{file.parent} cannot be used ({cause})",
+            remedy="make it a folder you may write in, or name another: `home`, GAIA_HOME or memory.database_url",
+        )
+    return MemoryUnavailable(
+        f"the memory database does not answer ({str(cause) or 'in time'})",
+        remedy="check memory.database_url, the disk and whether another process holds the database",
+    )

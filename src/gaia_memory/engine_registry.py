@@ -1,0 +1,237 @@
+"""Open engines, shared by everything in the process that has the same configuration and event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from contextvars import Context
+from dataclasses import dataclass, field
+
+from gaia_memory.config.sources.load import LoadedConfig
+from gaia_memory.engine import Engine
+from gaia_memory.ports import Clock, ProjectsProvider
+
+IN_USE_SECONDS = 2.0
+"""How long a close waits for calls that still use the engine."""
+
+PART_START_SECONDS = 1.0
+"""What a part of somebody's Runner opens begins its background work so much later: the event loop of a `Runner.run`
+may be over by then, and would have loaded mem0 and Chroma for nothing."""
+
+_Key = tuple[str, int]
+
+
+class _Entry:
+    """One engine. A task of its own opens it, and closes it in order when nobody needs it or the event loop ends.
+
+    Only code of its own event loop touches it, but for `abandon`.
+    """
+
+    def __init__(self, key: _Key, opener: Callable[[], Awaitable[Engine]], leave: Callable[[_Entry], object]) -> None:
+        self.key = key
+        self.loop = asyncio.get_running_loop()
+        self.references = 0
+        self.uses = 0
+        self._opened: asyncio.Future[Engine] = self.loop.create_future()
+        self._unneeded = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._leave = leave
+        # What runs for everybody must not carry on the trace, or other context, of whoever came first.
+        self._life = self.loop.create_task(self._live(opener), name="gaia-engine", context=Context())
+        self._life.add_done_callback(_hear)
+
+    @property
+    def engine(self) -> Engine | None:
+        """The open engine; None while it is being opened and where that failed."""
+        opened = self._opened
+        is_open = opened.done() and not opened.cancelled() and opened.exception() is None
+        return opened.result() if is_open else None
+
+    async def wait(self) -> Engine:
+        """Return the engine once it is open; raises what kept it from being opened."""
+        return await asyncio.shield(self._opened)
+
+    async def end(self) -> None:
+        """Have it closed, or no longer opened, and wait for that; cancelled, it is closed all the same."""
+        self._leave(self)
+        self._unneeded.set()
+        if self.engine is None:
+            self._life.cancel()
+            return
+        await asyncio.shield(self._life)
+
+    def take(self) -> None:
+        """Note that somebody uses the engine just now."""
+        self.uses += 1
+        self._idle.clear()
+
+    def let_go(self) -> None:
+        """Note that a use is over."""
+        self.uses -= 1
+        if not self.uses:
+            self._idle.set()
+
+    def abandon(self) -> None:
+        """Give back what others wait for; for an event loop that is gone, from any thread."""
+        for task in asyncio.all_tasks(self.loop):
+            if task.get_name().startswith("gaia-"):
+                # The loop was closed over it; Python would complain of that when it is collected.
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+        if self.engine is not None:
+            self.engine.abandon()
+
+    async def _live(self, opener: Callable[[], Awaitable[Engine]]) -> None:
+        try:
+            engine = await opener()
+        except BaseException as error:
+            self._leave(self)
+            self._fail(error)
+            raise
+        self._opened.set_result(engine)
+        # `asyncio.run` cancels what is left before it closes the loop: the last chance to close in order.
+        with suppress(asyncio.CancelledError):
+            await self._unneeded.wait()
+        self._leave(self)
+        if self.uses:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._idle.wait(), IN_USE_SECONDS)
+        try:
+            await engine.close()
+        except asyncio.CancelledError:
+            # The event loop ends while this closes: what was cut short is given back without one.
+            await asyncio.to_thread(engine.abandon)
+
+    def _fail(self, error: BaseException) -> None:
+        if isinstance(error, asyncio.CancelledError):
+            self._opened.cancel()
+            return
+        self._opened.set_exception(error)
+        self._opened.exception()
+
+
+@dataclass
+class _Registry:
+    """Open engines by configuration and event loop. Each loop adds and removes its own entries alone."""
+
+    entries: dict[_Key, _Entry] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    registered: bool = False
+
+    def entry(self, loaded: LoadedConfig, opener: Callable[[], Awaitable[Engine]]) -> _Entry:
+        """Return the entry of a configuration in the running loop, made if there is none."""
+        self._drop_dead()
+        if not self.registered:
+            atexit.register(self.abandon_all)
+            self.registered = True
+        key = (loaded.identity, id(asyncio.get_running_loop()))
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self.entries[key] = _Entry(key, opener, self.drop)
+        return entry
+
+    def entry_of(self, engine: Engine) -> _Entry | None:
+        return next((entry for entry in list(self.entries.values()) if entry.engine is engine), None)
+
+    def drop(self, entry: _Entry) -> bool:
+        """Take an entry off the list; False where somebody did before."""
+        if self.entries.get(entry.key) is not entry:
+            return False
+        return self.entries.pop(entry.key, None) is entry
+
+    def _drop_dead(self) -> None:
+        """Let go of engines whose event loop was closed over them: their locks would outlive them.
+
+        Nobody waits for it: a store in the middle of a write takes seconds, and this is somebody's turn.
+        """
+        for entry in list(self.entries.values()):
+            if entry.loop.is_closed() and self.drop(entry):
+                threading.Thread(target=entry.abandon, name="gaia-abandon", daemon=True).start()
+
+    def abandon_all(self) -> None:
+        for entry in list(self.entries.values()):
+            entry.abandon()
+        self.entries.clear()
+
+
+_registry = _Registry()
+
+
+async def acquire(
+    loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None
+) -> Engine:
+    """Return the running engine of a configuration, opened if it is not, and keep it open until `release`.
+
+    Its background work begins a little later, or with its `start`.
+    """
+    return await _hold(_entry(loaded, clock=clock, projects=projects))
+
+
+async def release(engine: Engine) -> None:
+    """Give an engine back; the last one closes it, once calls under way have ended (within seconds)."""
+    entry = _registry.entry_of(engine)
+    if entry is not None:
+        await _give_back(entry)
+
+
+def is_open(loaded: LoadedConfig) -> bool:
+    """Say whether the engine of a configuration is open in the running loop, or being opened."""
+    return (loaded.identity, id(asyncio.get_running_loop())) in _registry.entries
+
+
+@asynccontextmanager
+async def use(loaded: LoadedConfig) -> AsyncIterator[Engine]:
+    """Give the running engine of a configuration for one call: kept open so long, and not closed afterwards."""
+    entry = _entry(loaded)
+    entry.take()
+    try:
+        yield await entry.wait()
+    finally:
+        entry.let_go()
+
+
+async def borrow(loaded: LoadedConfig) -> Engine:
+    """Return the running engine of a configuration without keeping it open."""
+    async with use(loaded) as engine:
+        return engine
+
+
+def _entry(loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None) -> _Entry:
+    async def opened() -> Engine:
+        engine = await Engine.open(loaded, clock=clock, projects=projects)
+        engine.start(after=PART_START_SECONDS)
+        _registry.told.clear()
+        return engine
+
+    return _registry.entry(loaded, opened)
+
+
+def is_news(what: str) -> bool:
+    """Say whether this was not told since an engine was opened last: every part meets it, at every turn."""
+    is_new = what not in _registry.told
+    _registry.told.add(what)
+    return is_new
+
+
+async def _hold(entry: _Entry) -> Engine:
+    entry.references += 1
+    try:
+        return await entry.wait()
+    except BaseException:
+        await _give_back(entry)
+        raise
+
+
+async def _give_back(entry: _Entry) -> None:
+    """Take a reference away; without any, the engine is closed, or, where nobody uses it, no longer opened."""
+    entry.references -= 1
+    if entry.references <= 0 and (entry.engine is not None or not entry.uses):
+        await entry.end()
+
+
+def _hear(life: asyncio.Task[None]) -> None:
+    """Take note of an error: whoever waited got it, and where nobody did, nobody is there to be told."""
+    if not life.cancelled():
+        life.exception()

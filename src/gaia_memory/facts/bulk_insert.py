@@ -1,0 +1,93 @@
+"""Writes rows as plain values in the order of the columns, many in one call.
+
+SQLAlchemy would work out each row anew on the event loop; here that is done beforehand, in a thread where it is much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy.dialects import postgresql, sqlite
+
+from gaia_memory.database.connections import in_its_thread
+from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.facts.tables import facts, outbox, sources
+
+if TYPE_CHECKING:
+    from sqlalchemy import Dialect, Table
+
+    from gaia_memory.ports import Transaction
+
+_NUMBERED = {sources.name: "row", outbox.name: "place"}
+"""Columns that the database numbers by itself."""
+
+_INSERTS: dict[tuple[str, str], str] = {}
+_LAST_ROW = (
+    "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'gaia_facts'), 0),"
+    " coalesce((SELECT max(row) FROM gaia_facts), 0))"
+)
+_NEXT_ROWS = "SELECT nextval(pg_get_serial_sequence('gaia_facts', 'row')) FROM generate_series(1, $1::INTEGER)"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """What is written of some new facts, by place; the number of a fact's row comes first in each but the last."""
+
+    facts: list[tuple[Any, ...]]
+    words: list[str]
+    sources: list[list[tuple[Any, ...]]]
+    outbox: list[tuple[str, int]]
+
+    def numbered(self, numbers: Sequence[int], dialect: Dialect) -> Iterator[tuple[str, list[Any]]]:
+        """Yield statements and the rows of each, once it is known what the rows of the facts are called."""
+        yield _insert(facts, dialect), [(number, *row) for number, row in zip(numbers, self.facts, strict=True)]
+        yield keyword_index.INSERT[dialect.name], list(zip(numbers, self.words, strict=True))
+        told = zip(numbers, self.sources, strict=True)
+        yield _insert(sources, dialect), [(number, *source) for number, group in told for source in group]
+        yield _insert(outbox, dialect), self.outbox
+
+
+async def write_rows(tx: Transaction, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write rows: a source that is known stays as it is, and of a change that waits the version is renewed."""
+    if rows:
+        await tx.exec_driver_sql(_insert(table, tx.dialect), list(rows))
+
+
+async def write_new(tx: Transaction, new: NewRows) -> None:
+    """Write new facts and all that is kept beside them, under the next free numbers."""
+    if not new.facts:
+        return
+    if tx.dialect.name == "sqlite":
+        await _at_once(tx, new)
+        return
+    numbers = sorted((await tx.exec_driver_sql(_NEXT_ROWS, (len(new.facts),))).scalars())
+    for statement, rows in new.numbered(numbers, tx.dialect):
+        await tx.exec_driver_sql(statement, rows)
+
+
+async def _at_once(tx: Transaction, new: NewRows) -> None:
+    """Write on one way to the thread of the connection."""
+
+    def insert_all(connection: Any) -> None:
+        # Nobody else writes until this transaction ends.
+        [last] = connection.execute(_LAST_ROW).fetchone()
+        for statement, rows in new.numbered(range(last + 1, last + 1 + len(new.facts)), tx.dialect):
+            connection.executemany(statement, rows)
+
+    await in_its_thread(tx, insert_all)
+
+
+def _insert(table: Table, dialect: Dialect) -> str:
+    key = table.name, dialect.name
+    if key not in _INSERTS:
+        statement = (postgresql.insert if dialect.name == "postgresql" else sqlite.insert)(table)
+        if table is sources:
+            statement = statement.on_conflict_do_nothing(index_elements=[sources.c.fact_row, sources.c.origin])
+        elif table is outbox:
+            renewed = {"version": statement.excluded.version}
+            statement = statement.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_=renewed)
+        names = [column.name for column in table.c if column.name != _NUMBERED.get(table.name)]
+        _INSERTS[key] = str(statement.compile(dialect=dialect, column_keys=names, for_executemany=True))
+    return _INSERTS[key]

@@ -1,0 +1,25 @@
+"""Keeps an answer within its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gaia_memory.language.printable_text import tokens_of
+from gaia_memory.models import Hit
+
+
+def within(hits: Sequence[Hit], *, limit: int, threshold: float | None = None, tokens: int | None = None) -> list[Hit]:
+    """Return the first hits that score at least `threshold`, at most `limit`, in at most `tokens` tokens.
+
+    Tokens are counted by a cautious estimate of their texts. The first hit is kept even when it alone is longer than
+    the budget: half an answer is better than none.
+    """
+    kept = [hit for hit in hits if threshold is None or hit.score >= threshold][: max(limit, 0)]
+    if tokens is None:
+        return kept
+    used = 0
+    for place, hit in enumerate(kept):
+        used += tokens_of(hit.fact.text)
+        if place and used > tokens:
+            return kept[:place]
+    return kept
