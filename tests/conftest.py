@@ -33,29 +33,29 @@ if TYPE_CHECKING:
     from support.harness import Sut
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-CLEARED = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
-KEPT = ("GAIA_REQUIRE_POSTGRES", "GAIA_TEST_POSTGRES_URL")
-WITHOUT_DISK = ("os.getcwd", "os.path.abspath")
+CLEARED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
+KEPT_VARIABLES = ("GAIA_REQUIRE_POSTGRES", "GAIA_TEST_POSTGRES_URL")
+NON_BLOCKING_FUNCTIONS = ("os.getcwd", "os.path.abspath")
 """Counted as blocking by BlockBuster, but they ask no disk: SQLAlchemy completes the path of a database with them."""
-WITHOUT_DISK_IN = {
+ALLOWED_BLOCKING_CALLS = {
     "<frozen importlib._bootstrap>": {"_find_and_load", "_lock_unlock_module"},
     # What the kernel knows of a process is no file.
     "psutil/_common.py": {"cat", "bcat", "open_binary"},
-    "gaia_memory/ledger/owner.py": {"_kernel_says", "_system"},
+    "gaia_memory/ledger/process_identity.py": {"_read_proc", "_system_id"},
     # The PostgreSQL driver looks for its password and certificate files whenever it connects.
     "asyncpg/connect_utils.py": {"_parse_connect_dsn_and_args"},
     # The session service of `adk web` looks for an app's folder whenever it is asked for one of its sessions.
     "cli/utils/local_storage.py": {"_get_service"},
 }
 
-MEASURED_WITH_THE_MACHINE = ("adk_processes", "benchmarks", "cli", "docs", "gemini", "parts", "recipes", "seen")
+RERUN_FOLDERS = ("adk_processes", "benchmarks", "cli", "docs", "gemini", "parts", "recipes", "seen")
 """Folders of tests that drive processes and servers from outside: what fails there is run once more, and told (R).
 
 A machine that pauses for seconds makes a time-out of theirs strike. Tests of what may be lost, doubled or mixed up are
 nowhere in here: those hold every time or are broken.
 """
 
-_resolve = socket.getaddrinfo
+_getaddrinfo = socket.getaddrinfo
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -73,7 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("live") is not None:
             item.add_marker(pytest.mark.enable_socket)
-        if item.path.parent.name in MEASURED_WITH_THE_MACHINE:
+        if item.path.parent.name in RERUN_FOLDERS:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
@@ -85,7 +85,7 @@ def isolated(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("HOME", str(home))
     if request.node.get_closest_marker("live") is None:
         for name in list(os.environ):
-            if name not in KEPT and (name.startswith(CLEARED) or name.endswith("_API_KEY")):
+            if name not in KEPT_VARIABLES and (name.startswith(CLEARED_PREFIXES) or name.endswith("_API_KEY")):
                 monkeypatch.delenv(name)
         monkeypatch.setattr(socket, "getaddrinfo", _resolve_loopback)
     monkeypatch.setenv("GAIA_HOME", str(tmp_path / "gaia"))
@@ -95,7 +95,7 @@ def _resolve_loopback(host: Any, *args: Any, **kwargs: Any) -> Any:
     name = host.decode() if isinstance(host, bytes) else host
     if name not in (None, "", "0.0.0.0", "::", *LOOPBACK):
         raise socket.gaierror(socket.EAI_NONAME, f"tests stay on this machine, and asked for {name!r}")
-    return _resolve(host, *args, **kwargs)
+    return _getaddrinfo(host, *args, **kwargs)
 
 
 @pytest.fixture(autouse=True)
@@ -115,18 +115,18 @@ def blockbuster() -> Iterator[BlockBuster]:
     loops in other threads: they were started there in order to block.
     """
     guard = BlockBuster("gaia_memory", excluded_modules=["gaia_memory.cli"])
-    for name in WITHOUT_DISK:
+    for name in NON_BLOCKING_FUNCTIONS:
         del guard.functions[name]
     for function in guard.functions.values():
-        function.can_block_predicate = _off_the_main_thread_or(function.can_block_predicate)
-        for file, functions in WITHOUT_DISK_IN.items():
+        function.can_block_predicate = _allow_outside_main_thread(function.can_block_predicate)
+        for file, functions in ALLOWED_BLOCKING_CALLS.items():
             function.can_block_in(file, functions)
     guard.activate()
     yield guard
     guard.deactivate()
 
 
-def _off_the_main_thread_or(allowed: Callable[..., bool]) -> Callable[..., bool]:
+def _allow_outside_main_thread(allowed: Callable[..., bool]) -> Callable[..., bool]:
     def may_block(*args: Any, **kwargs: Any) -> bool:
         return threading.current_thread() is not threading.main_thread() or allowed(*args, **kwargs)
 
@@ -151,11 +151,11 @@ async def make(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Sut]]]:
 
     opened: list[Sut] = []
 
-    async def made(yaml_text: str = "", *, home: Path | None = None, **scripts: Any) -> Sut:
+    async def open_sut(yaml_text: str = "", *, home: Path | None = None, **scripts: Any) -> Sut:
         sut = await harness.make(home or tmp_path / "sut", yaml_text, **scripts)
         opened.append(sut)
         return sut
 
-    yield made
+    yield open_sut
     for sut in reversed(opened):
         await sut.close()

@@ -15,36 +15,36 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.config.sources.live_config import LiveConfig
-from gaia_memory.config.sources.live_config import newest as newest_version
+from gaia_memory.config.sources.live_config import load_newest as newest_version
 from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.forget.delete import Forgetter
-from gaia_memory.forget.scrub import Scrub
-from gaia_memory.learn.prompts import instructions
-from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, retire
+from gaia_memory.forget.scrub import FileScrubber
+from gaia_memory.learn.prompts import extraction_instructions
+from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Talker, Turn
+from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Turn, TurnRequest
 from gaia_memory.ports import Clock, ProjectsProvider, Transcript
 from gaia_memory.profile.distil import Distiller, ProfileSettings
-from gaia_memory.recall.index.column_cache import Shelves
+from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import retrievers
+from gaia_memory.recall.retrievers import build_retrievers
 from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.reindex import Reindexer
-from gaia_memory.sessions.clearing.purge import Purge
-from gaia_memory.sessions.learning.circuit_breaker import Reach
+from gaia_memory.sessions.clearing.purge import SessionPurger
+from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.learner import LearnSettings
 from gaia_memory.sessions.learning.sweep import Progress, Sweeper
-from gaia_memory.sessions.learning.sweep_scheduler import Beat
-from gaia_memory.sessions.pending_confirmations import Shown
-from gaia_memory.sessions.transcript_registry import Transcripts
-from gaia_memory.sessions.turns.message_debounce import Bursts
+from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
+from gaia_memory.sessions.pending_confirmations import PendingConfirmations
+from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
-from gaia_memory.sessions.turns.turn_presence import TurnMarks
+from gaia_memory.sessions.turns.turn_presence import TurnPresence
 from gaia_memory.telemetry import TurnSpans
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class SystemClock:
         return datetime.now(UTC)
 
 
-async def newest(loaded: LoadedConfig) -> LoadedConfig:
+async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
     """Return what the file of a configuration gives now, or `loaded` where there is none or it cannot be used."""
     return await newest_version(loaded, check=check_providers)
 
@@ -82,7 +82,7 @@ class Engine:
     ) -> None:
         """Put the parts together; nothing is opened but what is given."""
         config = loaded.config
-        self.live = LiveConfig(loaded, check=self._check_change, apply=self._apply)
+        self.live = LiveConfig(loaded, check=self._validate_change, apply=self._apply_config)
         self.clock = clock
         self.loop = asyncio.get_running_loop()
         # Two engines of one process are two owners: neither takes the other's lease, or gives it back.
@@ -91,11 +91,11 @@ class Engine:
         self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(), SqlLedger(), SqlOutbox(), SqlIndexes()
         self.backend = Backend(config, stored_embedder=stored_embedder)
         self.locks = SessionLocks()
-        self.bursts = Bursts()
-        self.shown = Shown()
-        self.marks = TurnMarks(database, self.ledger, clock, owner=self.owner)
+        self.debouncer = MessageDebouncer()
+        self.pending_confirmations = PendingConfirmations()
+        self.turn_presence = TurnPresence(database, self.ledger, clock, owner=self.owner)
         self.turn_spans = TurnSpans()
-        self.transcripts = Transcripts()
+        self.transcripts = TranscriptRegistry()
         self._sessions: AsyncEngine | None = None
         self._has_started = False
         self.follower = StoreFollower(
@@ -105,16 +105,18 @@ class Engine:
             clock,
             home=config.home,
             owner=self.owner,
-            is_gone=owner_is_gone,
-            scrub=Scrub(database, [self._scrub_sessions]),
-            is_wanted=lambda: self.config.memory.enabled,
+            is_owner_dead=is_owner_dead,
+            scrub=FileScrubber(database, [self._scrub_sessions]),
+            is_enabled=lambda: self.config.memory.enabled,
         )
-        self.reach = Reach(clock)
+        self.circuit_breaker = ModelCircuitBreaker(clock)
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        self._purge = Purge(database, self.ledger, self.transcripts, self.locks, clock, owner=self.owner)
-        self._beat = Beat(self.sweep, idle_seconds=_idle_seconds(config))
+        self._session_purger = SessionPurger(
+            database, self.ledger, self.transcripts, self.locks, clock, owner=self.owner
+        )
+        self._sweep_scheduler = SweepScheduler(self.sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
     async def open(
@@ -128,8 +130,8 @@ class Engine:
         """
         database = await open_database(loaded.config.memory_url, home=loaded.config.home)
         try:
-            async with database.reading() as tx:
-                stored = await SqlFacts().embedder(tx)
+            async with database.read_transaction() as tx:
+                stored = await SqlFacts().dominant_embedder(tx)
             engine = cls(loaded, database, clock=clock or SystemClock(), projects=projects, stored_embedder=stored)
             await engine.check()
             return engine
@@ -159,7 +161,7 @@ class Engine:
         return self.live.config
 
     @property
-    def learns(self) -> bool:
+    def is_learning_enabled(self) -> bool:
         """True when conversations are learned by themselves."""
         return self.config.memory.enabled and self.config.memory.auto_ingest
 
@@ -170,7 +172,7 @@ class Engine:
     def attach_transcript(self, app: str, transcript: Transcript) -> None:
         """Make an app's sessions readable for consolidation, besides those of transcripts given before."""
         if self.transcripts.attach(app, transcript):
-            self._beat.soon()
+            self._sweep_scheduler.trigger()
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -181,32 +183,32 @@ class Engine:
                 self._sessions = open_engine(self.config.sessions_url)
         return self._sessions
 
-    def start(self, *, after: float = 0.0) -> None:
+    def start(self, *, delay_seconds: float = 0.0) -> None:
         """Begin, after so many seconds, to follow the facts with the mem0 store and to sweep; neither is waited for.
 
         An earlier beginning counts where it was started before. What is switched on later begins then. While memory is
         off the store is opened only to have what was forgotten leave it.
         """
         self._has_started = True
-        self.follower.start(after=after)
-        if self.learns or self.live.can_change:
-            self._beat.start(after=after)
+        self.follower.start(after=delay_seconds)
+        if self.is_learning_enabled or self.live.can_change:
+            self._sweep_scheduler.start(delay_seconds=delay_seconds)
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Learn every conversation that is due, and delete what was cleared long ago.
 
         `force` ignores idleness, back-off and parking.
         """
-        await self.live.look()
-        if not self.learns:
+        await self.live.reload_if_changed()
+        if not self.is_learning_enabled:
             return SweepReport()
         try:
-            await self.marks.pay()
+            await self.turn_presence.record_deferred()
             report = await self._sweeper.sweep(force=force, progress=progress)
         finally:
             self.follower.wake()
         days = self.config.sessions.retain_days
-        purged = 0 if days is None else await self._purge.run(retain_seconds=days * DAY_SECONDS)
+        purged = 0 if days is None else await self._session_purger.purge_expired(retain_seconds=days * DAY_SECONDS)
         if report.consolidated or purged:
             await self._scrub_sessions()
         return report
@@ -215,30 +217,34 @@ class Engine:
         """Return what makes the keyword index and the vectors anew."""
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder)
 
-    async def consolidate(self, key: SessionKey, *, clear: bool = True, talker: str = "") -> Outcome:
-        """Learn one conversation now, whether or not it is quiet, and clear it; `talker` is the turn that asks for it.
+    async def consolidate(self, key: SessionKey, *, clear: bool = True, turn_owner: str = "") -> Outcome:
+        """Learn one conversation now, whether or not it is quiet, and clear it.
+
+        `turn_owner` is the turn that asks for it.
 
         Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
         a host's explicit wish.
         """
-        await self.enter(key)
-        if clear and not self.learns:
-            return await self.consolidator.clear(key, talker=talker)
+        await self.ensure_ledger_row(key)
+        if clear and not self.is_learning_enabled:
+            return await self.consolidator.clear(key, turn_owner=turn_owner)
         if not self.config.memory.enabled:
             return "skipped"
         try:
-            outcome = await self.consolidator.run(key, clear=clear, talker=talker)
+            outcome = await self.consolidator.consolidate(key, clear=clear, turn_owner=turn_owner)
         finally:
             self.follower.wake()
         await self._scrub_sessions()
         return outcome
 
-    async def enter(self, key: SessionKey) -> LedgerRow:
+    async def ensure_ledger_row(self, key: SessionKey) -> LedgerRow:
         """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
         async with self.database.transaction() as tx:
             row = await self.ledger.row(tx, key)
             if row is None:
-                row = await self.ledger.hold(tx, key, Talker(), now=self.clock.now().timestamp(), active_seconds=0.0)
+                row = await self.ledger.reserve_turn(
+                    tx, key, TurnRequest(), now=self.clock.now().timestamp(), lease_seconds=0.0
+                )
         return row
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
@@ -261,29 +267,29 @@ class Engine:
             if self._sessions is not None and self._sessions is not self.database.engine:
                 steps.push_async_callback(dispose, self._sessions)
             steps.push_async_callback(self.backend.close)
-            steps.push_async_callback(self._give_back)
+            steps.push_async_callback(self._release_leases)
             steps.push_async_callback(self.follower.stop)
             steps.push_async_callback(self._sweeper.stop)
-            await self._beat.stop()
+            await self._sweep_scheduler.stop()
 
     def abandon(self) -> None:
         """Give back what the operating system should not wait for, when the event loop is gone."""
-        retire(self.owner)
-        self.follower.abandon()
-        self.backend.pools.abandon()
+        mark_dead(self.owner)
+        self.follower.close_without_loop()
+        self.backend.pools.shut_down()
         self.database.abandon()
         if self._sessions is not None:
             abandon(self._sessions)
 
-    async def _still_learns(self) -> bool:
+    async def _is_learning_still_enabled(self) -> bool:
         """Look at the file in the middle of a sweep, which may take long, so that it ends where it was switched off."""
-        await self.live.look()
-        return self.learns
+        await self.live.reload_if_changed()
+        return self.is_learning_enabled
 
-    async def _give_back(self) -> None:
+    async def _release_leases(self) -> None:
         # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
         with suppress(MemoryUnavailable, OSError):
-            await self.marks.pay()
+            await self.turn_presence.record_deferred()
             async with self.database.transaction() as tx:
                 await self.ledger.release_all(tx, self.owner)
 
@@ -293,30 +299,32 @@ class Engine:
             return True
         return await truncate_wal(self._sessions)
 
-    async def _check_change(self, config: GaiaConfig) -> None:
-        await check_providers(config, before=self.config)
+    async def _validate_change(self, config: GaiaConfig) -> None:
+        await check_providers(config, previous=self.config)
 
-    def _apply(self, config: GaiaConfig) -> None:
+    def _apply_config(self, config: GaiaConfig) -> None:
         """Put in force what is not read from the configuration at each use."""
         self.backend.reconfigure(config)
-        self.reach.forget()
-        self._beat.every(_idle_seconds(config))
+        self.circuit_breaker.reset()
+        self._sweep_scheduler.reschedule(_idle_seconds(config))
         if self._has_started:
             self.start()
 
     def _learn_settings(self) -> LearnSettings:
         config = self.config
         return LearnSettings(
-            instructions=instructions(config),
+            instructions=extraction_instructions(config),
             clear=config.sessions.clear,
-            enabled=config.memory.enabled,
+            is_enabled=config.memory.enabled,
             zone=config.memory.zone,
-            takes_all=config.memory.learn_from == "both",
+            learns_from_assistant=config.memory.learn_from == "both",
         )
 
     def _profile_settings(self) -> ProfileSettings:
         memory = self.config.memory
-        return ProfileSettings(limit=memory.preload_limit, tokens=memory.profile_tokens, basis=self.live.fingerprint)
+        return ProfileSettings(
+            limit=memory.preload_limit, tokens=memory.profile_tokens, cache_key=self.live.fingerprint
+        )
 
     def _build_consolidator(self) -> Consolidator:
         return Consolidator(
@@ -324,7 +332,7 @@ class Engine:
             facts=self.facts,
             ledger=self.ledger,
             extractor=self.backend.extractor,
-            reach=self.reach,
+            circuit_breaker=self.circuit_breaker,
             embedder=self.backend.embedder,
             transcripts=self.transcripts,
             locks=self.locks,
@@ -341,10 +349,10 @@ class Engine:
             transcripts=self.transcripts,
             consolidator=self.consolidator,
             turn_spans=self.turn_spans,
-            reach=self.reach,
+            circuit_breaker=self.circuit_breaker,
             clock=self.clock,
             idle_seconds=lambda: _idle_seconds(self.config),
-            is_wanted=self._still_learns,
+            is_enabled=self._is_learning_still_enabled,
         )
 
     def _build_memory(self, projects: ProjectsProvider | None) -> Memory:
@@ -359,15 +367,15 @@ class Engine:
             recaller=Recall(
                 self.database,
                 self.facts,
-                retrievers(
+                build_retrievers(
                     self.database,
                     self.facts,
                     self.backend.embedder,
-                    is_alone=lambda: not self.config.memory.recall.weights.keywords,
+                    is_sole_retriever=lambda: not self.config.memory.recall.weights.keywords,
                 ),
                 self.clock,
                 settings=lambda: recall_settings(self.config),
-                shelves=Shelves(self.database, self.facts),
+                column_cache=ColumnCache(self.database, self.facts),
                 language_model=self.backend.language_model,
                 reranker=lambda: self.backend.reranker,
             ),
@@ -381,17 +389,17 @@ class Engine:
             ),
             forgetter=Forgetter(self.database, self.facts, self.ledger, self.outbox),
             follower=self.follower,
-            describe=self.backend.describe,
-            trouble=lambda: self.follower.trouble,
-            away=self.reach.away,
+            describe_model=self.backend.describe,
+            store_problem=lambda: self.follower.trouble,
+            model_outage=self.circuit_breaker.current_outage,
             readable_apps=lambda: self.transcripts.apps,
         )
 
 
 def recall_settings(config: GaiaConfig) -> RecallSettings:
     """Return what recall is told: the weights, and whatever else stands beside them, by the same names."""
-    given = dict(config.memory.recall)
-    return RecallSettings(**dict(given.pop("weights")), **given)
+    values = dict(config.memory.recall)
+    return RecallSettings(**dict(values.pop("weights")), **values)
 
 
 def _idle_seconds(config: GaiaConfig) -> float:

@@ -14,10 +14,10 @@ from gaia_memory.config.sources.load import LoadedConfig
 from gaia_memory.engine import Engine
 from gaia_memory.ports import Clock, ProjectsProvider
 
-IN_USE_SECONDS = 2.0
+ACTIVE_CALLS_TIMEOUT_SECONDS = 2.0
 """How long a close waits for calls that still use the engine."""
 
-PART_START_SECONDS = 1.0
+BACKGROUND_START_DELAY_SECONDS = 1.0
 """What a part of somebody's Runner opens begins its background work so much later: the event loop of a `Runner.run`
 may be over by then, and would have loaded mem0 and Chroma for nothing."""
 
@@ -30,48 +30,50 @@ class _Entry:
     Only code of its own event loop touches it, but for `abandon`.
     """
 
-    def __init__(self, key: _Key, opener: Callable[[], Awaitable[Engine]], leave: Callable[[_Entry], object]) -> None:
+    def __init__(
+        self, key: _Key, opener: Callable[[], Awaitable[Engine]], unregister: Callable[[_Entry], object]
+    ) -> None:
         self.key = key
         self.loop = asyncio.get_running_loop()
         self.references = 0
-        self.uses = 0
-        self._opened: asyncio.Future[Engine] = self.loop.create_future()
-        self._unneeded = asyncio.Event()
+        self.active_calls = 0
+        self._engine_future: asyncio.Future[Engine] = self.loop.create_future()
+        self._close_requested = asyncio.Event()
         self._idle = asyncio.Event()
-        self._leave = leave
+        self._unregister = unregister
         # What runs for everybody must not carry on the trace, or other context, of whoever came first.
-        self._life = self.loop.create_task(self._live(opener), name="gaia-engine", context=Context())
-        self._life.add_done_callback(_hear)
+        self._lifecycle_task = self.loop.create_task(self._run_lifecycle(opener), name="gaia-engine", context=Context())
+        self._lifecycle_task.add_done_callback(_consume_exception)
 
     @property
     def engine(self) -> Engine | None:
         """The open engine; None while it is being opened and where that failed."""
-        opened = self._opened
-        is_open = opened.done() and not opened.cancelled() and opened.exception() is None
-        return opened.result() if is_open else None
+        future = self._engine_future
+        is_open = future.done() and not future.cancelled() and future.exception() is None
+        return future.result() if is_open else None
 
-    async def wait(self) -> Engine:
+    async def wait_opened(self) -> Engine:
         """Return the engine once it is open; raises what kept it from being opened."""
-        return await asyncio.shield(self._opened)
+        return await asyncio.shield(self._engine_future)
 
-    async def end(self) -> None:
+    async def close(self) -> None:
         """Have it closed, or no longer opened, and wait for that; cancelled, it is closed all the same."""
-        self._leave(self)
-        self._unneeded.set()
+        self._unregister(self)
+        self._close_requested.set()
         if self.engine is None:
-            self._life.cancel()
+            self._lifecycle_task.cancel()
             return
-        await asyncio.shield(self._life)
+        await asyncio.shield(self._lifecycle_task)
 
-    def take(self) -> None:
+    def begin_call(self) -> None:
         """Note that somebody uses the engine just now."""
-        self.uses += 1
+        self.active_calls += 1
         self._idle.clear()
 
-    def let_go(self) -> None:
+    def end_call(self) -> None:
         """Note that a use is over."""
-        self.uses -= 1
-        if not self.uses:
+        self.active_calls -= 1
+        if not self.active_calls:
             self._idle.set()
 
     def abandon(self) -> None:
@@ -83,33 +85,33 @@ class _Entry:
         if self.engine is not None:
             self.engine.abandon()
 
-    async def _live(self, opener: Callable[[], Awaitable[Engine]]) -> None:
+    async def _run_lifecycle(self, opener: Callable[[], Awaitable[Engine]]) -> None:
         try:
             engine = await opener()
         except BaseException as error:
-            self._leave(self)
-            self._fail(error)
+            self._unregister(self)
+            self._set_exception(error)
             raise
-        self._opened.set_result(engine)
+        self._engine_future.set_result(engine)
         # `asyncio.run` cancels what is left before it closes the loop: the last chance to close in order.
         with suppress(asyncio.CancelledError):
-            await self._unneeded.wait()
-        self._leave(self)
-        if self.uses:
+            await self._close_requested.wait()
+        self._unregister(self)
+        if self.active_calls:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._idle.wait(), IN_USE_SECONDS)
+                await asyncio.wait_for(self._idle.wait(), ACTIVE_CALLS_TIMEOUT_SECONDS)
         try:
             await engine.close()
         except asyncio.CancelledError:
             # The event loop ends while this closes: what was cut short is given back without one.
             await asyncio.to_thread(engine.abandon)
 
-    def _fail(self, error: BaseException) -> None:
+    def _set_exception(self, error: BaseException) -> None:
         if isinstance(error, asyncio.CancelledError):
-            self._opened.cancel()
+            self._engine_future.cancel()
             return
-        self._opened.set_exception(error)
-        self._opened.exception()
+        self._engine_future.set_exception(error)
+        self._engine_future.exception()
 
 
 @dataclass
@@ -117,37 +119,37 @@ class _Registry:
     """Open engines by configuration and event loop. Each loop adds and removes its own entries alone."""
 
     entries: dict[_Key, _Entry] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
-    registered: bool = False
+    reported_messages: set[str] = field(default_factory=set)
+    is_atexit_registered: bool = False
 
-    def entry(self, loaded: LoadedConfig, opener: Callable[[], Awaitable[Engine]]) -> _Entry:
+    def get_or_create(self, loaded: LoadedConfig, opener: Callable[[], Awaitable[Engine]]) -> _Entry:
         """Return the entry of a configuration in the running loop, made if there is none."""
-        self._drop_dead()
-        if not self.registered:
+        self._abandon_closed_loops()
+        if not self.is_atexit_registered:
             atexit.register(self.abandon_all)
-            self.registered = True
+            self.is_atexit_registered = True
         key = (loaded.identity, id(asyncio.get_running_loop()))
         entry = self.entries.get(key)
         if entry is None:
-            entry = self.entries[key] = _Entry(key, opener, self.drop)
+            entry = self.entries[key] = _Entry(key, opener, self.remove)
         return entry
 
-    def entry_of(self, engine: Engine) -> _Entry | None:
+    def find_entry(self, engine: Engine) -> _Entry | None:
         return next((entry for entry in list(self.entries.values()) if entry.engine is engine), None)
 
-    def drop(self, entry: _Entry) -> bool:
+    def remove(self, entry: _Entry) -> bool:
         """Take an entry off the list; False where somebody did before."""
         if self.entries.get(entry.key) is not entry:
             return False
         return self.entries.pop(entry.key, None) is entry
 
-    def _drop_dead(self) -> None:
+    def _abandon_closed_loops(self) -> None:
         """Let go of engines whose event loop was closed over them: their locks would outlive them.
 
         Nobody waits for it: a store in the middle of a write takes seconds, and this is somebody's turn.
         """
         for entry in list(self.entries.values()):
-            if entry.loop.is_closed() and self.drop(entry):
+            if entry.loop.is_closed() and self.remove(entry):
                 threading.Thread(target=entry.abandon, name="gaia-abandon", daemon=True).start()
 
     def abandon_all(self) -> None:
@@ -166,14 +168,14 @@ async def acquire(
 
     Its background work begins a little later, or with its `start`.
     """
-    return await _hold(_entry(loaded, clock=clock, projects=projects))
+    return await _acquire_reference(_entry_for(loaded, clock=clock, projects=projects))
 
 
 async def release(engine: Engine) -> None:
     """Give an engine back; the last one closes it, once calls under way have ended (within seconds)."""
-    entry = _registry.entry_of(engine)
+    entry = _registry.find_entry(engine)
     if entry is not None:
-        await _give_back(entry)
+        await _release_reference(entry)
 
 
 def is_open(loaded: LoadedConfig) -> bool:
@@ -184,12 +186,12 @@ def is_open(loaded: LoadedConfig) -> bool:
 @asynccontextmanager
 async def use(loaded: LoadedConfig) -> AsyncIterator[Engine]:
     """Give the running engine of a configuration for one call: kept open so long, and not closed afterwards."""
-    entry = _entry(loaded)
-    entry.take()
+    entry = _entry_for(loaded)
+    entry.begin_call()
     try:
-        yield await entry.wait()
+        yield await entry.wait_opened()
     finally:
-        entry.let_go()
+        entry.end_call()
 
 
 async def borrow(loaded: LoadedConfig) -> Engine:
@@ -198,40 +200,40 @@ async def borrow(loaded: LoadedConfig) -> Engine:
         return engine
 
 
-def _entry(loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None) -> _Entry:
-    async def opened() -> Engine:
+def _entry_for(loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None) -> _Entry:
+    async def open_engine() -> Engine:
         engine = await Engine.open(loaded, clock=clock, projects=projects)
-        engine.start(after=PART_START_SECONDS)
-        _registry.told.clear()
+        engine.start(delay_seconds=BACKGROUND_START_DELAY_SECONDS)
+        _registry.reported_messages.clear()
         return engine
 
-    return _registry.entry(loaded, opened)
+    return _registry.get_or_create(loaded, open_engine)
 
 
-def is_news(what: str) -> bool:
+def is_first_report(message: str) -> bool:
     """Say whether this was not told since an engine was opened last: every part meets it, at every turn."""
-    is_new = what not in _registry.told
-    _registry.told.add(what)
+    is_new = message not in _registry.reported_messages
+    _registry.reported_messages.add(message)
     return is_new
 
 
-async def _hold(entry: _Entry) -> Engine:
+async def _acquire_reference(entry: _Entry) -> Engine:
     entry.references += 1
     try:
-        return await entry.wait()
+        return await entry.wait_opened()
     except BaseException:
-        await _give_back(entry)
+        await _release_reference(entry)
         raise
 
 
-async def _give_back(entry: _Entry) -> None:
+async def _release_reference(entry: _Entry) -> None:
     """Take a reference away; without any, the engine is closed, or, where nobody uses it, no longer opened."""
     entry.references -= 1
-    if entry.references <= 0 and (entry.engine is not None or not entry.uses):
-        await entry.end()
+    if entry.references <= 0 and (entry.engine is not None or not entry.active_calls):
+        await entry.close()
 
 
-def _hear(life: asyncio.Task[None]) -> None:
+def _consume_exception(task: asyncio.Task[None]) -> None:
     """Take note of an error: whoever waited got it, and where nobody did, nobody is there to be told."""
-    if not life.cancelled():
-        life.exception()
+    if not task.cancelled():
+        task.exception()

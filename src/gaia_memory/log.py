@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from gaia_memory.language.printable_text import in_lines, on_one_line
+from gaia_memory.language.printable_text import escape_line, escape_lines
 
 
-class Lines(str):
+class MultiLine(str):
     """Text of several lines by design; each but the first is logged indented, so that none looks like a record."""
 
     __slots__ = ()
@@ -18,32 +18,32 @@ def logger_for(module: str) -> logging.Logger:
     """Return the logger of a module, by its `__name__`.
 
     Whatever fills a line of it is made legible before any handler sees it: control, direction and invisible
-    characters are escaped, and so are line breaks, but in `Lines` and in errors.
+    characters are escaped, and so are line breaks, but in `MultiLine` and in errors.
     """
     logger = logging.getLogger(module)
-    logger.addFilter(_legible)
+    logger.addFilter(_escape_record)
     return logger
 
 
-def _legible(record: logging.LogRecord) -> bool:
+def _escape_record(record: logging.LogRecord) -> bool:
     if isinstance(record.args, Mapping):
-        record.args = {name: _shown(value) for name, value in record.args.items()}
+        record.args = {name: _escape_value(value) for name, value in record.args.items()}
     elif record.args:
-        record.args = tuple(map(_shown, record.args))
+        record.args = tuple(map(_escape_value, record.args))
     else:
         # Without arguments the whole may come from outside.
-        record.msg = in_lines(str(record.msg))
+        record.msg = escape_lines(str(record.msg))
     for name, value in list(vars(record).items()):
         if name.startswith("gaia_") and isinstance(value, str):
-            setattr(record, name, on_one_line(value))
+            setattr(record, name, escape_line(value))
     if record.exc_info and record.exc_info[0] is not None:
         # A formatter takes this for the traceback, whose last lines are the error's own words.
-        record.exc_text = in_lines(logging.Formatter().formatException(record.exc_info))
+        record.exc_text = escape_lines(logging.Formatter().formatException(record.exc_info))
     return True
 
 
-def _shown(value: object) -> object:
+def _escape_value(value: object) -> object:
     text = str(value)
-    shown = in_lines(text) if isinstance(value, Lines | BaseException) else on_one_line(text)
+    escaped = escape_lines(text) if isinstance(value, MultiLine | BaseException) else escape_line(text)
     # A number stays one: the line's own form may want it.
-    return value if shown == text else shown
+    return value if escaped == text else escaped

@@ -14,68 +14,76 @@ from typing import Any, Literal
 
 from tenacity import RetryCallState, retry_if_exception, stop_after_attempt, stop_before_delay, wait_exponential_jitter
 
-_PASSING = frozenset({408, 429, 500, 502, 503, 504})
-_WRONG_KEY = frozenset({401, 403})
-_LATE = frozenset({408, 504})
-_KEY_WORDS = ("api key", "api_key", "credential", "permission")
-_NO_KEY = ("no api key", "api key was not", "key inputs argument", "missing credentials", "api_key client option")
-_NO_ACCOUNT = "default credentials were not found"
-_OF_A_CLIENT = frozenset({"ValueError", "OpenAIError", "GroqError", "AnthropicError", "DefaultCredentialsError"})
+_TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+_AUTHENTICATION_STATUSES = frozenset({401, 403})
+_TIMEOUT_STATUSES = frozenset({408, 504})
+_AUTHENTICATION_WORDS = ("api key", "api_key", "credential", "permission")
+_MISSING_KEY_PHRASES = (
+    "no api key",
+    "api key was not",
+    "key inputs argument",
+    "missing credentials",
+    "api_key client option",
+)
+_MISSING_CREDENTIALS_PHRASE = "default credentials were not found"
+_CLIENT_ERROR_NAMES = frozenset({"ValueError", "OpenAIError", "GroqError", "AnthropicError", "DefaultCredentialsError"})
 """What clients raise where they find no key; a tool's own error may say the like of something else."""
 
-_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
-_GOOGLES_PAGE = "ai.google.dev"
-_DROPPED = frozenset(
+_KEY_VARIABLE_PATTERN = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
+_GOOGLE_AI_HOST = "ai.google.dev"
+_DROPPED_CONNECTION_ERRORS = frozenset(
     {
         *("BrokenPipeError", "ConnectionAbortedError", "ConnectionResetError", "IncompleteRead"),
         *("ClientConnectionResetError", "ClientOSError", "ClientPayloadError", "ServerDisconnectedError"),
         *("CloseError", "ReadError", "RemoteProtocolError", "WriteError", "ChunkedEncodingError"),
     }
 )
-_SECONDS = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*s?\s*")
+_SECONDS_PATTERN = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*s?\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
     """What kept a model from answering.
 
-    `said` are the provider's own words for a status, and what to do where there is no key, `where` the address that
+    `said` are the provider's own words for a status, and what to do where there is no key, `address` the address that
     was asked where it is known, and `wait` the seconds after which the provider wants to be asked again, where it
     names them.
     """
 
     kind: Literal["status", "late", "dropped", "unreachable", "unreadable", "no key"]
     status: int = 0
-    said: str = ""
-    where: str = ""
-    wait: float | None = None
+    provider_message: str = ""
+    address: str = ""
+    retry_after: float | None = None
 
     @property
-    def may_pass(self) -> bool:
+    def is_transient(self) -> bool:
         """Whether the same question can be answered a moment later. One that took too long would take as long again."""
-        return self.kind in ("dropped", "unreachable") or self.status in _PASSING
+        return self.kind in ("dropped", "unreachable") or self.status in _TRANSIENT_STATUSES
 
     @property
-    def is_about_the_key(self) -> bool:
+    def is_authentication_failure(self) -> bool:
         """Whether the provider refused who asked, and not what was asked."""
-        said = self.said.lower()
-        return self.status in _WRONG_KEY or (self.status in (400, 422) and any(word in said for word in _KEY_WORDS))
+        message = self.provider_message.lower()
+        return self.status in _AUTHENTICATION_STATUSES or (
+            self.status in (400, 422) and any(word in message for word in _AUTHENTICATION_WORDS)
+        )
 
-    def told(self, who: str) -> str:
-        """Return it in words of our own, with what to do about it; `who` names the model."""
+    def describe(self, model_name: str) -> str:
+        """Return it in words of our own, with what to do about it; `model_name` names the model."""
         if self.kind == "status":
-            return f"{who} {self._refused()}"
+            return f"{model_name} {self._describe_status()}"
         return {
-            "late": f"{who}{self.where} did not answer in time",
-            "dropped": f"{who} broke off the connection",
-            "unreachable": f"{who} could not be reached{self.where}",
-            "unreadable": f"{who} gave an answer that could not be read, as a proxy in between may do",
-            "no key": f"{who} has no key: {self.said}",
+            "late": f"{model_name}{self.address} did not answer in time",
+            "dropped": f"{model_name} broke off the connection",
+            "unreachable": f"{model_name} could not be reached{self.address}",
+            "unreadable": f"{model_name} gave an answer that could not be read, as a proxy in between may do",
+            "no key": f"{model_name} has no key: {self.provider_message}",
         }[self.kind]
 
-    def _refused(self) -> str:
+    def _describe_status(self) -> str:
         status = self.status
-        if self.is_about_the_key:
+        if self.is_authentication_failure:
             return f"refused the key ({status}): check it in the environment"
         if status == 404:
             return (
@@ -84,7 +92,7 @@ class Outage:
             )
         if status == 429:
             return f"was asked too often ({status}), or its quota is used up"
-        if status in _LATE:
+        if status in _TIMEOUT_STATUSES:
             return f"did not answer in time ({status})"
         return (
             f"failed ({status}): it is overloaded or out of order"
@@ -93,49 +101,53 @@ class Outage:
         )
 
 
-def outage_of(error: BaseException) -> Outage | None:
+def classify_error(error: BaseException) -> Outage | None:
     """Return what an error, or one that it was raised from, says of a model; None where that is nothing known."""
-    for found in chain(error):
-        status = _status(found)
+    for cause in exception_chain(error):
+        status = _status(cause)
         if status is not None:
-            return Outage("status", status=status, said=_said(found), wait=_wait(found))
-        missing = _missing_key(found)
-        if missing:
-            return Outage("no key", said=missing)
-        kind = _kind(found)
+            return Outage(
+                "status", status=status, provider_message=_provider_message(cause), retry_after=_retry_after(cause)
+            )
+        key_remedy = _missing_key_remedy(cause)
+        if key_remedy:
+            return Outage("no key", provider_message=key_remedy)
+        kind = _failure_kind(cause)
         if kind is not None:
-            return Outage(kind, where=_where(found))
+            return Outage(kind, address=_address_suffix(cause))
     return None
 
 
-def patience(*, attempts: int, first: float, longest: float, jitter: float, within: float) -> dict[str, Any]:
+def retry_policy(
+    *, max_attempts: int, initial_seconds: float, max_seconds: float, jitter_seconds: float, window_seconds: float
+) -> dict[str, Any]:
     """Return the arguments of tenacity's `Retrying` for asking a model again after what may pass.
 
-    Pauses grow from `first` to `longest` seconds, each with up to `jitter` more; where the provider names a pause,
-    it is kept. No question is asked later than `within` seconds after the first.
+    Pauses grow from `initial_seconds` to `max_seconds` seconds, each with up to `jitter_seconds` more; where the
+    provider names a pause, it is kept. No question is asked later than `window_seconds` seconds after the first.
     """
-    usual = wait_exponential_jitter(initial=first, max=longest, jitter=jitter)
+    exponential_wait = wait_exponential_jitter(initial=initial_seconds, max=max_seconds, jitter=jitter_seconds)
 
-    def wait(state: RetryCallState) -> float:
+    def wait_seconds(state: RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome is not None else None
-        outage = outage_of(error) if error is not None else None
-        if outage is None or outage.wait is None:
-            return usual(state)
-        return outage.wait + random.uniform(0, jitter)
+        outage = classify_error(error) if error is not None else None
+        if outage is None or outage.retry_after is None:
+            return exponential_wait(state)
+        return outage.retry_after + random.uniform(0, jitter_seconds)
 
-    def may_pass(error: BaseException) -> bool:
-        outage = outage_of(error)
-        return outage is not None and outage.may_pass
+    def is_transient(error: BaseException) -> bool:
+        outage = classify_error(error)
+        return outage is not None and outage.is_transient
 
     return {
-        "stop": stop_after_attempt(attempts) | stop_before_delay(within),
-        "wait": wait,
-        "retry": retry_if_exception(may_pass),
+        "stop": stop_after_attempt(max_attempts) | stop_before_delay(window_seconds),
+        "wait": wait_seconds,
+        "retry": retry_if_exception(is_transient),
         "reraise": True,
     }
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
+def exception_chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and those that it was raised from, outermost first."""
     seen: set[int] = set()
     current: BaseException | None = error
@@ -154,48 +166,50 @@ def _status(error: BaseException) -> int | None:
     return None
 
 
-def _said(error: BaseException) -> str:
+def _provider_message(error: BaseException) -> str:
     message = getattr(error, "message", None)
-    said = " ".join((message if isinstance(message, str) and message else str(error)).split())
-    return "" if said.startswith("<") else said
+    text = " ".join((message if isinstance(message, str) and message else str(error)).split())
+    return "" if text.startswith("<") else text
 
 
-def _missing_key(error: BaseException) -> str:
+def _missing_key_remedy(error: BaseException) -> str:
     """Return what to set, where a client was made or asked without a key; empty where that is not what is wrong.
 
     Only a variable that the client names itself, or Google's, is named: each provider has its own.
     """
-    said = str(error) if type(error).__name__ in _OF_A_CLIENT else ""
-    if _NO_ACCOUNT in said:
+    message = str(error) if type(error).__name__ in _CLIENT_ERROR_NAMES else ""
+    if _MISSING_CREDENTIALS_PHRASE in message:
         return "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS"
-    if not any(words in said.lower() for words in _NO_KEY):
+    if not any(words in message.lower() for words in _MISSING_KEY_PHRASES):
         return ""
-    named = _VARIABLE.search(said)
-    if named:
-        return f"set {named[0]}"
-    return "set GEMINI_API_KEY" if _GOOGLES_PAGE in said else "set the variable that its provider reads it from"
+    variable = _KEY_VARIABLE_PATTERN.search(message)
+    if variable:
+        return f"set {variable[0]}"
+    return "set GEMINI_API_KEY" if _GOOGLE_AI_HOST in message else "set the variable that its provider reads it from"
 
 
-def _kind(error: BaseException) -> Literal["late", "dropped", "unreachable", "unreadable"] | None:
-    if _is_of(error, "Timeout"):
+def _failure_kind(error: BaseException) -> Literal["late", "dropped", "unreachable", "unreadable"] | None:
+    if _has_type_named(error, "Timeout"):
         return "late"
-    if type(error).__name__ in _DROPPED:
+    if type(error).__name__ in _DROPPED_CONNECTION_ERRORS:
         return "dropped"
-    if isinstance(error, ConnectionError) or _is_of(error, "Connect"):
+    if isinstance(error, ConnectionError) or _has_type_named(error, "Connect"):
         return "unreachable"
-    return "unreadable" if _is_of(error, "UnknownApiResponse") or _is_of_a_response(error) else None
+    return (
+        "unreadable" if _has_type_named(error, "UnknownApiResponse") or _is_response_validation_error(error) else None
+    )
 
 
-def _is_of(error: BaseException, family: str) -> bool:
-    return any(family in kind.__name__ for kind in type(error).__mro__)
+def _has_type_named(error: BaseException, name_part: str) -> bool:
+    return any(name_part in kind.__name__ for kind in type(error).__mro__)
 
 
-def _is_of_a_response(error: BaseException) -> bool:
+def _is_response_validation_error(error: BaseException) -> bool:
     """Say whether pydantic refused what a provider answered: its words would quote the answer."""
-    return _is_of(error, "ValidationError") and str(getattr(error, "title", "")).endswith("Response")
+    return _has_type_named(error, "ValidationError") and str(getattr(error, "title", "")).endswith("Response")
 
 
-def _where(error: BaseException) -> str:
+def _address_suffix(error: BaseException) -> str:
     try:
         url = getattr(getattr(error, "request", None), "url", None)
     except RuntimeError:
@@ -208,12 +222,12 @@ def _where(error: BaseException) -> str:
     return f" at {host}:{port}" if port else f" at {host}"
 
 
-def _wait(error: BaseException) -> float | None:
+def _retry_after(error: BaseException) -> float | None:
     """Return the longer of what the header and Google's `RetryInfo` name."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     header = headers.get("retry-after") if isinstance(headers, Mapping) else None
-    named = [_seconds(header), *map(_seconds, _retry_delays(getattr(error, "details", None)))]
-    return max((seconds for seconds in named if seconds is not None), default=None)
+    delays = [_parse_seconds(header), *map(_parse_seconds, _retry_delays(getattr(error, "details", None)))]
+    return max((seconds for seconds in delays if seconds is not None), default=None)
 
 
 def _retry_delays(body: Any) -> list[Any]:
@@ -224,7 +238,7 @@ def _retry_delays(body: Any) -> list[Any]:
     return [each.get("retryDelay") for each in details if isinstance(each, Mapping)]
 
 
-def _seconds(value: Any) -> float | None:
+def _parse_seconds(value: Any) -> float | None:
     """Read `7` and `7.5s`; dates, which HTTP allows too, are not read."""
-    number = _SECONDS.fullmatch(value) if isinstance(value, str) else None
-    return float(number[1]) if number else None
+    match = _SECONDS_PATTERN.fullmatch(value) if isinstance(value, str) else None
+    return float(match[1]) if match else None

@@ -16,7 +16,7 @@ class Speaker:
     admin: bool = False
 
 
-def who_speaks(people: PeopleConfig, channel: str, sender: str | int) -> Speaker | None:
+def identify_speaker(people: PeopleConfig, channel: str, sender: str | int) -> Speaker | None:
     """Return who writes from `sender` on `channel`; None when the sender is to be refused.
 
     Both are compared letter by letter; a number is the sender of its digits. An unknown sender, where they are
@@ -25,8 +25,8 @@ def who_speaks(people: PeopleConfig, channel: str, sender: str | int) -> Speaker
     Raises:
         InvalidInputError: the channel or the sender is missing.
     """
-    given: list[tuple[str, object]] = [("channel", channel), ("sender_id", sender)]
-    for name, value in given:
+    arguments: list[tuple[str, object]] = [("channel", channel), ("sender_id", sender)]
+    for name, value in arguments:
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             raise InvalidInputError(f"{name} is {value!r}: pass what the channel calls it")
     found = people.find(str(channel), str(sender))

@@ -11,19 +11,19 @@ from gaia_memory.errors import BadAnswerError
 from gaia_memory.models import DirtyFact
 from gaia_memory.ports import Database, Embedder, Indexes, Outbox
 
-WORDS_BATCH = 100
-VECTORS_BATCH = 64
-LONGEST_REST = 0.25
+KEYWORD_BATCH_SIZE = 100
+VECTOR_BATCH_SIZE = 64
+MAX_PAUSE_SECONDS = 0.25
 """Seconds; a writer of another process looks about ten times a second whether the database is free."""
 
-_MEASURED_TEXT = "dimensions"
+_DIMENSION_PROBE_TEXT = "dimensions"
 
 Progress = Callable[[int, int], None]
 """Called with what is done and the total."""
 
 
 @dataclass(slots=True)
-class Reindexed:
+class ReindexReport:
     """What was done: facts `indexed` by their words and `embedded`.
 
     `resumed` counts facts that an earlier run had indexed, `refused` those that the embedder gives no vector for, and
@@ -46,71 +46,71 @@ class Reindexer:
 
     def __init__(self, database: Database, indexes: Indexes, outbox: Outbox, embedder: Embedder) -> None:
         """Take where the facts are, and what makes vectors."""
-        self.report = Reindexed()
+        self.report = ReindexReport()
         self._database = database
         self._indexes = indexes
         self._outbox = outbox
         self._embedder = embedder
 
-    async def words(self, progress: Progress, *, anew: bool = False) -> None:
-        """Rebuild the keyword index; what an earlier run has done counts, unless it is to be done `anew`."""
+    async def rebuild_keywords(self, progress: Progress, *, from_scratch: bool = False) -> None:
+        """Rebuild the keyword index; what an earlier run has done counts, unless it is to be done `from_scratch`."""
         async with self._database.transaction() as tx:
-            done, total = await self._indexes.begin_words(tx, anew=anew)
+            done, total = await self._indexes.begin_keyword_rebuild(tx, from_scratch=from_scratch)
         self.report.resumed = done
         progress(done, total)
         while True:
-            began = time.monotonic()
+            started_at = time.monotonic()
             async with self._database.transaction() as tx:
-                count = await self._indexes.rebuild_words(tx, limit=WORDS_BATCH)
+                count = await self._indexes.rebuild_keywords(tx, limit=KEYWORD_BATCH_SIZE)
             if count is None:
                 return
             self.report.indexed += count
             progress(done + self.report.indexed, total)
             # Half of the time is everybody else's.
-            await asyncio.sleep(min(time.monotonic() - began, LONGEST_REST))
+            await asyncio.sleep(min(time.monotonic() - started_at, MAX_PAUSE_SECONDS))
 
-    async def vectors(self, progress: Progress) -> None:
+    async def rebuild_vectors(self, progress: Progress) -> None:
         """Embed what has no vector of the embedder in force.
 
         Raises:
             ModelError: the embedder could not be asked, or refuses a whole batch text by text.
         """
-        wanting = await self._wanting()
-        progress(0, len(wanting))
-        for start in range(0, len(wanting), VECTORS_BATCH):
-            batch = wanting[start : start + VECTORS_BATCH]
+        fact_ids = await self._facts_to_embed()
+        progress(0, len(fact_ids))
+        for start in range(0, len(fact_ids), VECTOR_BATCH_SIZE):
+            batch = fact_ids[start : start + VECTOR_BATCH_SIZE]
             await self._embed(batch)
-            progress(start + len(batch), len(wanting))
-        self.report.left = len(await self._wanting()) if wanting else 0
+            progress(start + len(batch), len(fact_ids))
+        self.report.left = len(await self._facts_to_embed()) if fact_ids else 0
 
-    async def _wanting(self) -> list[str]:
-        wanting = await self._without_vector()
-        if wanting and self._embedder.identity.endswith("/?"):
+    async def _facts_to_embed(self) -> list[str]:
+        fact_ids = await self._facts_without_vector()
+        if fact_ids and self._embedder.identity.endswith("/?"):
             # Some embedders know the length of their vectors, and so their name, from the first one on.
-            await self._embedder.embed([_MEASURED_TEXT], purpose="add")
-            wanting = await self._without_vector()
-        return wanting
+            await self._embedder.embed([_DIMENSION_PROBE_TEXT], purpose="add")
+            fact_ids = await self._facts_without_vector()
+        return fact_ids
 
-    async def _without_vector(self) -> list[str]:
-        async with self._database.reading() as tx:
-            return await self._indexes.without_vector_of(tx, self._embedder.identity)
+    async def _facts_without_vector(self) -> list[str]:
+        async with self._database.read_transaction() as tx:
+            return await self._indexes.ids_without_vector_of(tx, self._embedder.identity)
 
     async def _embed(self, fact_ids: list[str]) -> None:
         """Embed those of these facts that still want it: what was forgotten is not sent to anybody."""
-        async with self._database.reading() as tx:
-            found = await self._outbox.read(tx, fact_ids)
+        async with self._database.read_transaction() as tx:
+            found = await self._outbox.load_facts(tx, fact_ids)
         identity = self._embedder.identity
         texts = {
             DirtyFact(fact_id=fact_id, version=found[fact_id].version): found[fact_id].fact.text
             for fact_id in fact_ids
             if fact_id in found and found[fact_id].embedder != identity
         }
-        refused = await self._replace(texts)
+        refused = await self._replace_vectors(texts)
         if len(refused) == len(texts) > 1:
             raise refused[0]
         self.report.refused += len(refused)
 
-    async def _replace(self, texts: dict[DirtyFact, str]) -> list[BadAnswerError]:
+    async def _replace_vectors(self, texts: dict[DirtyFact, str]) -> list[BadAnswerError]:
         """Give facts their vectors; return why, for each text that the embedder refuses even when asked for alone."""
         if not texts:
             return []
@@ -121,8 +121,10 @@ class Reindexer:
                 return [error]
             rows = list(texts)
             halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-            return [refusal for half in halves for refusal in await self._replace({row: texts[row] for row in half})]
+            return [
+                refusal for half in halves for refusal in await self._replace_vectors({row: texts[row] for row in half})
+            ]
         async with self._database.transaction() as tx:
-            made = dict(zip(texts, vectors, strict=True))
-            self.report.embedded += await self._indexes.replace_vectors(tx, made, self._embedder.identity)
+            vectors_by_fact = dict(zip(texts, vectors, strict=True))
+            self.report.embedded += await self._indexes.replace_vectors(tx, vectors_by_fact, self._embedder.identity)
         return []

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.adk.gaia import Gaia
-from gaia_memory.adk.lazy_imports import load_for_a_host
-from gaia_memory.adk.models.model_factory import given_model
+from gaia_memory.adk.lazy_imports import load_adk_if_imported
+from gaia_memory.adk.models.model_factory import split_model_argument
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
 from gaia_memory.engine_registry import acquire, release
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from gaia_memory.adk.models.model_factory import BaseLlm
 
 
-class LookUp(Enum):
+class ConfigLookup(Enum):
     """Stands for "no configuration named": it is looked up as a part in somebody's Runner would."""
 
     LOOK_UP = "look up"
 
 
-LOOK_UP = LookUp.LOOK_UP
+LOOK_UP = ConfigLookup.LOOK_UP
 
-ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LoadedConfig | LookUp | None
+ConfigArgument = str | Path | Mapping[str, Any] | GaiaConfig | LoadedConfig | ConfigLookup | None
 
 
 @asynccontextmanager
@@ -51,8 +51,8 @@ async def open_memory(
         ConfigError: the configuration is wrong; every problem is listed.
         MemoryUnavailable: a database cannot be opened.
     """
-    llm, name = given_model(model)
-    loaded = await asyncio.to_thread(lambda: _loaded(source, home=home, model=name))
+    llm, name = split_model_argument(model)
+    loaded = await asyncio.to_thread(lambda: _load_config(source, home=home, model=name))
     async with AsyncExitStack() as stack:
         engine = await acquire(loaded, clock=clock, projects=projects)
         stack.push_async_callback(release, engine)
@@ -61,11 +61,11 @@ async def open_memory(
         # First: a sweep would only say once more that sessions cannot be read.
         await gaia.require_sessions()
         engine.start()
-        await load_for_a_host()
+        await load_adk_if_imported()
         yield gaia
 
 
-def _loaded(source: ConfigArgument, *, home: str | Path | None, model: str | None) -> LoadedConfig:
+def _load_config(source: ConfigArgument, *, home: str | Path | None, model: str | None) -> LoadedConfig:
     if isinstance(source, LoadedConfig):
         return source
     return load(locate() if source is LOOK_UP else source, home=home, model=model)

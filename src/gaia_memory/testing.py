@@ -22,7 +22,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import PrivateAttr
 
-from gaia_memory.models import Chunk, Extracted, Vector
+from gaia_memory.models import Chunk, ExtractedFact, Vector
 
 Answer = str | types.Content | LlmResponse | BaseException
 """What a scripted model answers: text, content, a whole response, or an error that it raises."""
@@ -39,10 +39,11 @@ _WORD = re.compile(r"\w+")
 class ScriptExhaustedError(AssertionError):
     """A scripted part was asked more often than its script has answers."""
 
-    def __init__(self, name: str, given: int, request: str) -> None:
+    def __init__(self, name: str, answer_count: int, request: str) -> None:
         """Say how many answers there were and what was asked beyond them."""
         super().__init__(
-            f"{name} was asked {given + 1} times and its script has {given} answers: add one, or pass default=. "
+            f"{name} was asked {answer_count + 1} times and its script has {answer_count} answers: "
+            "add one, or pass default=. "
             f"The request was: {request[:500]!r}"
         )
 
@@ -75,25 +76,25 @@ class Gate:
         """Stand open."""
         self._is_open = asyncio.Event()
         self._is_open.set()
-        self._arrived = asyncio.Event()
+        self._has_waiter = asyncio.Event()
 
     def shut(self) -> None:
         """Let nobody through from now on."""
-        self._arrived.clear()
+        self._has_waiter.clear()
         self._is_open.clear()
 
     def open(self) -> None:
         """Let everybody through who waits."""
         self._is_open.set()
 
-    async def arrival(self) -> None:
+    async def wait_for_waiter(self) -> None:
         """Return when somebody waits at the shut door."""
-        await self._arrived.wait()
+        await self._has_waiter.wait()
 
-    async def passed(self) -> None:
+    async def wait_until_open(self) -> None:
         """Return at once while the door is open, else when it opens."""
         if not self._is_open.is_set():
-            self._arrived.set()
+            self._has_waiter.set()
         await self._is_open.wait()
 
 
@@ -104,17 +105,17 @@ class _Script(Generic[Item]):
         self._name = name
         self._answers = deque(answers)
         self._default = default
-        self._given = 0
+        self._answer_count = 0
 
     def add(self, *answers: Item) -> None:
         self._answers.extend(answers)
 
     def next(self, request: str) -> Item:
         if self._answers:
-            self._given += 1
+            self._answer_count += 1
             return self._answers.popleft()
         if self._default is None:
-            raise ScriptExhaustedError(self._name, self._given, request)
+            raise ScriptExhaustedError(self._name, self._answer_count, request)
         return self._default
 
 
@@ -154,9 +155,9 @@ class ScriptedLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the next answer; with `stream` its words first, as partial responses."""
-        self._requests.append(_copied(llm_request))
-        step = self._script.next(_words_of(llm_request))
-        answer = step(llm_request) if callable(step) else step
+        self._requests.append(_copy_request(llm_request))
+        scripted = self._script.next(_last_text(llm_request))
+        answer = scripted(llm_request) if callable(scripted) else scripted
         if inspect.isawaitable(answer):
             answer = await answer
         if isinstance(answer, BaseException):
@@ -168,7 +169,7 @@ class ScriptedLlm(BaseLlm):
         yield response
 
 
-def _copied(request: LlmRequest) -> LlmRequest:
+def _copy_request(request: LlmRequest) -> LlmRequest:
     # Tools are bound to running parts, which cannot be copied and do not change.
     copied = request.model_copy()
     copied.contents = copy.deepcopy(request.contents)
@@ -176,7 +177,7 @@ def _copied(request: LlmRequest) -> LlmRequest:
     return copied
 
 
-def _words_of(request: LlmRequest) -> str:
+def _last_text(request: LlmRequest) -> str:
     last = request.contents[-1] if request.contents else None
     return " ".join(part.text for part in (last.parts if last else None) or [] if part.text)
 
@@ -226,7 +227,7 @@ class ScriptedEmbedder:
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
         """Return one vector a text, whatever the purpose."""
         self.texts.extend(texts)
-        await self.gate.passed()
+        await self.gate.wait_until_open()
         if self.error is not None:
             raise self.error
         return [bag_of_words(text, self._dimensions) for text in texts]
@@ -240,8 +241,8 @@ class ScriptedExtractor:
 
     def __init__(
         self,
-        *answers: Sequence[str | Extracted] | BaseException,
-        default: Sequence[str | Extracted] | BaseException | None = None,
+        *answers: Sequence[str | ExtractedFact] | BaseException,
+        default: Sequence[str | ExtractedFact] | BaseException | None = None,
     ) -> None:
         """Take the answers in order."""
         self._script = _Script("ScriptedExtractor", answers, default)
@@ -249,19 +250,19 @@ class ScriptedExtractor:
         self.instructions: list[str] = []
         self.gate = Gate()
 
-    def add(self, *answers: Sequence[str | Extracted] | BaseException) -> None:
+    def add(self, *answers: Sequence[str | ExtractedFact] | BaseException) -> None:
         """Append answers to the script."""
         self._script.add(*answers)
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[Extracted]:
+    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
         """Return the facts of the next answer."""
         self.chunks.append(chunk)
         self.instructions.append(instructions)
-        await self.gate.passed()
+        await self.gate.wait_until_open()
         answer = self._script.next(" | ".join(message.text for message in chunk.messages))
         if isinstance(answer, BaseException):
             raise answer
-        return [fact if isinstance(fact, Extracted) else Extracted(text=fact) for fact in answer]
+        return [fact if isinstance(fact, ExtractedFact) else ExtractedFact(text=fact) for fact in answer]
 
 
 class ScriptedLanguageModel:
@@ -293,7 +294,7 @@ class ScriptedLanguageModel:
         """Return the next answer."""
         self.prompts.append(prompt)
         self.systems.append(system)
-        await self.gate.passed()
+        await self.gate.wait_until_open()
         answer = self._script.next(prompt)
         if isinstance(answer, BaseException):
             raise answer

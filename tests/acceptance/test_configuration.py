@@ -22,9 +22,9 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.testing import FakeClock, ScriptedLlm, call
 from support.fake_gemini import FakeGemini
 from support.fake_gemini import facts as learned
-from support.harness import ALL, Sut, facts, responses, texts, tools
-from support.hosts import Foreign, Host, Ours, last, learn, until
-from support.hosts import facts as facts_of
+from support.harness import ALL, Sut, facts, text_parts, tool_names, tool_responses
+from support.hosts import ConversationHost, Host, RunnerHost, force_sweep, last_request, wait_until
+from support.hosts import stored_fact_texts as facts_of
 from support.parts import APP, USER
 from support.turns import BrokenDatabase
 
@@ -40,7 +40,11 @@ async def opened(request: pytest.FixtureRequest, make: Make, tmp_path: Path) -> 
     hosts: list[Host] = []
 
     async def open_host(text: str = "") -> Host:
-        host: Host = Ours(await make(text)) if request.param == "conversation" else Foreign(tmp_path / "host", text)
+        host: Host = (
+            ConversationHost(await make(text))
+            if request.param == "conversation"
+            else RunnerHost(tmp_path / "host", text)
+        )
         hosts.append(host)
         return host
 
@@ -60,14 +64,14 @@ async def test_S14_an_edited_window_holds_at_the_next_turn(opened: Opened) -> No
     host = await opened("sessions: {window_turns: 3}")
     for number in range(4):
         await host.chat(f"t{number}")
-    assert texts(last(host), "user") == ["t1", "t2", "t3"]
-    host.set_yaml("sessions: {window_turns: 1}")
+    assert text_parts(last_request(host), "user") == ["t1", "t2", "t3"]
+    host.write_config("sessions: {window_turns: 1}")
     await host.chat("t4")
-    assert texts(last(host), "user") == ["t4"]
-    host.set_yaml("sessions: {window_turns: 9}")
+    assert text_parts(last_request(host), "user") == ["t4"]
+    host.write_config("sessions: {window_turns: 9}")
     await host.chat("t5")
 
-    assert texts(last(host), "user") == [f"t{number}" for number in range(6)]
+    assert text_parts(last_request(host), "user") == [f"t{number}" for number in range(6)]
     assert len(await host.events()) == 12
 
 
@@ -92,24 +96,24 @@ async def test_G02_a_bad_edit_costs_one_warning_and_nothing_else(
     host = await opened(good)
     await host.chat("one")
     if text is None:
-        host.yaml_path.unlink()
+        host.config_path.unlink()
     else:
-        host.yaml_path.write_text(text, encoding="utf-8")
+        host.config_path.write_text(text, encoding="utf-8")
     answers = [await host.chat(said) for said in ("two", "three", "four")]
     engine = await host.engine()
     status = await engine.memory.status(host.scope)
     told = warnings_in(caplog)
 
     assert answers == ["ok"] * 3
-    assert texts(last(host)) == ["four"]
+    assert text_parts(last_request(host)) == ["four"]
     assert len(told) == 1
-    assert str(host.yaml_path) in told[0]
+    assert str(host.config_path) in told[0]
     assert "last good version stays in force" in told[0]
     assert status.state == "degraded"
-    assert str(host.yaml_path) in status.reason
+    assert str(host.config_path) in status.reason
     assert "correct the file" in status.remedy
 
-    host.set_yaml(good)
+    host.write_config(good)
     await host.chat("five")
     assert (await engine.memory.status(host.scope)).state == "ok"
     assert len(warnings_in(caplog)) == 1
@@ -121,18 +125,18 @@ async def test_G03_memory_that_is_off_does_not_come_back_by_a_slip(opened: Opene
     """It takes a file that says so."""
     host = await opened("memory: {enabled: false}")
     await host.chat("one")
-    host.yaml_path.write_text(text, encoding="utf-8")
+    host.config_path.write_text(text, encoding="utf-8")
     await host.chat("two")
     engine = await host.engine()
     status = await engine.memory.status(host.scope)
 
-    assert not OURS & tools(last(host))
+    assert not OURS & tool_names(last_request(host))
     assert status.state == "disabled"
     assert "last good version" in status.reason
     assert engine.backend._embedding_model is None
-    host.set_yaml("memory: {enabled: true}")
+    host.write_config("memory: {enabled: true}")
     await host.chat("three")
-    assert tools(last(host)) >= OURS
+    assert tool_names(last_request(host)) >= OURS
 
 
 @pytest.mark.acceptance("G06")
@@ -149,14 +153,14 @@ async def test_G06_a_file_is_parsed_once_a_change_by_however_many_parts(
         return parse(stream, Loader)
 
     host = await opened("memory: {preload: false}")
-    host.set_yaml("memory: {preload: false, auto_ingest: false}")
+    host.write_config("memory: {preload: false, auto_ingest: false}")
     monkeypatch.setattr(yaml, "load", counting)
     for number in range(100):
         await host.chat(f"t{number}")
-    await learn(host)
-    another = Foreign(host.yaml_path.parent / "another", "")
-    another.yaml_path.unlink()
-    another.service.source._config = host.yaml_path
+    await force_sweep(host)
+    another = RunnerHost(host.config_path.parent / "another", "")
+    another.config_path.unlink()
+    another.service.source._config = host.config_path
     await another.chat("hello")
     await another.close()
 
@@ -175,9 +179,9 @@ def _name_model(path: Path, model: str) -> None:
 @pytest.mark.acceptance("G07")
 async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: FakeGemini, tmp_path: Path) -> None:
     """Without a restart and without another message; what was learned before stays, and the profile follows."""
-    gemini.default("extractor", learned("User has a dog"))
-    gemini.default("profile", "- has a dog")
-    gemini.default("agent", "ok")
+    gemini.set_default("extractor", learned("User has a dog"))
+    gemini.set_default("profile", "- has a dog")
+    gemini.set_default("agent", "ok")
     path, clock = tmp_path / "gaia.yaml", FakeClock()
 
     async def learn_quiet() -> None:
@@ -190,7 +194,7 @@ async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: Fa
         await gaia.conversation(agent, user_id="u", channel="cli").send("I have a dog")
         await learn_quiet()
         before = await gaia.memory.facts(gaia.scope("u"))
-        gemini.default("extractor", learned("User has a cat"))
+        gemini.set_default("extractor", learned("User has a cat"))
         await gaia.conversation(agent, user_id="u", channel="cli").send("and a cat")
         _name_model(path, "gemini-second")
         await learn_quiet()
@@ -199,8 +203,11 @@ async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: Fa
         status = await gaia.memory.status(gaia.scope("u"))
         await gaia.conversation(agent, user_id="u", channel="cli").send("hello")
 
-    assert [request.model for request in gemini.of("extractor")] == ["models/gemini-first", "models/gemini-second"]
-    assert gemini.of("profile")[-1].model == "models/gemini-second"
+    assert [request.model for request in gemini.requests_of("extractor")] == [
+        "models/gemini-first",
+        "models/gemini-second",
+    ]
+    assert gemini.requests_of("profile")[-1].model == "models/gemini-second"
     assert [fact.text for fact in after] == ["User has a dog", "User has a cat"]
     assert after[0] == before[0]
     assert status.model.startswith("gemini-second")
@@ -234,12 +241,15 @@ async def test_G07_a_model_that_is_asked_while_it_is_exchanged_still_answers(
         is_open = not old.client._api_client._httpx_client.is_closed
         go_on.set()
         await first
-        await until(lambda: old.client._api_client._httpx_client.is_closed)
+        await wait_until(lambda: old.client._api_client._httpx_client.is_closed)
         known = {fact.text for fact in await gaia.memory.facts(gaia.scope("u"))}
 
     assert is_open
     assert known == {"User has a dog", "User has a cat"}
-    assert {request.model for request in gemini.of("extractor")} <= {"models/gemini-first", "models/gemini-second"}
+    assert {request.model for request in gemini.requests_of("extractor")} <= {
+        "models/gemini-first",
+        "models/gemini-second",
+    }
 
 
 @pytest.mark.acceptance("Q02")
@@ -251,20 +261,20 @@ async def test_Q02_an_edited_limit_holds_at_the_next_call(opened: Opened) -> Non
         await engine.memory.remember(host.scope, f"likes tea number {number}")
     host.main.add(call("load_memory", query="tea"), "ok")
     await host.chat("first")
-    before = len(responses(last(host))[-1]["memories"])
-    host.set_yaml("memory: {recall_limit: 2, preload: false}")
+    before = len(tool_responses(last_request(host))[-1]["memories"])
+    host.write_config("memory: {recall_limit: 2, preload: false}")
     host.main.add(call("load_memory", query="tea"), "ok")
     await host.chat("second")
-    at_the_next_turn = len(responses(last(host))[-1]["memories"])
+    at_the_next_turn = len(tool_responses(last_request(host))[-1]["memories"])
 
     async def edit(_: Any) -> Any:
-        await asyncio.to_thread(host.set_yaml, "memory: {recall_limit: 1, preload: false}")
+        await asyncio.to_thread(host.write_config, "memory: {recall_limit: 1, preload: false}")
         return call("load_memory", query="tea")
 
     host.main.add(edit, "ok")
     await host.chat("third")
-    in_the_same_turn = len(responses(last(host))[-1]["memories"])
-    host.set_yaml("memory: {recall_limit: 4, preload: false}")
+    in_the_same_turn = len(tool_responses(last_request(host))[-1]["memories"])
+    host.write_config("memory: {recall_limit: 4, preload: false}")
 
     assert (before, at_the_next_turn, in_the_same_turn) == (5, 2, 1)
     assert len(await engine.memory.recall(host.scope, "tea")) == 4
@@ -280,18 +290,18 @@ async def test_P16_an_edit_makes_a_new_profile_and_keeps_the_session(opened: Ope
     await host.chat("one")
     await host.chat("two")
     assert len(host.script.prompts["profiler"]) == 1
-    with host.yaml_path.open("a", encoding="utf-8") as file:
+    with host.config_path.open("a", encoding="utf-8") as file:
         file.write("# a remark\n")
     await host.chat("three")
     assert len(host.script.prompts["profiler"]) == 1
-    assert "- the first" in ALL(last(host))
-    host.set_yaml("sessions: {window_turns: 29}")
+    assert "- the first" in ALL(last_request(host))
+    host.write_config("sessions: {window_turns: 29}")
     await host.chat("four")
 
     assert len(host.script.prompts["profiler"]) == 2
-    assert "- the second" in ALL(last(host))
-    assert "- the first" not in ALL(last(host))
-    assert texts(last(host), "user") == ["one", "two", "three", "four"]
+    assert "- the second" in ALL(last_request(host))
+    assert "- the first" not in ALL(last_request(host))
+    assert text_parts(last_request(host), "user") == ["one", "two", "three", "four"]
 
 
 @pytest.mark.acceptance("C17")
@@ -302,21 +312,21 @@ async def test_C17_memory_goes_off_at_once_and_comes_back_whole(opened: Opened) 
     await engine.memory.remember(host.scope, "likes tea")
     host.script.answers["profiler"].append("- likes tea")
     await host.chat("before")
-    on = last(host)
-    host.set_yaml("memory: {enabled: false}")
+    on = last_request(host)
+    host.write_config("memory: {enabled: false}")
     await host.chat("the PIN word is ZEBRA")
-    off = last(host)
+    off = last_request(host)
     command = await host.chat("/memory")
     kept = await facts_of(host)
-    host.set_yaml("memory: {enabled: true}")
+    host.write_config("memory: {enabled: true}")
     await host.chat("after")
-    again = last(host)
+    again = last_request(host)
     host.script.answers["extractor"].append(facts("said something"))
-    await learn(host)
+    await force_sweep(host)
 
-    assert tools(on) >= OURS
-    assert tools(again) >= OURS
-    assert not OURS & tools(off)
+    assert tool_names(on) >= OURS
+    assert tool_names(again) >= OURS
+    assert not OURS & tool_names(off)
     assert "USER_PROFILE" not in ALL(off)
     assert "load_memory" not in ALL(off)
     assert "- likes tea" in ALL(on)
@@ -335,8 +345,8 @@ async def test_memory_that_was_off_from_the_start_is_built_when_it_is_switched_o
     host = await opened("memory: {enabled: false}")
     await host.chat("one")
     engine = await host.engine()
-    before = (engine.follower.owned, engine.backend._embedding_model)
-    host.set_yaml("memory: {enabled: true}")
+    before = (engine.follower.is_owner, engine.backend._embedding_model)
+    host.write_config("memory: {enabled: true}")
     host.main.add(call("remember", fact="likes tea"), "ok")
     await host.chat("I like tea")
     await engine.memory.settled()
@@ -361,21 +371,21 @@ async def test_memory_that_goes_off_while_a_conversation_is_learned_loses_and_do
 
     host.script.answers["extractor"].extend([slow, facts("likes tea")])
     await host.chat("I like tea")
-    learning = asyncio.create_task(learn(host))
+    learning = asyncio.create_task(force_sweep(host))
     await asyncio.to_thread(asked.wait, 60)
     engine = await host.engine()
-    host.set_yaml("memory: {enabled: false}")
-    await engine.live.look()
+    host.write_config("memory: {enabled: false}")
+    await engine.live.reload_if_changed()
     if comes_back == "before the answer":
-        host.set_yaml("memory: {enabled: true}")
-        await engine.live.look()
+        host.write_config("memory: {enabled: true}")
+        await engine.live.reload_if_changed()
     go_on.set()
     await learning
     meanwhile = await facts_of(host)
     talk = texts_of(await host.events())
-    host.set_yaml("memory: {enabled: true}")
-    await learn(host)
-    await learn(host)
+    host.write_config("memory: {enabled: true}")
+    await force_sweep(host)
+    await force_sweep(host)
 
     assert meanwhile == (["likes tea"] if comes_back == "before the answer" else [])
     assert comes_back == "before the answer" or "I like tea" in talk
@@ -396,15 +406,15 @@ async def test_memory_that_goes_off_just_before_the_clear_leaves_the_session_as_
 
     async def then_off(*arguments: Any, **keywords: Any) -> Any:
         learning = await commit(*arguments, **keywords)
-        await asyncio.to_thread(sut.set_yaml, "memory: {enabled: false}")
-        await sut.gaia._engine.live.look()
+        await asyncio.to_thread(sut.write_config, "memory: {enabled: false}")
+        await sut.gaia._engine.live.reload_if_changed()
         return learning
 
     monkeypatch.setattr(learner, "_commit", then_off)
     await sut.sweep(force=True)
     kept = await sut.session("u", "cli")
     monkeypatch.setattr(learner, "_commit", commit)
-    sut.set_yaml("")
+    sut.write_config("")
     await sut.sweep(force=True)
 
     assert kept is not None
@@ -420,7 +430,7 @@ def texts_of(events: list[Any]) -> list[str]:
 
 async def test_events_that_are_handed_over_are_learned_as_the_file_says_just_then(tmp_path: Path) -> None:
     """The service looks by itself, also alone; what is asked while memory goes off is dropped without an error."""
-    host = Foreign(tmp_path / "host", "memory: {enabled: false}")
+    host = RunnerHost(tmp_path / "host", "memory: {enabled: false}")
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -435,12 +445,12 @@ async def test_events_that_are_handed_over_are_learned_as_the_file_says_just_the
     host.script.answers["extractor"].extend([facts("likes tea"), slow])
     await hand_over("I like water", "while off")
     engine = await host.engine()
-    host.set_yaml("memory: {enabled: true}")
+    host.write_config("memory: {enabled: true}")
     await hand_over("I like tea", "while on")
     handing_over = asyncio.create_task(hand_over("I like coffee", "while it goes off"))
     await asyncio.to_thread(asked.wait, 60)
-    host.set_yaml("memory: {enabled: false}")
-    await engine.live.look()
+    host.write_config("memory: {enabled: false}")
+    await engine.live.reload_if_changed()
     go_on.set()
     await handing_over
     found = await host.service.search_memory(app_name=APP, user_id=USER, query="tea")
@@ -456,11 +466,11 @@ async def test_a_turn_of_the_runner_itself_holds_no_session_while_memory_is_off(
     """A conversation that nobody marks as ended would be left alone for a quarter of an hour."""
     sut = await make("sessions: {idle_consolidate_minutes: 1}", extractor=[facts("likes tea")])
     await sut.chat("u", "cli", "I like tea")
-    sut.set_yaml("memory: {enabled: false}\nsessions: {idle_consolidate_minutes: 1}")
+    sut.write_config("memory: {enabled: false}\nsessions: {idle_consolidate_minutes: 1}")
     runner = sut.gaia.runner(sut.agent)
     new = types.UserContent("the PIN word is ZEBRA")
     assert [event async for event in runner.run_async(user_id="u", session_id="u:cli", new_message=new)]
-    sut.set_yaml("sessions: {idle_consolidate_minutes: 1}")
+    sut.write_config("sessions: {idle_consolidate_minutes: 1}")
     sut.clock.advance(timedelta(minutes=2))
     report = await sut.sweep()
 
@@ -485,11 +495,11 @@ async def test_a_sweep_that_runs_while_learning_is_switched_off_begins_no_other_
     sweeping = asyncio.create_task(sut.sweep())
     for _ in range(4):
         await asyncio.to_thread(asked.acquire, timeout=60)
-    sut.set_yaml("memory: {auto_ingest: false}")
+    sut.write_config("memory: {auto_ingest: false}")
     await sut.gaia.memory.status(sut.scope("u0"))
     go_on.set()
     report = await sweeping
-    sut.set_yaml("")
+    sut.write_config("")
     rest = await sut.sweep()
 
     assert (report.consolidated, report.skipped, rest.consolidated) == (4, 0, 2)
@@ -501,9 +511,9 @@ async def test_learning_that_is_switched_on_begins_without_a_message(make: Make)
     sut.script.answers["extractor"].append(facts("likes tea"))
     await sut.chat("u", "cli", "I like tea")
     sut.clock.advance(timedelta(minutes=1))
-    sut.set_yaml("memory: {auto_ingest: true}\nsessions: {idle_consolidate_minutes: 0.01}")
-    await until(lambda: sut.EXT)
-    await until(lambda: not sut.gaia._engine.locks.of(sut.talk("u", "cli").key).locked())
+    sut.write_config("memory: {auto_ingest: true}\nsessions: {idle_consolidate_minutes: 0.01}")
+    await wait_until(lambda: sut.EXT)
+    await wait_until(lambda: not sut.gaia._engine.locks.for_session(sut.conversation("u", "cli").key).locked())
 
     async with asyncio.timeout(60):
         while not await sut.gaia.memory.count(sut.scope("u")):
@@ -517,10 +527,10 @@ async def test_an_edited_idle_time_changes_the_beat(make: Make) -> None:
     sut.script.answers["extractor"].append(facts("likes tea"))
     await sut.chat("u", "cli", "I like tea")
     sut.clock.advance(timedelta(minutes=1))
-    sut.set_yaml("sessions: {idle_consolidate_minutes: 0.01}")
+    sut.write_config("sessions: {idle_consolidate_minutes: 0.01}")
     await sut.gaia.memory.facts(sut.scope("u"))
 
-    await until(lambda: sut.EXT)
+    await wait_until(lambda: sut.EXT)
 
 
 @pytest.mark.parametrize(
@@ -537,8 +547,8 @@ async def test_edited_instructions_are_given_at_the_next_consolidation(
     host = await opened(before)
     host.script.answers["extractor"].append(facts())
     await host.chat("hello")
-    host.set_yaml(after)
-    await learn(host)
+    host.write_config(after)
+    await force_sweep(host)
 
     [prompt] = host.script.prompts["extractor"]
     assert asked in prompt
@@ -550,8 +560,8 @@ async def test_an_edited_clear_holds_at_the_next_consolidation(opened: Opened) -
     host = await opened("sessions: {clear: auto}")
     host.script.answers["extractor"].append(facts())
     await host.chat("hello")
-    host.set_yaml("sessions: {clear: keep}")
-    await learn(host)
+    host.write_config("sessions: {clear: keep}")
+    await force_sweep(host)
 
     assert texts_of(await host.events()) == ["hello", "ok"]
 
@@ -560,12 +570,12 @@ async def test_edited_profile_agents_hold_at_the_next_turn(opened: Opened) -> No
     """An agent that is not named gets neither tools nor block."""
     host = await opened("memory: {profile_agents: all}")
     await host.chat("one")
-    named = tools(last(host))
-    host.set_yaml("memory: {profile_agents: [somebody_else]}")
+    named = tool_names(last_request(host))
+    host.write_config("memory: {profile_agents: [somebody_else]}")
     await host.chat("two")
 
     assert named >= OURS
-    assert not OURS & tools(last(host))
+    assert not OURS & tool_names(last_request(host))
 
 
 async def test_an_edited_preload_and_its_limit_hold_at_the_next_turn(opened: Opened) -> None:
@@ -575,15 +585,15 @@ async def test_an_edited_preload_and_its_limit_hold_at_the_next_turn(opened: Ope
     await engine.memory.remember(host.scope, "likes tea")
     host.script.answers["profiler"].extend(["- a\n- b\n- c"] * 2)
     await host.chat("one")
-    assert "- c" in ALL(last(host))
-    host.set_yaml("memory: {preload: false}")
+    assert "- c" in ALL(last_request(host))
+    host.write_config("memory: {preload: false}")
     await host.chat("two")
-    assert "USER_PROFILE" not in ALL(last(host))
-    host.set_yaml("memory: {preload_limit: 2}")
+    assert "USER_PROFILE" not in ALL(last_request(host))
+    host.write_config("memory: {preload_limit: 2}")
     await host.chat("three")
 
-    assert "- b" in ALL(last(host))
-    assert "- c" not in ALL(last(host))
+    assert "- b" in ALL(last_request(host))
+    assert "- c" not in ALL(last_request(host))
 
 
 async def test_an_edited_threshold_holds_at_the_next_call(make: Make) -> None:
@@ -591,7 +601,7 @@ async def test_an_edited_threshold_holds_at_the_next_call(make: Make) -> None:
     sut = await make("memory: {preload: false}")
     await sut.gaia.memory.remember(sut.scope("u"), "likes tea in the morning")
     found = await sut.gaia.memory.recall(sut.scope("u"), "tea and something else entirely")
-    sut.set_yaml("memory: {preload: false, score_threshold: 0.99}")
+    sut.write_config("memory: {preload: false, score_threshold: 0.99}")
 
     assert len(found) == 1
     assert await sut.gaia.memory.recall(sut.scope("u"), "tea and something else entirely") == []
@@ -602,9 +612,9 @@ async def test_edited_people_are_known_at_the_next_message(make: Make) -> None:
     sut = await make()
     users = {"users": {"ada": {"telegram": ["12345"]}}}
     assert await sut.gaia.inbound("telegram", "12345", "hi", agent=sut.agent) == []
-    sut.set_yaml(yaml.safe_dump({"people": users}))
+    sut.write_config(yaml.safe_dump({"people": users}))
     let_in = await sut.gaia.inbound("telegram", "12345", "hi", agent=sut.agent)
-    sut.set_yaml("")
+    sut.write_config("")
 
     assert [reply.text for reply in let_in] == ["ok"]
     assert await sut.gaia.inbound("telegram", "12345", "hi", agent=sut.agent) == []
@@ -616,11 +626,11 @@ async def test_an_edited_wait_for_a_burst_holds_at_the_next_message(make: Make) 
     sut = await make("sessions: {coalesce_seconds: 0}")
     await asyncio.gather(sut.chat("u", "cli", "one"), sut.chat("u", "cli", "two"))
     apart = len(sut.REQ)
-    sut.set_yaml("sessions: {coalesce_seconds: 0.2}")
+    sut.write_config("sessions: {coalesce_seconds: 0.2}")
     await asyncio.gather(sut.chat("u", "cli", "three"), sut.chat("u", "cli", "four"))
 
     assert (apart, len(sut.REQ)) == (2, 3)
-    assert texts(sut.REQ[-1])[-1] == "three\nfour"
+    assert text_parts(sut.REQ[-1])[-1] == "three\nfour"
 
 
 async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
@@ -631,9 +641,9 @@ async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
     engine = await host.engine()
     await host.chat("one")
 
-    monkeypatch.setattr(engine.marks, "_database", BrokenDatabase())
+    monkeypatch.setattr(engine.turn_presence, "_database", BrokenDatabase())
     assert await host.chat("two") == "ok"
-    host.set_yaml("memory: {on_unavailable: fail}")
+    host.write_config("memory: {on_unavailable: fail}")
     with pytest.raises((MemoryUnavailable, RuntimeError), match="memory failed in"):
         await host.chat("three")
 
@@ -678,21 +688,21 @@ async def test_a_key_that_needs_a_restart_is_told_once_and_taken_at_the_next_ope
 
 async def test_parts_that_were_closed_come_up_with_the_file_as_it_is_then(tmp_path: Path) -> None:
     """Service and plugins loaded it long ago; `adk web` closes a Runner and makes another one over them."""
-    host = Foreign(tmp_path / "host", "sessions: {window_turns: 5}")
+    host = RunnerHost(tmp_path / "host", "sessions: {window_turns: 5}")
     for number in range(3):
         await host.chat(f"t{number}")
     await host.close()
-    host.set_yaml("sessions: {window_turns: 1}\nmemory: {scope: user}")
-    host.runner = host.new_runner()
+    host.write_config("sessions: {window_turns: 1}\nmemory: {scope: user}")
+    host.runner = host.build_new_runner()
     await host.chat("t3")
     engine = await host.engine()
-    first = (texts(last(host)), engine.config.memory.scope, (await engine.memory.status(host.scope)).state)
+    first = (text_parts(last_request(host)), engine.config.memory.scope, (await engine.memory.status(host.scope)).state)
     await host.close()
-    host.yaml_path.write_text("- oops\n", encoding="utf-8")
-    host.runner = host.new_runner()
+    host.config_path.write_text("- oops\n", encoding="utf-8")
+    host.runner = host.build_new_runner()
     await host.chat("t4")
     status = await (await host.engine()).memory.status(host.scope)
-    second = (texts(last(host)), status.state)
+    second = (text_parts(last_request(host)), status.state)
     await host.close()
 
     assert first == (["t3"], "user", "ok")

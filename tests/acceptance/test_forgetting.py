@@ -13,7 +13,7 @@ from gaia_memory import NewFact
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import call
 from support.harness import ALL, SYS, Sut, facts
-from support.turns import begin, speak
+from support.turns import begin_turn, record_turn
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -59,14 +59,14 @@ async def test_C09_C10_C13_forget_asks_says_how_many_and_takes_only_ones_own(mak
 
     assert "45" in listing
     assert "45" in asks
-    assert len(await sut.rows("u")) == 45
+    assert len(await sut.fact_rows("u")) == 45
 
     [done] = await sut.chat("u", "cli", "/forget yes")
     [again] = await sut.chat("u", "cli", "/forget yes")
 
     assert "45" in done
     assert "nothing to forget" in again.lower()
-    assert await sut.rows("u") == []
+    assert await sut.fact_rows("u") == []
     assert await sut.texts("neighbour") == ["mine"]
     session = await sut.session("u", "cli")
     assert session is not None
@@ -77,11 +77,11 @@ async def test_C11_no_file_of_the_memory_holds_a_forgotten_word(make: Make) -> N
     """Learned, distilled, searched and forgotten: afterwards grep finds nothing outside the session database."""
     sut = await make(extractor=[facts("User's boat is called Quixotry")], profiler=["- Boat: Quixotry"])
     await sut.chat("u", "cli", "my boat is called Quixotry")
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
     await sut.chat("u", "telegram", "hi")
     await sut.gaia.memory.remember(sut.scope("u"), "Quixotry needs paint")
     await sut.gaia.memory.add(sut.scope("n"), [NewFact(f"neighbour fact {n}") for n in range(30)])
-    await sut.rows("u")
+    await sut.fact_rows("u")
 
     assert "Quixotry" in ALL(sut.REQ[-1])
     assert {"memory.db"} <= {name.split("-")[0] for name in files_holding(sut.home, "Quixotry")}
@@ -90,7 +90,7 @@ async def test_C11_no_file_of_the_memory_holds_a_forgotten_word(make: Make) -> N
     await sut.gaia.memory.settled()
 
     assert files_holding(sut.home, "Quixotry") == []
-    assert len(await sut.rows("n")) == 30
+    assert len(await sut.fact_rows("n")) == 30
 
     await sut.close()
 
@@ -103,7 +103,7 @@ async def test_C12_what_was_said_before_a_forget_is_never_learned(make: Make) ->
     await sut.chat("u", "cli", "my PIN word is ZEBRA")
     await sut.chat("u", "cli", "/forget yes")
     await sut.chat("u", "cli", "I like rain")
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert len(sut.EXT) == 1
     assert "ZEBRA" not in sut.EXT[0]
@@ -123,7 +123,7 @@ async def test_what_is_forgotten_while_its_talk_is_extracted_does_not_come_back(
     sut = await make(extractor=[slow, facts("User's boat is called Quixotry", "User likes rain")])
     known = await sut.gaia.memory.remember(sut.scope("u"), "User's boat is called quixotry")
     await sut.chat("u", "cli", "my boat is called Quixotry and I like rain")
-    idle = asyncio.create_task(sut.run_idle("u", "cli"))
+    idle = asyncio.create_task(sut.sweep_after_idle("u", "cli"))
     await asyncio.to_thread(asked.wait, 60)
     if what == "everything":
         await sut.gaia.memory.forget(sut.scope("u"))
@@ -131,7 +131,7 @@ async def test_what_is_forgotten_while_its_talk_is_extracted_does_not_come_back(
         await sut.gaia.memory.forget(sut.scope("u"), fact_id=known.id)
     go_on.set()
     await idle
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert await sut.texts("u") == ([] if what == "everything" else ["User likes rain"])
 
@@ -140,9 +140,9 @@ async def test_forgetting_one_conversation_takes_what_only_it_taught(make: Make)
     """A fact that another conversation also taught stays."""
     sut = await make(extractor=[facts("only cli", "both"), facts("both", "only telegram")])
     await sut.chat("u", "cli", "one")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.chat("u", "telegram", "two")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     receipt = await sut.gaia.memory.forget(sut.scope("u"), session_id="u:cli")
 
@@ -179,7 +179,7 @@ async def test_hostile_ids_each_keep_their_own_memory(make: Make) -> None:
 
     assert (await memory.forget(sut.scope("*"))).count == 1
     for user in HOSTILE[1:]:
-        assert len(await sut.rows(user)) == 1
+        assert len(await sut.fact_rows(user)) == 1
 
 
 async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares_channels(make: Make) -> None:
@@ -192,7 +192,7 @@ async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares
     for turn in range(20):
         user, word = ("a", "quokka") if turn % 2 else ("b", "wombat")
         await sut.chat(user, "cli", f"I am {word}")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert await sut.texts("a") == ["User is quokka"]
     assert await sut.texts("b") == ["User is wombat"]
@@ -209,8 +209,8 @@ async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> No
     """Databases, the store and what mem0 writes: 0600, their folders 0700."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "hello")
-    await sut.run_idle("u", "cli")
-    await sut.rows("u")
+    await sut.sweep_after_idle("u", "cli")
+    await sut.fact_rows("u")
     (sut.home / "gaia.yaml").unlink()
     await sut.close()
     modes = {str(path.relative_to(sut.home)): oct(path.stat().st_mode & 0o777) for path in sut.home.rglob("*")}
@@ -236,7 +236,7 @@ async def test_a_forget_takes_the_profile_out_of_the_turn_that_is_running(make: 
     await sut.gaia.memory.forget(sut.scope("u"))
     go_on.set()
     await turn
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert "Quixotry" in SYS(sut.REQ[0])
     assert "Quixotry" not in ALL(sut.REQ[1])
@@ -249,7 +249,7 @@ async def test_talk_that_was_not_learned_yet_leaves_every_file_once_it_is_cleare
     await sut.chat("u", "cli", "I like zanzibarnuts")
     await sut.chat("u", "telegram", "zanzibarnuts are great")
     receipt = await sut.gaia.memory.forget(sut.scope("u"))
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.gaia.memory.settled()
     after = await sut.gaia.memory.forget(sut.scope("u"))
 
@@ -266,7 +266,7 @@ async def test_a_forgotten_conversation_is_not_learned_from_later(make: Make) ->
     await sut.chat("u", "cli", "I like moonpie")
     await sut.gaia.memory.forget(sut.scope("u"), session_id="u:cli")
     await sut.chat("u", "cli", "I like rain")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert len(sut.EXT) == 1
     assert "moonpie" not in sut.EXT[0]
@@ -278,7 +278,7 @@ async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None
     sut = await make()
     await sut.chat("u", "cli", "hello")
     engine = sut.gaia._engine
-    await begin(engine, sut.talk("u", "cli").key)
+    await begin_turn(engine, sut.conversation("u", "cli").key)
     report = await sut.sweep(force=True)
 
     assert (report.consolidated, report.failed, report.skipped) == (0, 0, 1)
@@ -287,7 +287,7 @@ async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None
 async def test_the_status_names_talk_that_this_process_cannot_read(make: Make) -> None:
     """Talk in another app waits for a process that runs it, and is not called fine."""
     sut = await make("memory: {scope: user}")
-    await speak(sut.gaia._engine, SessionKey("elsewhere", "u", "s"))
+    await record_turn(sut.gaia._engine, SessionKey("elsewhere", "u", "s"))
     status = await sut.gaia.memory.status(sut.scope("u"))
 
     assert status.state == "degraded"

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from google.genai.errors import ClientError
 
-from gaia_memory.learn.chunk import MAX_CHARACTERS
+from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.testing import call
 from support.both_databases import make
-from support.harness import ALL, Sut, facts, texts
-from support.listening import talk_in
+from support.harness import ALL, Sut, facts, text_parts
+from support.listening import new_messages_in
 
 __all__ = ["make"]
 
@@ -29,9 +29,9 @@ async def test_I01_I02_nothing_is_learned_before_the_talk_is_quiet_and_once_afte
     await sut.sweep()
 
     assert sut.EXT == []
-    assert await sut.rows("u") == []
+    assert await sut.fact_rows("u") == []
 
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert len(sut.EXT) == 1
     assert "I'm vegetarian" in sut.EXT[0]
@@ -50,14 +50,14 @@ async def test_I03_each_turn_starts_the_idle_time_again(make: Make) -> None:
     await sut.sweep()
 
     assert sut.EXT == []
-    assert await sut.rows("u") == []
+    assert await sut.fact_rows("u") == []
     assert await sut.session("u", "cli") is not None
 
     sut.clock.advance(timedelta(minutes=8))
     await sut.sweep()
 
     assert len(sut.EXT) == 1
-    assert [text for role, text in talk_in(sut.EXT[0]) if role == "user"] == ["one", "two"]
+    assert [text for role, text in new_messages_in(sut.EXT[0]) if role == "user"] == ["one", "two"]
     assert await sut.texts("u") == ["F"]
     assert await sut.session("u", "cli") is None
 
@@ -66,7 +66,7 @@ async def test_I04_without_auto_ingest_nothing_is_learned_and_reset_still_clears
     """Nothing asks the extractor; a reset is the person's own wish."""
     sut = await make("memory: {auto_ingest: false}")
     await sut.chat("u", "cli", "I'm vegetarian")
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
     await sut.sweep()
     await sut.sweep(force=True)
 
@@ -75,7 +75,7 @@ async def test_I04_without_auto_ingest_nothing_is_learned_and_reset_still_clears
     await sut.chat("u", "cli", "/reset")
 
     assert sut.EXT == []
-    assert await sut.rows("u") == []
+    assert await sut.fact_rows("u") == []
     assert await sut.session("u", "cli") is None
 
 
@@ -85,16 +85,16 @@ async def test_I05_with_memory_off_no_mem0_is_built_and_turns_work(make: Make) -
 
     assert await sut.chat("u", "cli", "hi") == ["ok"]
 
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
     await sut.sweep(force=True)
     await sut.chat("u", "cli", "/reset")
 
     assert await sut.chat("u", "cli", "still there?") == ["ok"]
-    assert texts(sut.REQ[-1]) == ["hi", "ok", "still there?"]
+    assert text_parts(sut.REQ[-1]) == ["hi", "ok", "still there?"]
     assert await sut.session("u", "cli") is not None
     assert not (sut.home / "store").exists()
-    assert (sut.EXT, sut.script.made) == ([], [])
-    assert await sut.rows("u") == []
+    assert (sut.EXT, sut.script.created_objects) == ([], [])
+    assert await sut.fact_rows("u") == []
 
 
 async def test_I06_commands_alone_are_nothing_to_learn(make: Make) -> None:
@@ -102,7 +102,7 @@ async def test_I06_commands_alone_are_nothing_to_learn(make: Make) -> None:
     sut = await make()
     for command in ("/help", "/memory", "/nope", "/remember I like teal"):
         await sut.chat("u", "cli", command)
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
     await sut.sweep(force=True)
 
     assert sut.EXT == []
@@ -115,10 +115,10 @@ async def test_I07_commands_are_in_no_prompt(make: Make) -> None:
     await sut.chat("u", "cli", "hello")
     [listed] = await sut.chat("u", "cli", "/memory")
     await sut.chat("u", "cli", "bye")
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert "shoe size" in listed
-    assert talk_in(sut.EXT[0]) == [("user", "hello"), ("assistant", "ok"), ("user", "bye"), ("assistant", "ok")]
+    assert new_messages_in(sut.EXT[0]) == [("user", "hello"), ("assistant", "ok"), ("user", "bye"), ("assistant", "ok")]
     for asked in [*sut.EXT, *map(ALL, sut.REQ)]:
         assert "/memory" not in asked
         assert "/remember" not in asked
@@ -141,10 +141,10 @@ async def test_a_failed_extraction_clears_nothing_and_is_tried_again(make: Make,
     """The session stays, the status says that it waits, and the second try learns it once."""
     sut = await make(extractor=bad)
     await sut.chat("u", "cli", "I'm vegetarian")
-    report = await sut.run_idle("u", "cli")
+    report = await sut.sweep_after_idle("u", "cli")
 
     assert (report.consolidated, report.failed) == (0, 1)
-    assert await sut.rows("u") == []
+    assert await sut.fact_rows("u") == []
     session = await sut.session("u", "cli")
     assert session is not None
     assert len(session.events) == 2
@@ -154,7 +154,7 @@ async def test_a_failed_extraction_clears_nothing_and_is_tried_again(make: Make,
 
     sut.script.answers["extractor"].clear()
     sut.script.answers["extractor"].append(facts("F"))
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert await sut.texts("u") == ["F"]
     assert await sut.session("u", "cli") is None
@@ -164,11 +164,11 @@ async def test_I10_nothing_to_learn_is_a_success(make: Make) -> None:
     """A well-formed empty answer clears the session."""
     sut = await make(extractor=['{"memory": []}'])
     await sut.chat("u", "cli", "hello")
-    report = await sut.run_idle("u", "cli")
+    report = await sut.sweep_after_idle("u", "cli")
 
     assert report.consolidated == 1
     assert len(sut.EXT) == 1
-    assert await sut.rows("u") == []
+    assert await sut.fact_rows("u") == []
     assert await sut.session("u", "cli") is None
 
 
@@ -186,12 +186,12 @@ async def test_I11_a_clear_that_failed_is_made_up_for_without_asking_again(
         raise OSError("disk")
 
     monkeypatch.setattr(service, "delete_session", fails)
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert await sut.texts("u") == ["F"]
     assert await sut.session("u", "cli") is not None
 
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert len(sut.EXT) == 1
     assert await sut.texts("u") == ["F"]
@@ -209,7 +209,7 @@ async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_l
 
     sut = await make(extractor=[slow, facts("late is the word")])
     await sut.chat("u", "cli", "early")
-    idle = asyncio.create_task(sut.run_idle("u", "cli"))
+    idle = asyncio.create_task(sut.sweep_after_idle("u", "cli"))
     await asyncio.to_thread(asked.wait, 60)
     replies = await sut.chat("u", "cli", "belated word")
     go_on.set()
@@ -220,7 +220,7 @@ async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_l
     assert session is not None
     assert any("belated word" in str(event.content) for event in session.events)
 
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert len(sut.EXT) == 2
     assert "belated word" in sut.EXT[1]
@@ -244,17 +244,17 @@ async def learns_in_pieces(make: Make, *, turns: int, characters: int) -> None:
     """Talk, let it be learned, and look at every question."""
 
     def first_turn(prompt: str) -> str:
-        return facts(f"said in {talk_in(prompt)[0][1][:8]}")
+        return facts(f"said in {new_messages_in(prompt)[0][1][:8]}")
 
     sut = await make("sessions: {window_turns: 2}", extractor=[first_turn] * 40)
     for number in range(turns):
         await sut.chat("u", "cli", f"turn-{number:03d} ".ljust(characters, "x"))
-    await sut.run_idle("u", "cli")
-    asked = [talk_in(prompt) for prompt in sut.EXT]
+    await sut.sweep_after_idle("u", "cli")
+    asked = [new_messages_in(prompt) for prompt in sut.EXT]
 
     said = [text[:8] for talk in asked for role, text in talk if role == "user"]
     assert said == [f"turn-{number:03d}" for number in range(turns)]
-    assert all(sum(len(text) for _, text in talk) <= MAX_CHARACTERS for talk in asked)
+    assert all(sum(len(text) for _, text in talk) <= MAX_CHUNK_CHARACTERS for talk in asked)
     assert len(asked) >= 3
     assert await sut.texts("u") == [f"said in {talk[0][1][:8]}" for talk in asked]
     assert await sut.session("u", "cli") is None
@@ -265,7 +265,7 @@ async def test_I14_the_same_fact_from_two_channels_is_one_row(make: Make) -> Non
     sut = await make(extractor=[facts(VEGETARIAN), facts("user is  vegetarian.")])
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.chat("u", "telegram", "I'm vegetarian")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert len(sut.EXT) == 2
     assert await sut.texts("u") == [VEGETARIAN]
@@ -338,7 +338,7 @@ async def test_I18_each_person_is_learned_alone(make: Make) -> None:
     assert "alpha" in sut.EXT[0]
     assert "beta" not in sut.EXT[0]
     assert await sut.texts("a") == ["User is A"]
-    assert await sut.rows("b") == []
+    assert await sut.fact_rows("b") == []
     assert await sut.session("b", "cli") is not None
 
 
@@ -369,14 +369,14 @@ async def test_I21_private_turns_are_in_no_question(make: Make) -> None:
     """They are answered and replayed, and never learned, also where a model takes all it reads for facts."""
 
     def everything(prompt: str) -> str:
-        return facts(*(text for _, text in talk_in(prompt)))
+        return facts(*(text for _, text in new_messages_in(prompt)))
 
     sut = await make(main=["Your PIN?", "ZEBRA it is", "hello", "still here"], extractor=[everything])
     await sut.chat("u", "cli", "open the safe")
     await sut.chat("u", "cli", "my PIN word is ZEBRA", private=True)
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.chat("u", "cli", "/private and ZEBRA is my cat")
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert "ZEBRA" in ALL(sut.REQ[2])
     assert len(sut.EXT) == 1
@@ -397,7 +397,7 @@ async def test_S12_a_reset_learns_and_then_clears(make: Make) -> None:
     assert session is not None
     assert len(session.events) == 4
     assert "fresh start" in reply.lower()
-    assert [talk_in(prompt) for prompt in sut.EXT] == [
+    assert [new_messages_in(prompt) for prompt in sut.EXT] == [
         [("user", "old words"), ("assistant", "one"), ("user", "more of them"), ("assistant", "two")]
     ]
     assert await sut.session("u", "cli") is None
@@ -405,7 +405,7 @@ async def test_S12_a_reset_learns_and_then_clears(make: Make) -> None:
 
     await sut.chat("u", "cli", "new words")
 
-    assert texts(sut.REQ[-1]) == ["new words"]
+    assert text_parts(sut.REQ[-1]) == ["new words"]
 
 
 async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Make) -> None:
@@ -417,15 +417,15 @@ async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Ma
     session = await sut.session("u", "cli")
 
     assert "not saved" in reply.lower()
-    assert await sut.rows("u") == []
+    assert await sut.fact_rows("u") == []
     assert session is not None
     assert len(session.events) == 4
 
     sut.script.answers["extractor"].clear()
     sut.script.answers["extractor"].append(facts("F"))
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
-    assert [text for role, text in talk_in(sut.EXT[-1]) if role == "user"] == ["one", "two"]
+    assert [text for role, text in new_messages_in(sut.EXT[-1]) if role == "user"] == ["one", "two"]
     assert await sut.texts("u") == ["F"]
     assert await sut.session("u", "cli") is None
 
@@ -436,21 +436,21 @@ async def test_S11_a_model_that_fails_costs_one_short_apology(make: Make) -> Non
     sut = await make(main=[error, "fine"], extractor=[facts("F")])
     [apology] = await sut.chat("u", "cli", "hello")
     [answer] = await sut.chat("u", "cli", "again")
-    await sut.run_idle("u", "cli")
+    await sut.sweep_after_idle("u", "cli")
 
     assert len(apology) < 200
     assert "429" not in apology
     assert "Traceback" not in apology
     assert answer == "fine"
     assert apology not in sut.EXT[0]
-    assert apology not in texts(sut.REQ[-1])
+    assert apology not in text_parts(sut.REQ[-1])
 
 
 async def test_a_sweep_is_only_of_what_is_due(make: Make, tmp_path: Path) -> None:
     """A second sweep right after the first finds nothing to do."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "hello")
-    first = await sut.run_idle("u", "cli")
+    first = await sut.sweep_after_idle("u", "cli")
     second = await sut.sweep(force=True)
 
     assert (first.consolidated, second.consolidated) == (1, 0)

@@ -23,7 +23,7 @@ async def said(sut: Sut, channel: str, sender: str | int, words: str) -> list[st
 
 async def rows_of_everybody(sut: Sut) -> int:
     database = sut.gaia.memory.database
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         counts = [
             (await tx.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one()
             for table in ("gaia_scopes", "gaia_facts", "gaia_conversations")
@@ -83,7 +83,7 @@ async def test_what_comes_in_is_learned_like_any_other_talk(make: Make) -> None:
     sut = await make(PEOPLE, extractor=[facts("Noa has a dog")])
 
     await said(sut, "telegram", "7", "I got a dog")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert await sut.texts("noa") == ["Noa has a dog"]
 

@@ -25,8 +25,8 @@ async def test_what_was_said_on_any_channel_before_is_never_asked_for(make: Make
     await sut.chat("u", "web", "/forget yes")
     for channel in ("cli", "telegram", "web"):
         await sut.chat("u", channel, f"I like rain on {channel}")
-    await sut.run_idle()
-    await sut.run_idle()
+    await sut.sweep_after_idle()
+    await sut.sweep_after_idle()
 
     assert len(sut.EXT) == 4
     assert not [prompt for prompt in sut.EXT if "ZEBRA" in prompt]
@@ -66,14 +66,14 @@ async def test_somebody_else_who_learns_at_that_moment_writes_nothing(make: Make
 
     sut = await make(extractor=[slow])
     await sut.chat("u", "cli", "my word is ZEBRA")
-    learning = asyncio.create_task(sut.run_idle())
+    learning = asyncio.create_task(sut.sweep_after_idle())
     assert await asyncio.to_thread(asked.wait, 60)
     config = sut.gaia.config.model_dump(mode="json", exclude_unset=True) | {"model": "offline"}
     async with open_memory(config, home=sut.home) as second:
         await second.memory.forget(second.scope("u"))
         go_on.set()
         await learning
-        await sut.run_idle()
+        await sut.sweep_after_idle()
 
         assert await second.memory.facts(second.scope("u")) == []
     assert len(sut.EXT) == 1

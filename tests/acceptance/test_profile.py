@@ -36,7 +36,7 @@ async def test_a_profile_lives_as_long_as_its_session_and_not_longer(make: Make)
     assert "has a dog" in block_in(sut.REQ[-1])
     assert len(sut.PROF) == 2
 
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.chat("ada", "phone", "hi")
     assert "lives in Oslo" in block_in(sut.REQ[-1])
     assert len(sut.PROF) == 3

@@ -8,7 +8,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 
 from gaia_memory.testing import ScriptedLlm, call
-from support.harness import ALL, INSTRUCTION, AgentMaker, Sut, plain_agent, texts
+from support.harness import ALL, INSTRUCTION, AgentMaker, Sut, plain_agent, text_parts
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -22,7 +22,7 @@ async def test_S01_a_conversation_goes_on_after_a_restart(make: Make) -> None:
     await sut.chat("u", "cli", "hi")
     second = await sut.session("u", "cli")
 
-    assert texts(sut.REQ[-1]) == ["my name is Itay", "nice to meet you", "hi"]
+    assert text_parts(sut.REQ[-1]) == ["my name is Itay", "nice to meet you", "hi"]
     assert first is not None
     assert second is not None
     assert second.id == "u:cli"
@@ -36,7 +36,7 @@ async def test_S02_each_channel_is_a_session_of_its_own(make: Make) -> None:
     await sut.chat("u", "telegram", "x")
 
     assert await sut.session("u", "telegram") is not None
-    assert texts(sut.REQ[-1]) == ["x"]
+    assert text_parts(sut.REQ[-1]) == ["x"]
 
 
 def agent_with_a_static_instruction(model: ScriptedLlm) -> LlmAgent:
@@ -52,7 +52,7 @@ async def test_S03_the_model_sees_the_last_turns_and_the_database_keeps_all(make
         await sut.chat("u", "cli", f"t{number}")
     session = await sut.session("u", "cli")
 
-    assert [text for text in texts(sut.REQ[-1]) if INSTRUCTION not in text] == ["t8", "r8", "t9", "r9", "t10"]
+    assert [text for text in text_parts(sut.REQ[-1]) if INSTRUCTION not in text] == ["t8", "r8", "t9", "r9", "t10"]
     assert INSTRUCTION in ALL(sut.REQ[-1])
     assert session is not None
     assert len(session.events) == 22
@@ -86,13 +86,13 @@ async def test_S14_a_window_edited_while_memory_is_closed_holds_at_the_next_turn
     for number in range(8):
         await sut.chat("u", "cli", f"t{number}")
     await sut.close()
-    sut.set_yaml(f"sessions: {{window_turns: {after}}}")
+    sut.write_config(f"sessions: {{window_turns: {after}}}")
     await sut.reopen()
     for number in (8, 9, 10):
         await sut.chat("u", "cli", f"t{number}")
     session = await sut.session("u", "cli")
 
-    newest = [texts(request, "user") for request in sut.REQ[-3:]]
+    newest = [text_parts(request, "user") for request in sut.REQ[-3:]]
     assert newest[0] == [f"t{number}" for number in range(at_once, 9)]
     assert newest[2] == [f"t{number}" for number in range(later, 11)]
     assert session is not None
@@ -127,7 +127,7 @@ async def test_S09_a_burst_of_messages_is_one_turn(make: Make) -> None:
     replies = await asyncio.gather(*(sut.chat("u", "cli", text) for text in ("one", "two", "three")))
 
     assert len(sut.REQ) == 1
-    assert texts(sut.REQ[0], "user")[-1] == "one\ntwo\nthree"
+    assert text_parts(sut.REQ[0], "user")[-1] == "one\ntwo\nthree"
     assert [reply for reply in replies if reply] == [["all at once"]]
 
 
@@ -135,7 +135,7 @@ async def test_S10_a_reply_never_repeats_what_was_said(make: Make) -> None:
     """Neither whole nor in the stream."""
     sut = await make(main=["first answer", "second answer"])
     [reply] = await sut.chat("u", "cli", "my own words")
-    pieces = [piece async for piece in sut.talk("u", "cli").stream("my own words")]
+    pieces = [piece async for piece in sut.conversation("u", "cli").stream("my own words")]
 
     assert reply == "first answer"
     assert "".join(pieces) == "second answer"

@@ -42,14 +42,14 @@ async def test_the_talk_a_forgotten_fact_came_from_is_not_shown_again(make: Make
     sut = await make(f"sessions: {{clear: {clear}}}", main=answers, extractor=learned)
     await sut.chat("u", "cli", "I have hay fever")
     await sut.chat("u", "cli", "not from grass alone")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.chat("u", "cli", "yes, that one")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     assert ("MACADAMIA" in sut.EXT[1]) == (clear == "keep")
 
     await forget(sut, "User is allergic to nuts")
     await sut.chat("u", "cli", "what is for dinner?")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert len(sut.EXT) == 3
     assert "what is for dinner?" in sut.EXT[2]
@@ -62,13 +62,15 @@ async def test_where_the_last_answer_is_left_out_no_earlier_one_takes_its_place(
     sut = await make("sessions: {clear: keep}", main=["MACADAMIA, then?", "ok", "ok"], extractor=[facts()] * 3)
     for text in ("what may I eat?", "yes"):
         await sut.chat("u", "cli", text)
-        await sut.run_idle()
+        await sut.sweep_after_idle()
     session = await sut.session("u", "cli")
     assert session is not None
     async with sut.gaia.memory.database.transaction() as tx:
-        await sut.gaia.memory.ledger.skip(tx, sut.talk("u", "cli").key, [event.id for event in session.events[-2:]])
+        await sut.gaia.memory.ledger.skip_events(
+            tx, sut.conversation("u", "cli").key, [event.id for event in session.events[-2:]]
+        )
     await sut.chat("u", "cli", "I like rain")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert [("MACADAMIA" in prompt) for prompt in sut.EXT] == [True, True, False]
 
@@ -86,12 +88,12 @@ async def test_a_fact_that_was_told_in_two_chunks_leaves_none_of_its_context(mak
     sut = await make(main=["So MACADAMIA, then?", "ok"], extractor=[facts("User is allergic to nuts"), slow, last])
     await sut.chat("u", "cli", f"I cannot eat macadamia{LONG}")
     await sut.chat("u", "cli", f"yes, and I like rain{LONG}")
-    idle = asyncio.create_task(sut.run_idle())
+    idle = asyncio.create_task(sut.sweep_after_idle())
     await asyncio.to_thread(asked.wait, 60)
     await forget(sut, "User is allergic to nuts")
     go_on.set()
     await idle
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert [("MACADAMIA" in prompt) for prompt in sut.EXT] == [True, True, False]
     assert await sut.texts("u") == ["User likes rain"]
@@ -113,9 +115,9 @@ async def test_nothing_of_a_person_is_asked_for_once_all_was_forgotten(
     await sut.chat("u", "cli", f"I like tea{LONG}")
     await sut.chat("u", "cli", f"my PIN word is ZEBRA{LONG}")
     monkeypatch.setattr(Learner, "_commit", forgets)
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     monkeypatch.undo()
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert len(sut.EXT) == 1
     assert "ZEBRA" not in sut.EXT[0]
@@ -126,12 +128,12 @@ async def test_its_own_words_do_not_come_back_from_any_talk_however_they_are_wri
     """What was said elsewhere before, and what is said later; the person can ask for it back."""
     sut = await make(extractor=[facts("User is allergic to nuts"), *(facts(text) for text in DISGUISES)])
     await sut.chat("u", "cli", "nuts make me ill")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.chat("u", "telegram", "did I say that nuts make me ill?")
     await forget(sut, "User is allergic to nuts")
     for number in range(len(DISGUISES)):
         await sut.chat("u", "cli" if number else "telegram", "as I said")
-        await sut.run_idle()
+        await sut.sweep_after_idle()
 
         assert await sut.texts("u") == []
 
@@ -169,7 +171,7 @@ async def test_what_was_told_to_the_tool_is_not_learned_in_other_words_once_it_i
     for text in ("I like rain", "please remember that I cannot eat MACADAMIA", "and I like snow"):
         await sut.chat("u", "cli", text)
     await forget(sut, "User is allergic to nuts")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     [shown] = sut.EXT
     assert "I like rain" in shown
@@ -184,7 +186,7 @@ async def test_a_fact_told_to_the_tool_goes_with_its_conversation(make: Make) ->
     await sut.chat("u", "cli", "remember my dog")
     memory, scope = sut.gaia.memory, sut.scope("u")
     elsewhere = Origin(source="remember", app=scope.app, session_id="unknown", event_ids=("1",))
-    assert (await memory.remember(scope, "User has a cat", told_in=elsewhere)).session_id is None
+    assert (await memory.remember(scope, "User has a cat", origin=elsewhere)).session_id is None
 
-    assert (await memory.forget(scope, session_id=sut.talk("u", "cli").key.session)).count == 1
+    assert (await memory.forget(scope, session_id=sut.conversation("u", "cli").key.session)).count == 1
     assert await sut.texts("u") == ["User has a cat"]

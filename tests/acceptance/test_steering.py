@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory.commands.forget import TO_RESET
-from gaia_memory.forget.delete import LIVE_TALK
+from gaia_memory.commands.forget import RESET_HINT
+from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.commandline import gaia
-from support.harness import SYS, Sut, tools
-from support.turns import SCOPE, agent_of, hosted, learn_with, text_of, tools_of, words_of
+from support.commandline import run_gaia
+from support.harness import SYS, Sut, tool_names
+from support.turns import SCOPE, build_agent, contents_text, events_text, offered_tools, open_plugin_host, set_extractor
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -61,13 +61,13 @@ async def test_a_search_leaves_out_what_was_only_said_beside_the_word_or_means_t
 async def test_a_search_in_somebody_elses_runner_reaches_no_model(tmp_path: Path) -> None:
     """Neither the question nor the answer."""
     model = ScriptedLlm("ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await (await host.engine()).memory.add(SCOPE, NEW)
-        found = text_of(await host.say("/memory nuts"))
-        await host.say("hi")
+        found = events_text(await host.run_turn("/memory nuts"))
+        await host.run_turn("hi")
 
     assert "- 43. keeps nuts in the kitchen" in found.splitlines()
-    assert "nuts" not in words_of(model.requests[0])
+    assert "nuts" not in contents_text(model.requests[0])
 
 
 @pytest.mark.acceptance("C09", "C10", "C13")
@@ -93,7 +93,7 @@ async def test_a_person_forgets_some_of_what_is_known_after_seeing_it(make: Make
     await sut.chat("u", "cli", "/forget nuts yes")
     await sut.gaia.memory.settled()
 
-    assert len(await sut.rows("u")) == 39
+    assert len(await sut.fact_rows("u")) == 39
     assert await sut.texts("u") == KNOWN[3:-1]
     assert await sut.texts("neighbour") == ["sells nuts"]
     assert sut.REQ == []
@@ -131,17 +131,17 @@ async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_a
 @pytest.mark.acceptance("C09", "C10")
 async def test_a_bare_yes_in_somebody_elses_runner_is_no_yes_to_everything_either(tmp_path: Path) -> None:
     """The plugin keeps the same questions, over a restart of the host as well."""
-    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         memory = (await host.engine()).memory
         await memory.add(SCOPE, NEW)
-        await host.say("/forget 2")
-        refused = text_of(await host.say("/forget yes"))
+        await host.run_turn("/forget 2")
+        refused = events_text(await host.run_turn("/forget yes"))
         left = await memory.count(SCOPE)
-    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         memory = (await host.engine()).memory
-        asked = text_of(await host.say("/forget yes"))
+        asked = events_text(await host.run_turn("/forget yes"))
         still = await memory.count(SCOPE)
-        await host.say("/forget yes")
+        await host.run_turn("/forget yes")
         nothing = await memory.count(SCOPE)
 
     assert "/forget 2 yes forgets that" in refused
@@ -167,15 +167,15 @@ async def test_a_command_that_is_pasted_or_quoted_is_talk(make: Make, tmp_path: 
     await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
     [answer] = await sut.chat("u", "cli", text)
     model = ScriptedLlm("ok")
-    async with hosted(tmp_path / "foreign", agent_of(model)) as host:
+    async with open_plugin_host(tmp_path / "foreign", build_agent(model)) as host:
         memory = (await host.engine()).memory
         await memory.add(SCOPE, NEW[:2])
-        await host.say(text)
+        await host.run_turn(text)
         left = await memory.count(SCOPE)
 
     assert answer == "ok"
-    assert text in words_of(sut.REQ[-1])
-    assert words_of(model.requests[0]) == text
+    assert text in contents_text(sut.REQ[-1])
+    assert contents_text(model.requests[0]) == text
     assert await sut.texts("u") == KNOWN[:2]
     assert left == 2
 
@@ -206,8 +206,8 @@ async def test_the_answer_to_a_forget_names_the_reset_where_talk_is_still_open(m
     await sut.chat("u", "cli", "hi")
 
     assert "/reset" not in quiet
-    assert spoken.splitlines()[-2:] == [f"Note: {LIVE_TALK}.", TO_RESET]
-    assert "ZEBRA" not in words_of(sut.REQ[-1])
+    assert spoken.splitlines()[-2:] == [f"Note: {OPEN_SESSION_NOTE}.", RESET_HINT]
+    assert "ZEBRA" not in contents_text(sut.REQ[-1])
 
 
 @pytest.mark.acceptance("C09", "C10", "C13", "I07")
@@ -215,20 +215,20 @@ async def test_a_person_forgets_some_in_somebody_elses_runner(tmp_path: Path) ->
     """What was shown and the yes reach no model and no extractor, and what was forgotten is not learned again."""
     model = ScriptedLlm(default="ok")
     extractor = ScriptedExtractor(default=[])
-    async with hosted(tmp_path, agent_of(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
+        set_extractor(engine, extractor)
         await engine.memory.add(SCOPE, NEW)
-        asks = text_of(await host.say("/forget nuts"))
-        done = text_of(await host.say("/forget nuts yes"))
-        await host.say("hi")
+        asks = events_text(await host.run_turn("/forget nuts"))
+        done = events_text(await host.run_turn("/forget nuts yes"))
+        await host.run_turn("hi")
         await engine.sweep(force=True)
         left = [fact.text for fact in await engine.memory.facts(SCOPE)]
 
     assert "43. keeps nuts in the kitchen" in asks
     assert "2 facts" in done
     assert left == [text for text in KNOWN if "nuts" not in text]
-    assert words_of(model.requests[0]) == "hi"
+    assert contents_text(model.requests[0]) == "hi"
     assert [said.text for chunk in extractor.chunks for said in chunk.messages] == ["hi", "ok"]
 
 
@@ -236,32 +236,32 @@ async def test_a_person_forgets_some_in_somebody_elses_runner(tmp_path: Path) ->
 async def test_only_an_admin_switches_memory_off_and_on_for_everybody(make: Make) -> None:
     """The file says it, its comments stay; tools and profile leave at the next turn and come back with all rows."""
     sut = await make(PEOPLE, profiler=["- likes tea"])
-    commented = f"# ours\n{await asyncio.to_thread(sut.yaml_path.read_text)}# end\n"
-    await asyncio.to_thread(sut.yaml_path.write_text, commented)
+    commented = f"# ours\n{await asyncio.to_thread(sut.config_path.read_text)}# end\n"
+    await asyncio.to_thread(sut.config_path.write_text, commented)
     await sut.gaia.memory.add(sut.scope("u"), NEW)
     await sut.chat("u", "cli", "hi")
-    assert {"remember", "load_memory"} <= tools(sut.REQ[-1])
+    assert {"remember", "load_memory"} <= tool_names(sut.REQ[-1])
     assert "likes tea" in SYS(sut.REQ[-1])
 
     refused = [await sut.chat("u", "cli", f"/memory {word}") for word in ("off", "on", "OFF")]
     assert all("Only an admin" in text for [text] in refused)
-    assert await asyncio.to_thread(sut.yaml_path.read_text) == commented
+    assert await asyncio.to_thread(sut.config_path.read_text) == commented
 
     [off] = await sut.gaia.inbound("telegram", "1", "/memory off", agent=sut.agent)
-    written = await asyncio.to_thread(sut.yaml_path.read_text)
+    written = await asyncio.to_thread(sut.config_path.read_text)
     await sut.chat("u", "cli", "my PIN word is ZEBRA")
     assert "Memory is off now" in off.text
     assert written.replace("  enabled: false\n", "", 1) == commented
-    assert tools(sut.REQ[-1]) == set()
+    assert tool_names(sut.REQ[-1]) == set()
     assert "likes tea" not in SYS(sut.REQ[-1])
 
     [on] = await sut.chat("u", "desk", "/memory on", admin=True)
     await sut.chat("u", "cli", "hi again")
     assert "Memory is on again" in on
-    assert {"remember", "load_memory"} <= tools(sut.REQ[-1])
+    assert {"remember", "load_memory"} <= tool_names(sut.REQ[-1])
     assert "likes tea" in SYS(sut.REQ[-1])
     assert await sut.texts("u") == KNOWN
-    assert await asyncio.to_thread(sut.yaml_path.read_text) == written.replace("enabled: false", "enabled: true")
+    assert await asyncio.to_thread(sut.config_path.read_text) == written.replace("enabled: false", "enabled: true")
     assert await sut.session("u", "desk") is None
 
 
@@ -271,24 +271,24 @@ async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path)
     model = ScriptedLlm(default="ok")
     extractor = ScriptedExtractor(default=[])
     people = {"people": {"users": {"boss": {"admin": True}}}}
-    async with hosted(tmp_path, agent_of(model), config=people) as host:
+    async with open_plugin_host(tmp_path, build_agent(model), config=people) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
+        set_extractor(engine, extractor)
         await engine.memory.add(SCOPE, NEW)
-        refused = text_of(await host.say("/memory off"))
-        await host.say("one")
-        off = text_of(await host.say("/memory off", user="boss", session="b"))
-        await host.say("two")
-        on = text_of(await host.say("/memory on", user="boss", session="b"))
-        await host.say("three")
+        refused = events_text(await host.run_turn("/memory off"))
+        await host.run_turn("one")
+        off = events_text(await host.run_turn("/memory off", user="boss", session="b"))
+        await host.run_turn("two")
+        on = events_text(await host.run_turn("/memory on", user="boss", session="b"))
+        await host.run_turn("three")
         await engine.sweep(force=True)
         left = await engine.memory.facts(SCOPE)
 
     assert "Only an admin" in refused
     assert "until memory is opened anew" in off
     assert "Memory is on again" in on
-    assert [bool(tools_of(request)) for request in model.requests] == [True, False, True]
-    assert not any("/memory" in words_of(request) for request in model.requests)
+    assert [bool(offered_tools(request)) for request in model.requests] == [True, False, True]
+    assert not any("/memory" in contents_text(request) for request in model.requests)
     assert [fact.text for fact in left] == KNOWN
     said = [message.text for chunk in extractor.chunks for message in chunk.messages]
     assert said == ["one", "ok", "three", "ok"]
@@ -301,7 +301,7 @@ async def test_what_an_admin_switched_off_is_off_after_a_restart(make: Make) -> 
     await sut.chat("boss", "cli", "/memory off")
     await sut.close()
 
-    async with open_memory(sut.yaml_path, home=sut.home, model=sut.main) as again:
+    async with open_memory(sut.config_path, home=sut.home, model=sut.main) as again:
         talk = again.conversation(sut.agent, user_id="boss", channel="cli")
         listed = (await talk.send("/memory")).text
         await talk.send("/memory on")
@@ -323,8 +323,8 @@ def without_embedder(text: str) -> list[str]:
 async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is asked first; the file alone changes, and after a restart all is there and found by its words."""
     sut = await make(PEOPLE)
-    before = f"# ours\n{await asyncio.to_thread(sut.yaml_path.read_text)}# end\n"
-    await asyncio.to_thread(sut.yaml_path.write_text, before)
+    before = f"# ours\n{await asyncio.to_thread(sut.config_path.read_text)}# end\n"
+    await asyncio.to_thread(sut.config_path.write_text, before)
     await sut.gaia.memory.add(sut.scope("boss"), NEW)
 
     [refused] = await sut.chat("u", "cli", "/memory embedder offline")
@@ -335,10 +335,10 @@ async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, m
     assert "'opnai' is not a provider; did you mean 'openai'" in unknown[0]
     assert "'openai' needs a key; set OPENAI_API_KEY" in keyless[0]
     assert "No fact is lost" in hasty[0]
-    assert await asyncio.to_thread(sut.yaml_path.read_text) == before
+    assert await asyncio.to_thread(sut.config_path.read_text) == before
 
     [done] = await sut.chat("boss", "cli", "/memory embedder offline yes")
-    written = await asyncio.to_thread(sut.yaml_path.read_text)
+    written = await asyncio.to_thread(sut.config_path.read_text)
     status = await sut.gaia.memory.status(sut.scope("boss"))
     running = await sut.texts("boss")
     assert "in force when memory is started again" in done
@@ -351,8 +351,8 @@ async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, m
 
     await sut.close()
     monkeypatch.setenv("GAIA_HOME", str(sut.home))
-    examined = await asyncio.to_thread(gaia, "doctor", "--no-model", "--config", str(sut.yaml_path))
-    async with open_memory(sut.yaml_path, home=sut.home, model=sut.main) as again:
+    examined = await asyncio.to_thread(run_gaia, "doctor", "--no-model", "--config", str(sut.config_path))
+    async with open_memory(sut.config_path, home=sut.home, model=sut.main) as again:
         scope = again.scope("boss")
         status = await again.memory.status(scope)
         kept = [fact.text for fact in await again.memory.facts(scope)]

@@ -85,7 +85,7 @@ async def test_what_a_conversation_taught_keeps_its_events(make: Make, tmp_path:
     """In the other home, too, a fact knows the conversation that taught it."""
     sut = await make(extractor=[facts("Itay has a dog")])
     await sut.chat("itay", "cli", "I got a dog")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     data = await exported(sut, "itay")
     [source] = data["facts"][0]["sources"]
     other = await make(home=tmp_path / "other")
@@ -113,7 +113,7 @@ async def test_an_import_is_whole_findable_and_changes_nothing_the_second_time(m
     assert counts == [2, 2, 2, 2]
     assert plain(first) == plain(data)
     assert await exported(other, "itay") | {"exported_at": ""} == first | {"exported_at": ""}
-    assert [row["source"] for row in await other.rows("itay")] == ["add", "add"]
+    assert [row["source"] for row in await other.fact_rows("itay")] == ["add", "add"]
     assert await other.texts("noa") == ["Sister is Noa", "likes teal"]
     [hit, *_] = await memory.recall(other.scope("itay"), "who is my sister?")
     assert hit.fact.text == "Sister is Noa"
@@ -166,11 +166,11 @@ async def test_an_import_does_not_undo_that_a_conversation_was_forgotten(
     memory, itay = sut.gaia.memory, sut.scope("itay")
     for channel in ("cli", "telegram"):
         await sut.chat("itay", channel, "hello")
-        await sut.run_idle()
+        await sut.sweep_after_idle()
     older = await exported(sut, "itay")
     await memory.forget(itay, session_id="itay:cli")
     await sut.chat("itay", "cli", "hello again")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     newer = await exported(sut, "itay")
 
     assert await memory.import_(itay, older) == 1
@@ -235,7 +235,7 @@ async def test_memory_that_is_off_gives_its_data_and_takes_none(make: Make) -> N
     sut = await make()
     await filled(sut)
     await sut.close()
-    sut.set_yaml("memory: {enabled: false}")
+    sut.write_config("memory: {enabled: false}")
     await sut.open()
 
     data = await exported(sut, "itay")

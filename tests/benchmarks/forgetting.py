@@ -23,14 +23,14 @@ if __package__ in (None, ""):
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.mem0_store.payload import payload
+from gaia_memory.backend.mem0_store.payload import build_payload
 from gaia_memory.config.sources.load import load
 from gaia_memory.models import Fact
 
 OFFLINE = {"provider": "offline"}
 SETTINGS = {"memory": {"llm": OFFLINE, "embedder": OFFLINE}}
-FACTS = 10_000
-_BATCH = 500
+DEFAULT_FACTS = 10_000
+_FACTS_PER_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class Figure:
         return self.theirs / self.ours
 
 
-async def measure(folder: Path, facts: int, others: int, tell: Callable[[str], None]) -> Figure:
+async def measure(folder: Path, facts: int, others: int, report: Callable[[str], None]) -> Figure:
     """Fill both, forget one person in each, one after the other.
 
     Raises:
@@ -57,13 +57,13 @@ async def measure(folder: Path, facts: int, others: int, tell: Callable[[str], N
     """
     async with open_memory(SETTINGS, home=folder / "ours") as gaia:
         memory, ann = gaia.memory, gaia.scope("ann")
-        tell(f"filling with {facts:,} facts and {others:,} of others")
+        report(f"filling with {facts:,} facts and {others:,} of others")
         mine = await memory.add(ann, [NewFact(f"Ann likes tea number {number}") for number in range(facts)])
         rest = await memory.add(gaia.scope("ben"), [NewFact(f"Ben took trip {number}") for number in range(others)])
         vectors = await gaia._engine.backend.embedder.embed([fact.text for fact in [*mine, *rest]], purpose="add")
         await memory.settled()
         theirs = await asyncio.to_thread(_fill_mem0, folder / "theirs", [*mine, *rest], vectors)
-        tell("forgetting")
+        report("forgetting")
         started = time.perf_counter()
         receipt = await memory.forget(ann)
         ours = time.perf_counter() - started
@@ -80,12 +80,12 @@ def _fill_mem0(folder: Path, facts: Sequence[Fact], vectors: Sequence[Any]) -> A
     """Return a plain mem0 over a folder of its own that holds `facts`, written in bulk."""
     backend = Backend(load(SETTINGS, home=folder).config, environ={})
     memory = backend.load().Memory(backend.mem0_config(folder / "store"))
-    for start in range(0, len(facts), _BATCH):
-        page = facts[start : start + _BATCH]
+    for start in range(0, len(facts), _FACTS_PER_BATCH):
+        page = facts[start : start + _FACTS_PER_BATCH]
         memory.vector_store.insert(
-            vectors=[list(vector) for vector in vectors[start : start + _BATCH]],
+            vectors=[list(vector) for vector in vectors[start : start + _FACTS_PER_BATCH]],
             ids=[fact.id for fact in page],
-            payloads=[payload(fact, with_words=True) for fact in page],
+            payloads=[build_payload(fact, with_search_text=True) for fact in page],
         )
     return memory
 
@@ -113,19 +113,19 @@ def table(figure: Figure) -> str:
     )
 
 
-def _tell(said: str) -> None:
+def _report_progress(said: str) -> None:
     sys.stderr.write(said + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the table, and write the figures where they are wanted."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--facts", type=int, default=FACTS)
-    parser.add_argument("--others", type=int, default=FACTS)
+    parser.add_argument("--facts", type=int, default=DEFAULT_FACTS)
+    parser.add_argument("--others", type=int, default=DEFAULT_FACTS)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        figure = asyncio.run(measure(Path(folder), options.facts, options.others, _tell))
+        figure = asyncio.run(measure(Path(folder), options.facts, options.others, _report_progress))
     sys.stdout.write(table(figure) + "\n")
     if options.json:
         options.json.write_text(json.dumps(asdict(figure) | {"ratio": figure.ratio}, indent=2) + "\n", encoding="utf-8")

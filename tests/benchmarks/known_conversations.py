@@ -27,21 +27,21 @@ if __package__ in (None, ""):
 
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
-from gaia_memory.models import Mark, Message, Scope, SessionKey, Talk, Turn
+from gaia_memory.models import EventPosition, Message, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.testing import FakeClock
-from support.known import APP, DUE, MIXES, NOW, know, make_due_again
+from support.known import APP, DUE_COUNT, NOW, POPULATIONS, make_due_again, populate_ledger
 from support.truth import memory_url
 
-SIZES = (1_000, 100_000)
+CONVERSATION_COUNTS = (1_000, 100_000)
 DATABASES = ("sqlite", "postgresql")
-_LOOKS = 20
+_REPETITIONS = 20
 
 
-class SaidOnce:
+class OneTurnTranscript:
     """A transcript in which every conversation holds one short new turn each time it is read."""
 
-    clears_by: Literal["delete", "rewind"] = "delete"
-    is_whole = True
+    clear_method: Literal["delete", "rewind"] = "delete"
+    is_complete = True
 
     def __init__(self) -> None:
         self._reads = 0
@@ -50,24 +50,24 @@ class SaidOnce:
         """Return nothing: what is known stands in the ledger."""
         return {}
 
-    async def read(self, key: SessionKey, *, after: Mark | None, turns_before: int) -> Talk | None:
+    async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
         """Return one turn after the mark."""
         self._reads += 1
-        ended = Mark(NOW - 86_400.0 + self._reads, f"event {self._reads}")
-        said_at = datetime.fromtimestamp(ended.at, UTC)
+        ended = EventPosition(NOW - 86_400.0 + self._reads, f"event {self._reads}")
+        said_at = datetime.fromtimestamp(ended.timestamp, UTC)
         words = Message(role="user", text="I drink tea.", said_at=said_at, event_id=ended.event_id, speaker="user")
 
         async def turns() -> AsyncIterator[Turn]:
-            yield Turn(seq=turns_before + 1, messages=(words,), ended=ended)
+            yield Turn(seq=turns_before + 1, messages=(words,), end=ended)
 
-        return Talk(key=key, turns=_Again(turns), end=ended, loaded=None)
+        return TranscriptSlice(key=key, turns=_ReplayableTurns(turns), end=ended, host_session=None)
 
-    async def clear(self, talk: Talk, *, how: Literal["delete", "rewind"]) -> bool:
+    async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
         """Clear nothing."""
         return True
 
 
-class _Again:
+class _ReplayableTurns:
     """Turns that can be iterated more than once."""
 
     def __init__(self, turns: Callable[[], AsyncIterator[Turn]]) -> None:
@@ -89,56 +89,58 @@ class Figure:
     status: float
 
 
-class Side:
+class Measurement:
     """One size: an engine over a database that knows so many conversations."""
 
     def __init__(self, engine: Engine, known: int) -> None:
         self.known = known
         self._engine = engine
         self.sweeps: list[float] = []
-        self.looks: list[float] = []
-        self.statuses: list[float] = []
+        self.due_queries: list[float] = []
+        self.status_calls: list[float] = []
 
-    async def round(self) -> None:
+    async def measure_once(self) -> None:
         """Measure each once."""
         engine = self._engine
         await make_due_again(engine.database)
-        self.looks.append(await _seconds(self._look))
-        self.statuses.append(await _seconds(self._status))
+        self.due_queries.append(await _fastest_seconds(self._look))
+        self.status_calls.append(await _fastest_seconds(self._status))
         started = time.perf_counter()
         report = await engine.sweep()
         self.sweeps.append(time.perf_counter() - started)
-        if report.consolidated != DUE:
-            raise RuntimeError(f"{DUE} conversations were due, and learned were {report}")
+        if report.consolidated != DUE_COUNT:
+            raise RuntimeError(f"{DUE_COUNT} conversations were due, and learned were {report}")
 
     async def _look(self) -> None:
         async with self._engine.database.transaction() as tx:
             await self._engine.ledger.expire(tx, now=NOW)
-        async with self._engine.database.reading() as tx:
-            await self._engine.ledger.due(tx, now=NOW, quiet_since=NOW - 1800, limit=DUE, apps=[APP])
+        async with self._engine.database.read_transaction() as tx:
+            await self._engine.ledger.due(tx, now=NOW, quiet_since=NOW - 1800, limit=DUE_COUNT, apps=[APP])
 
     async def _status(self) -> None:
         await self._engine.memory.status(Scope(APP, "person 7"))
 
 
-async def _seconds(work: Callable[[], object]) -> float:
+async def _fastest_seconds(work: Callable[[], object]) -> float:
     seconds = []
-    for _ in range(_LOOKS):
+    for _ in range(_REPETITIONS):
         started = time.perf_counter()
         await work()  # type: ignore[misc]
         seconds.append(time.perf_counter() - started)
     return min(seconds)
 
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
-async def measure(home: Path, database: str, mix: str, sizes: Sequence[int], rounds: int, tell: Tell) -> list[Figure]:
+async def measure(
+    home: Path, database: str, mix: str, sizes: Sequence[int], rounds: int, report: Report
+) -> list[Figure]:
     """Return the figures of one mix on one kind of database, for each number of known conversations."""
     async with AsyncExitStack() as stack:
         sides = []
         for known in sizes:
-            tell(f"{database}, {known:,} {mix}: filling")
+            report(f"{database}, {known:,} {mix}: filling")
             folder = home / f"{database} {mix} {known}"
             folder.mkdir()
             url = await stack.enter_async_context(memory_url(database, folder))
@@ -155,13 +157,13 @@ async def measure(home: Path, database: str, mix: str, sizes: Sequence[int], rou
             clock = FakeClock(datetime.fromtimestamp(NOW, UTC))
             engine = await Engine.open(await asyncio.to_thread(load, settings, home=folder), clock=clock)
             stack.push_async_callback(engine.close)
-            engine.attach_transcript(APP, SaidOnce())
-            await know(engine.database, mix, known)
-            sides.append(Side(engine, known))
+            engine.attach_transcript(APP, OneTurnTranscript())
+            await populate_ledger(engine.database, mix, known)
+            sides.append(Measurement(engine, known))
         for number in range(rounds + 1):
             for side in sides:
-                tell(f"{database}, {side.known:,} {mix}")
-                await side.round()
+                report(f"{database}, {side.known:,} {mix}")
+                await side.measure_once()
                 if number == 0:
                     # The first one imports, and fills caches.
                     for seconds in (side.sweeps, side.looks, side.statuses):
@@ -184,27 +186,27 @@ def ratios(figures: Sequence[Figure]) -> dict[tuple[str, str], dict[str, float]]
     found = {}
     for database, mix in dict.fromkeys((figure.database, figure.mix) for figure in figures):
         own = [figure for figure in figures if (figure.database, figure.mix) == (database, mix)]
-        few, many = min(own, key=lambda one: one.known), max(own, key=lambda one: one.known)
+        smallest, largest = min(own, key=lambda one: one.known), max(own, key=lambda one: one.known)
         found[database, mix] = {
-            "sweep": many.sweep / few.sweep,
-            "look": many.look / few.look,
-            "status": many.status / few.status,
+            "sweep": largest.sweep / smallest.sweep,
+            "look": largest.look / smallest.look,
+            "status": largest.status / smallest.status,
         }
     return found
 
 
 def table(figures: Sequence[Figure]) -> str:
     """Return the figures as a table in Markdown."""
-    few, many = min(figure.known for figure in figures), max(figure.known for figure in figures)
+    smallest, largest = min(figure.known for figure in figures), max(figure.known for figure in figures)
     lines = [
-        f"| the others are | database | a sweep, {few:,} known | {many:,} known | ratio | a status: ratio |",
+        f"| the others are | database | a sweep, {smallest:,} known | {largest:,} known | ratio | a status: ratio |",
         "|---|---|---|---|---|---|",
     ]
     for (database, mix), ratio in ratios(figures).items():
         sweeps = {one.known: one.sweep for one in figures if (one.database, one.mix) == (database, mix)}
         name = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}[database]
         lines.append(
-            f"| {mix} | {name} | {sweeps[few] * 1000:.0f} ms | {sweeps[many] * 1000:.0f} ms "
+            f"| {mix} | {name} | {sweeps[smallest] * 1000:.0f} ms | {sweeps[largest] * 1000:.0f} ms "
             f"| {ratio['sweep']:.2f} | {ratio['status']:.2f} |"
         )
     return "\n".join(lines)
@@ -213,8 +215,10 @@ def table(figures: Sequence[Figure]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the table, and write the figures where a file was named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--known", type=int, nargs="+", default=SIZES, metavar="N", help=f"sizes ({SIZES})")
-    parser.add_argument("--mixes", nargs="+", default=list(MIXES), choices=list(MIXES), metavar="MIX")
+    parser.add_argument(
+        "--known", type=int, nargs="+", default=CONVERSATION_COUNTS, metavar="N", help=f"sizes ({CONVERSATION_COUNTS})"
+    )
+    parser.add_argument("--mixes", nargs="+", default=list(POPULATIONS), choices=list(POPULATIONS), metavar="MIX")
     parser.add_argument("--databases", nargs="+", default=DATABASES, choices=DATABASES)
     parser.add_argument("--repetitions", type=int, default=9, metavar="N", help="sweeps of each size (9)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")
@@ -224,8 +228,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stderr.write("\n")
     sys.stdout.write(table(figures) + "\n")
     if options.json:
-        told = [asdict(figure) for figure in figures]
-        options.json.write_text(json.dumps({"figures": told}, indent=2) + "\n", encoding="utf-8")
+        rows = [asdict(figure) for figure in figures]
+        options.json.write_text(json.dumps({"figures": rows}, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
@@ -233,11 +237,11 @@ async def _measure_all(home: Path, options: argparse.Namespace) -> list[Figure]:
     found: list[Figure] = []
     for database in options.databases:
         for mix in options.mixes:
-            found += await measure(home, database, mix, options.known, options.repetitions, _tell)
+            found += await measure(home, database, mix, options.known, options.repetitions, _report_progress)
     return found
 
 
-def _tell(what: str) -> None:
+def _report_progress(what: str) -> None:
     sys.stderr.write(f"\r{what:<80}")
     sys.stderr.flush()
 

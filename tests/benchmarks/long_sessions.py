@@ -39,17 +39,17 @@ from pydantic import PrivateAttr
 
 from benchmarks.session_plot import chart, charts
 from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory
-from support.session_history import sentences, store, talk
+from support.session_history import conversation_events, sentences, store_session
 
 APP, USER = "gaia", "ada"
-SIZES = (500, 1_000, 5_000, 20_000)
-OURS, BARE, FOREIGN = "our Runner", "ADK's Runner", "ADK's Runner with our plugins"
-STEPPED, WHOLE, FILTERED = "our window (30)", "no window", "ContextFilterPlugin(20)"
+EVENT_COUNTS = (500, 1_000, 5_000, 20_000)
+GAIA_RUNNER, ADK_RUNNER, ADK_RUNNER_WITH_PLUGINS = "our Runner", "ADK's Runner", "ADK's Runner with our plugins"
+STEPPED_WINDOW, NO_WINDOW, CONTEXT_FILTER = "our window (30)", "no window", "ContextFilterPlugin(20)"
 _PREFIX_EVENTS = 160
-_WARM_UP = 2
+_WARM_UP_TURNS = 2
 
 
-class Answering(BaseLlm):
+class InstantLlm(BaseLlm):
     """Answers every message at once; keeps the last prompt as text where `is_watched`."""
 
     is_watched: bool = False
@@ -61,12 +61,12 @@ class Answering(BaseLlm):
     ) -> AsyncGenerator[LlmResponse, None]:
         self._turn += 1
         if self.is_watched:
-            self._prompt = _serialised(llm_request)
+            self._prompt = _prompt_text(llm_request)
         text = f"Reply {self._turn}: {sentences(self._turn, 600)}"
         yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))
 
 
-def _serialised(request: LlmRequest) -> str:
+def _prompt_text(request: LlmRequest) -> str:
     """Return a prompt in the order in which a model reads it."""
     config = request.config.model_dump(mode="json", exclude_none=True, include={"system_instruction", "tools"})
     contents = [content.model_dump(mode="json", exclude_none=True) for content in request.contents]
@@ -97,17 +97,17 @@ class Prefix:
         return statistics.fmean(self.shares)
 
 
-class Bench:
+class RunnerBenchmark:
     """The three Runners over the sessions of one home."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
         self.url = f"sqlite+aiosqlite:///{home}/sessions.db"
-        self.model = Answering(model="answering")
+        self.model = InstantLlm(model="answering")
         self._runners: dict[str, Runner] = {}
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[Bench]:
+    async def open(self) -> AsyncIterator[RunnerBenchmark]:
         """Open memory in the home, and close it with all Runners."""
         settings = {"app": APP, "home": str(self._home)}
         async with AsyncExitStack() as stack:
@@ -115,17 +115,17 @@ class Bench:
             service = DatabaseSessionService(self.url)
             stack.push_async_callback(service.close)
             agent = _agent(self.model)
-            self._runners[OURS] = gaia.runner(agent)
+            self._runners[GAIA_RUNNER] = gaia.runner(agent)
             others = {
-                BARE: [],
-                FOREIGN: [SessionWindowPlugin(config=settings), MemoryPlugin(config=settings)],
-                WHOLE: [],
-                FILTERED: [ContextFilterPlugin(num_invocations_to_keep=20)],
+                ADK_RUNNER: [],
+                ADK_RUNNER_WITH_PLUGINS: [SessionWindowPlugin(config=settings), MemoryPlugin(config=settings)],
+                NO_WINDOW: [],
+                CONTEXT_FILTER: [ContextFilterPlugin(num_invocations_to_keep=20)],
             }
             for side, plugins in others.items():
                 runner = self._runners[side] = _adk_runner(_agent(self.model), plugins, service)
                 stack.push_async_callback(runner.close)
-            self._runners[STEPPED] = self._runners[OURS]
+            self._runners[STEPPED_WINDOW] = self._runners[GAIA_RUNNER]
             yield self
 
     async def turn(self, side: str, session_id: str, n: int) -> float:
@@ -163,13 +163,13 @@ Tell = Callable[[str], None]
 
 async def measure_times(home: Path, sizes: Sequence[int], turns: int, tell: Tell) -> list[Timing]:
     """Return what whole turns take in sessions of these sizes, on each side."""
-    sides = (OURS, BARE, FOREIGN)
-    bench, found = Bench(home), []
+    sides = (GAIA_RUNNER, ADK_RUNNER, ADK_RUNNER_WITH_PLUGINS)
+    bench, found = RunnerBenchmark(home), []
     for size in sizes:
-        await store(bench.url, app=APP, user=USER, session_id=f"{size}", events=talk(size))
-    await store(bench.url, app=APP, user=USER, session_id="warm", events=[])
+        await store_session(bench.url, app=APP, user=USER, session_id=f"{size}", events=conversation_events(size))
+    await store_session(bench.url, app=APP, user=USER, session_id="warm", events=[])
     async with bench.open():
-        for n in range(_WARM_UP):
+        for n in range(_WARM_UP_TURNS):
             for side in sides:
                 await bench.turn(side, "warm", n)
         for size in sizes:
@@ -189,30 +189,30 @@ def _timing(events: int, side: str, seconds: Sequence[float]) -> Timing:
 
 
 async def measure_prefixes(
-    home: Path, turns: int, tell: Tell, *, sides: Sequence[str] = (STEPPED, WHOLE, FILTERED)
+    home: Path, turns: int, tell: Tell, *, sides: Sequence[str] = (STEPPED_WINDOW, NO_WINDOW, CONTEXT_FILTER)
 ) -> list[Prefix]:
     """Return how much of each prompt repeats the one before, in sessions longer than the window."""
-    bench, found = Bench(home), []
+    bench, found = RunnerBenchmark(home), []
     for side in sides:
-        await store(bench.url, app=APP, user=USER, session_id=side, events=talk(_PREFIX_EVENTS))
+        await store_session(bench.url, app=APP, user=USER, session_id=side, events=conversation_events(_PREFIX_EVENTS))
     async with bench.open():
         for side in sides:
             before, shares = await bench.prompt(side, side, 0), []
             for n in range(1, turns + 1):
                 tell(f"prefix, {side}")
                 now = await bench.prompt(side, side, n)
-                shares.append(_repeated(before, now) / len(now))
+                shares.append(_common_prefix_length(before, now) / len(now))
                 before = now
             found.append(Prefix(side=side, shares=tuple(shares)))
     return found
 
 
-def _repeated(before: str, now: str) -> int:
+def _common_prefix_length(before: str, now: str) -> int:
     """Return how many characters the two begin with in common."""
     return next((at for at, (one, other) in enumerate(zip(before, now, strict=False)) if one != other), len(before))
 
 
-def ratio(timings: Sequence[Timing], events: int, *, of: str = BARE, to: str = OURS) -> float:
+def ratio(timings: Sequence[Timing], events: int, *, of: str = ADK_RUNNER, to: str = GAIA_RUNNER) -> float:
     """Return how many times longer a turn takes on one side than on the other."""
     medians = {timing.side: timing.median for timing in timings if timing.events == events}
     return medians[of] / medians[to]
@@ -237,7 +237,9 @@ def tables(timings: Sequence[Timing], prefixes: Sequence[Prefix]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables, and write figures and plot where files were named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, nargs="+", default=SIZES, metavar="N", help=f"sizes ({SIZES})")
+    parser.add_argument(
+        "--events", type=int, nargs="+", default=EVENT_COUNTS, metavar="N", help=f"sizes ({EVENT_COUNTS})"
+    )
     parser.add_argument("--repetitions", type=int, default=20, metavar="N", help="turns a size and side (20)")
     parser.add_argument("--turns", type=int, default=60, metavar="N", help="turns for the prefix (60)")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures to this file")

@@ -15,13 +15,13 @@ from pathlib import Path
 
 USER, ASSISTANT = "user", "assistant"
 PEOPLE = ("1", "2")
-ANSWER = (1000, 6000)
+ANSWER_CHARACTERS = (1000, 6000)
 """Characters of an assistant's answer, at least and at most."""
 
 _FOLDER = Path(__file__).parent / "mixed_talk"
-_BEGUN = datetime(2024, 1, 8, 18, 20, tzinfo=UTC)
+_STARTED_AT = datetime(2024, 1, 8, 18, 20, tzinfo=UTC)
 _SPAN = timedelta(days=300)
-_TOLD = re.compile(r"([12])(!?) ([^:]+): (.+)")
+_DETAIL_PATTERN = re.compile(r"([12])(!?) ([^:]+): (.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class MixedConversation:
     """All that one person and the assistant said, and questions with the keys of the messages that answer them."""
 
     name: str
@@ -49,10 +49,10 @@ class Talk:
 @dataclass(slots=True)
 class _Theme:
     name: str
-    things: Sequence[str]
-    asks: Sequence[str]
+    nouns: Sequence[str]
+    questions: Sequence[str]
     tips: Sequence[str]
-    like: Sequence[str] = ()
+    related_tips: Sequence[str] = ()
     """What is said of other themes: answers share words with those of other sessions."""
 
 
@@ -74,14 +74,14 @@ class _Group:
     question: str = ""
 
 
-def talks() -> Iterator[Talk]:
+def mixed_conversations() -> Iterator[MixedConversation]:
     """Yield the conversation of each person."""
     themes, phrases = list(_themes()), dict(_blocks("phrases"))
     for person in PEOPLE:
         groups = list(_groups(person))
-        dice = random.Random(f"long mixed messages {person}")
-        messages = list(_messages(person, themes, phrases, [each for group in groups for each in group.details], dice))
-        yield Talk(f"person-{person}", messages, [_question(group) for group in groups if group.question])
+        rng = random.Random(f"long mixed messages {person}")
+        messages = list(_messages(person, themes, phrases, [each for group in groups for each in group.details], rng))
+        yield MixedConversation(f"person-{person}", messages, [_question(group) for group in groups if group.question])
 
 
 def _question(group: _Group) -> tuple[str, set[str]]:
@@ -102,7 +102,7 @@ def _themes() -> Iterator[_Theme]:
         for name, (things, asks, *tips) in _blocks("themes")
     ]
     for theme in found:
-        theme.like = [
+        theme.related_tips = [
             f"It is the same with {other.name}: {tip}" for other in found if other != theme for tip in other.tips
         ]
         yield theme
@@ -114,7 +114,7 @@ def _groups(person: str) -> Iterator[_Group]:
         for line in block.splitlines():
             if line.startswith("? "):
                 group.question = line[2:]
-            elif (told := _TOLD.fullmatch(line)) and told[1] == person:
+            elif (told := _DETAIL_PATTERN.fullmatch(line)) and told[1] == person:
                 group.details.append(_Detail(told[3], ASSISTANT if told[2] else USER, told[4]))
         if group.details:
             yield group
@@ -125,18 +125,20 @@ def _messages(
     themes: Sequence[_Theme],
     phrases: Mapping[str, Sequence[str]],
     details: Sequence[_Detail],
-    dice: random.Random,
+    rng: random.Random,
 ) -> Iterator[Message]:
     sessions: list[tuple[float, _Theme, list[_Detail]]] = []
     for theme in themes:
-        told = [detail for detail in details if detail.theme == theme.name]
-        number = max(1, (len(told) + 1) // 2)
-        sessions += [((part + dice.random()) / number, theme, told[2 * part : 2 * part + 2]) for part in range(number)]
+        theme_details = [detail for detail in details if detail.theme == theme.name]
+        number = max(1, (len(theme_details) + 1) // 2)
+        sessions += [
+            ((part + rng.random()) / number, theme, theme_details[2 * part : 2 * part + 2]) for part in range(number)
+        ]
     sessions.sort(key=lambda session: session[0])
-    for number, (_, theme, told) in enumerate(sessions, 1):
-        begun = _BEGUN + _SPAN * (number / len(sessions)) + timedelta(minutes=dice.randrange(180))
+    for number, (_, theme, theme_details) in enumerate(sessions, 1):
+        begun = _STARTED_AT + _SPAN * (number / len(sessions)) + timedelta(minutes=rng.randrange(180))
         name = f"{person}-{number}"
-        for seq, (speaker, text, detail) in enumerate(_session(theme, phrases, told, dice), 1):
+        for seq, (speaker, text, detail) in enumerate(_session(theme, phrases, theme_details, rng), 1):
             said_at, told_here = begun + timedelta(minutes=seq), detail.text if detail else ""
             message = Message(f"{name}-{seq}", speaker, text, name, seq, said_at, told_here)
             if detail:
@@ -145,61 +147,63 @@ def _messages(
 
 
 def _session(
-    theme: _Theme, phrases: Mapping[str, Sequence[str]], told: Sequence[_Detail], dice: random.Random
+    theme: _Theme, phrases: Mapping[str, Sequence[str]], details: Sequence[_Detail], rng: random.Random
 ) -> Iterator[tuple[str, str, _Detail | None]]:
     """Yield who says what, and the detail in it. Later details come later."""
-    rounds = dice.randrange(3, 7)
-    at = dict(zip(sorted(dice.sample(range(rounds), len(told))), told, strict=True))
+    rounds = rng.randrange(3, 7)
+    at = dict(zip(sorted(rng.sample(range(rounds), len(details))), details, strict=True))
     for place in range(rounds):
         detail = at.get(place)
         asked = detail if detail and detail.speaker == USER else None
         advised = detail if detail and detail.speaker == ASSISTANT else None
-        yield USER, _asking(theme, phrases, asked, first=place == 0, dice=dice), asked
-        yield ASSISTANT, _answer(theme, phrases, advised, dice), advised
+        yield USER, _user_message(theme, phrases, asked, first=place == 0, rng=rng), asked
+        yield ASSISTANT, _assistant_message(theme, phrases, advised, rng), advised
 
 
-def _asking(
-    theme: _Theme, phrases: Mapping[str, Sequence[str]], detail: _Detail | None, *, first: bool, dice: random.Random
+def _user_message(
+    theme: _Theme, phrases: Mapping[str, Sequence[str]], detail: _Detail | None, *, first: bool, rng: random.Random
 ) -> str:
     """Compose a message from one line to several hundred words."""
-    said = [dice.choice(theme.asks if first else phrases["follow"])]
+    sentences = [rng.choice(theme.questions if first else phrases["follow"])]
     if first or detail:
-        said += dice.sample(phrases["context"], dice.choice([0, 1, 2, 4, 7]))
+        sentences += rng.sample(phrases["context"], rng.choice([0, 1, 2, 4, 7]))
         if detail:
-            said.insert(dice.randint(1, len(said)), detail.text)
-        said.append(dice.choice(phrases["closing"]))
-    if dice.random() < (0.25 if first else 0.08):
-        pasted = [*dice.sample(theme.tips, 5), *dice.sample(phrases["more"], dice.randrange(3, 14))]
-        dice.shuffle(pasted)
-        said += [dice.choice(phrases["notes"]), "\n\n" + "\n".join(pasted)]
-    return _filled(" ".join(said), theme, dice)
+            sentences.insert(rng.randint(1, len(sentences)), detail.text)
+        sentences.append(rng.choice(phrases["closing"]))
+    if rng.random() < (0.25 if first else 0.08):
+        pasted = [*rng.sample(theme.tips, 5), *rng.sample(phrases["more"], rng.randrange(3, 14))]
+        rng.shuffle(pasted)
+        sentences += [rng.choice(phrases["notes"]), "\n\n" + "\n".join(pasted)]
+    return _fill_placeholders(" ".join(sentences), theme, rng)
 
 
-def _answer(theme: _Theme, phrases: Mapping[str, Sequence[str]], detail: _Detail | None, dice: random.Random) -> str:
+def _assistant_message(
+    theme: _Theme, phrases: Mapping[str, Sequence[str]], detail: _Detail | None, rng: random.Random
+) -> str:
     """Compose paragraphs under headings, each from some of the theme's advice and some of any theme's."""
-    least, most = ANSWER
-    length = least + (most - least) * dice.random() ** 1.5 * 0.85
-    tips = dice.sample(theme.tips, len(theme.tips))
-    more = [*dice.sample(phrases["more"], len(phrases["more"]) // 2), *dice.sample(theme.like, len(tips))]
-    dice.shuffle(more)
-    headings = dice.sample(phrases["heading"], len(phrases["heading"]))
-    parts, outro = [dice.choice(phrases["intro"])], dice.choice(phrases["outro"])
+    min_characters, max_characters = ANSWER_CHARACTERS
+    length = min_characters + (max_characters - min_characters) * rng.random() ** 1.5 * 0.85
+    tips = rng.sample(theme.tips, len(theme.tips))
+    more = [*rng.sample(phrases["more"], len(phrases["more"]) // 2), *rng.sample(theme.related_tips, len(tips))]
+    rng.shuffle(more)
+    headings = rng.sample(phrases["heading"], len(phrases["heading"]))
+    parts, outro = [rng.choice(phrases["intro"])], rng.choice(phrases["outro"])
     advice = [detail.text] if detail else []
     while sum(map(len, parts)) + len(outro) < length and more:
-        said = [tips.pop() for _ in range(dice.randrange(3)) if tips]
-        said += [more.pop() for _ in range(dice.randrange(1, 4)) if more]
-        if headings and dice.random() < 0.6:
-            parts.append(f"**{headings.pop()}**: {' '.join(said)}")
+        sentences = [tips.pop() for _ in range(rng.randrange(3)) if tips]
+        sentences += [more.pop() for _ in range(rng.randrange(1, 4)) if more]
+        if headings and rng.random() < 0.6:
+            parts.append(f"**{headings.pop()}**: {' '.join(sentences)}")
         else:
-            parts.append("\n".join(f"- {each}" for each in said))
+            parts.append("\n".join(f"- {each}" for each in sentences))
     if advice:
-        parts.insert(dice.randint(1, len(parts)), advice[0])
-    return _filled("\n\n".join([*parts, outro]), theme, dice)[:most]
+        parts.insert(rng.randint(1, len(parts)), advice[0])
+    return _fill_placeholders("\n\n".join([*parts, outro]), theme, rng)[:max_characters]
 
 
-def _filled(text: str, theme: _Theme, dice: random.Random) -> str:
+def _fill_placeholders(text: str, theme: _Theme, rng: random.Random) -> str:
     """Put the theme and things of its into what is said of any theme."""
     while "{thing}" in text or "{other}" in text:
-        thing, other = dice.sample(theme.things, 2)
+        thing, other = rng.sample(theme.nouns, 2)
         text = text.replace("{thing}", thing, 1).replace("{other}", other, 1)
     return text.replace("{theme}", theme.name)

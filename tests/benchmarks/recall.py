@@ -31,24 +31,24 @@ if __package__ in (None, ""):
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.recall_data import LOCOMO, MIXED, Conversation, UnknownFormError, read
-from benchmarks.recall_peers import MOST, PEERS, Filled, Search
+from benchmarks.recall_data import LOCOMO_SHAPES, MIXED_SHAPES, Conversation, UnknownFormError, load_conversations
+from benchmarks.recall_peers import BASELINES, MAX_RESULTS, FilledSystem, Search
 from benchmarks.recall_plot import plot
 from gaia_memory import NewFact, Scope, open_memory
 from gaia_memory.config.sections.recall_section import RecallWeights
 
 OURS = "gaia"
-ALONE = f"{OURS}, vectors alone"
-DEPTHS = (5, 10, MOST)
-FACTORS = (0.5, 2.0)
+VECTORS_ONLY = f"{OURS}, vectors alone"
+RECALL_DEPTHS = (5, 10, MAX_RESULTS)
+WEIGHT_FACTORS = (0.5, 2.0)
 """By what a weight may be multiplied where weights are chosen on the other conversations."""
 
 WEIGHTS: dict[str, float] = RecallWeights().model_dump()
-_NOTHING = dict.fromkeys(WEIGHTS, 0.0)
+_ZERO_WEIGHTS = dict.fromkeys(WEIGHTS, 0.0)
 
 Tell = Callable[[str], None]
 
-Weighted = Callable[[Mapping[str, float]], AbstractAsyncContextManager[Filled]]
+Weighted = Callable[[Mapping[str, float]], AbstractAsyncContextManager[FilledSystem]]
 """Opens ours, filled, with these weights."""
 
 
@@ -63,8 +63,8 @@ class Figures:
 
     def add(self, talk: str, found: Sequence[set[str]], evidence: set[str], seconds: float) -> None:
         """Count one question."""
-        shares = self.shares.setdefault(talk, {depth: [] for depth in DEPTHS})
-        for depth in DEPTHS:
+        shares = self.shares.setdefault(talk, {depth: [] for depth in RECALL_DEPTHS})
+        for depth in RECALL_DEPTHS:
             shares[depth].append(len(set().union(*found[:depth]) & evidence) / len(evidence))
         hits = [bool(each & evidence) for each in found[:10]]
         ideal = sum(1 / math.log2(place + 2) for place in range(min(len(evidence), 10)))
@@ -83,7 +83,7 @@ class Figures:
         """Return means over the questions, latencies in milliseconds, and memories a second."""
         ordered = sorted(self.seconds)
         return {
-            **{f"R@{depth}": statistics.fmean(self.at(depth)) for depth in DEPTHS},
+            **{f"R@{depth}": statistics.fmean(self.at(depth)) for depth in RECALL_DEPTHS},
             "any@10": statistics.fmean(share > 0 for share in self.at(10)),
             "all@10": statistics.fmean(share == 1 for share in self.at(10)),
             "nDCG@10": statistics.fmean(self.gains),
@@ -93,12 +93,12 @@ class Figures:
         }
 
 
-class Ours:
+class GaiaSystem:
     """Our memory in a folder: filled once, then asked with any weights."""
 
     def __init__(self, talks: Sequence[Conversation], embedder: Mapping[str, Any], folder: Path) -> None:
         self._talks, self._embedder, self._folder = talks, embedder, folder
-        self._held: dict[str, dict[str, set[str]]] = {}
+        self._turns_by_fact: dict[str, dict[str, set[str]]] = {}
         self._rate = 0.0
 
     async def fill(self) -> None:
@@ -110,21 +110,21 @@ class Ours:
                 begun = time.perf_counter()
                 facts = await gaia.memory.add(gaia.scope(talk.name), [fact for fact, _ in talk.memories])
                 seconds += time.perf_counter() - begun
-                held = self._held.setdefault(talk.name, {})
+                held = self._turns_by_fact.setdefault(talk.name, {})
                 for fact, (_, turns) in zip(facts, talk.memories, strict=True):
                     held[fact.id] = held.get(fact.id, set()) | turns
             await gaia.memory.settled()
         self._rate = sum(len(talk.memories) for talk in self._talks) / seconds
 
     @asynccontextmanager
-    async def weighted(self, weights: Mapping[str, float]) -> AsyncIterator[Filled]:
+    async def weighted(self, weights: Mapping[str, float]) -> AsyncIterator[FilledSystem]:
         """Open what `fill` wrote, with these weights instead of the usual ones.
 
         The rate is in memories a second until they are on disk and found.
         """
         async with open_memory(self._settings(weights), home=self._folder) as gaia:
             searches = {talk.name: self._search(gaia.memory, gaia.scope(talk.name)) for talk in self._talks}
-            yield Filled(searches=searches, rate=self._rate)
+            yield FilledSystem(searches=searches, rate=self._rate)
 
     def _settings(self, weights: Mapping[str, float]) -> dict[str, Any]:
         offline = {"provider": "offline"}
@@ -132,10 +132,10 @@ class Ours:
         return {"model": "offline", "memory": {"llm": offline, "embedder": dict(self._embedder), "recall": recall}}
 
     def _search(self, memory: Any, scope: Scope) -> Search:
-        held = self._held[scope.user]
+        held = self._turns_by_fact[scope.user]
 
         async def search(question: str) -> list[set[str]]:
-            return [held[hit.fact.id] for hit in await memory.recall(scope, question, limit=MOST)]
+            return [held[hit.fact.id] for hit in await memory.recall(scope, question, limit=MAX_RESULTS)]
 
         return search
 
@@ -156,20 +156,20 @@ async def measure(
     for system in systems:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             if system == OURS:
-                ours = Ours(talks, embedder, Path(folder))
+                ours = GaiaSystem(talks, embedder, Path(folder))
                 tell(OURS)
                 await ours.fill()
                 for name, chosen in _variants(weights, ablation=ablation, vectors=embedder["provider"] != "offline"):
                     tell(name)
                     async with ours.weighted(chosen) as filled:
-                        figures[name] = await _asked(talks, filled)
+                        figures[name] = await _ask_all(talks, filled)
                 if loo:
                     left_out = await leave_one_out(ours.weighted, talks, weights, tell)
             else:
-                name, fill = PEERS[system]
+                name, fill = BASELINES[system]
                 tell(name)
                 async with fill(talks, embedder, Path(folder)) as filled:
-                    figures[name] = await _asked(talks, filled)
+                    figures[name] = await _ask_all(talks, filled)
     return figures, left_out
 
 
@@ -181,10 +181,10 @@ def _variants(
         # Without an embedder that knows meanings the vectors add nothing to what the words find.
         stages = [stage for stage in WEIGHTS if stage != "vectors" or vectors]
         yield from ((f"{OURS}, no {stage}", {**weights, stage: 0.0}) for stage in stages)
-        yield ALONE, {**_NOTHING, "vectors": 1.0}
+        yield VECTORS_ONLY, {**_ZERO_WEIGHTS, "vectors": 1.0}
 
 
-async def _asked(talks: Sequence[Conversation], filled: Filled) -> Figures:
+async def _ask_all(talks: Sequence[Conversation], filled: FilledSystem) -> Figures:
     figures = Figures(filled.rate)
     for talk in talks:
         search = filled.searches[talk.name]
@@ -209,18 +209,18 @@ async def leave_one_out(
     base = {**WEIGHTS, **weights}
 
     def changed(factors: Mapping[str, float]) -> dict[str, float]:
-        return {**base, **{stage: min(base[stage] * factor, _most(stage)) for stage, factor in factors.items()}}
+        return {**base, **{stage: min(base[stage] * factor, _max_weight(stage)) for stage, factor in factors.items()}}
 
     async def tried(factors: Mapping[str, float], where: Sequence[Conversation]) -> Figures:
         tell(", ".join(f"{stage} x{factor:g}" for stage, factor in factors.items()) or "all as it is")
         async with weighted(changed(factors)) as filled:
-            return await _asked(where, filled)
+            return await _ask_all(where, filled)
 
     fixed = await tried({}, talks)
-    others = {(stage, factor): await tried({stage: factor}, talks) for stage in base for factor in FACTORS}
+    others = {(stage, factor): await tried({stage: factor}, talks) for stage in base for factor in WEIGHT_FACTORS}
     told: dict[str, Any] = {}
     for talk in talks:
-        best = {stage: max(FACTORS, key=lambda each: _mean(others[stage, each], talk.name)) for stage in base}
+        best = {stage: max(WEIGHT_FACTORS, key=lambda each: _mean(others[stage, each], talk.name)) for stage in base}
         better = {
             stage: factor
             for stage, factor in best.items()
@@ -239,7 +239,7 @@ def _mean(figures: Figures, but: str) -> float:
     return round(statistics.fmean(figures.at(10, but=but)), 3)
 
 
-def _most(stage: str) -> float:
+def _max_weight(stage: str) -> float:
     """Return the greatest weight that the configuration takes."""
     return min(float(each.le) for each in RecallWeights.model_fields[stage].metadata if hasattr(each, "le"))
 
@@ -282,15 +282,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given = parser.parse_args(arguments)
     systems = given.systems.split(",")
-    if unknown := sorted(set(systems) - {OURS, *PEERS}):
-        parser.error(f"--systems: {', '.join(unknown)} is unknown: choose from {', '.join([OURS, *PEERS])}")
+    if unknown := sorted(set(systems) - {OURS, *BASELINES}):
+        parser.error(f"--systems: {', '.join(unknown)} is unknown: choose from {', '.join([OURS, *BASELINES])}")
     if strange := sorted(set(given.weights) - set(WEIGHTS)):
         parser.error(f"--weight: {', '.join(strange)} is unknown: choose from {', '.join(WEIGHTS)}")
     for option, path in (("--json", given.json), ("--plot", given.plot)):
         if path is not None and not path.absolute().parent.is_dir():
             parser.error(f"{option}: {path.parent} is no folder: make it first")
     try:
-        talks = read(given.data, given.shape)
+        talks = load_conversations(given.data, given.shape)
     except UnknownFormError as error:
         parser.error(str(error))
     os.environ.update({"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"})
@@ -316,7 +316,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _steps(given: argparse.Namespace, systems: Sequence[str], talks: int) -> int:
-    ours = 2 + given.ablation * (len(WEIGHTS) + 1) + given.loo * (1 + len(WEIGHTS) * len(FACTORS) + talks)
+    ours = 2 + given.ablation * (len(WEIGHTS) + 1) + given.loo * (1 + len(WEIGHTS) * len(WEIGHT_FACTORS) + talks)
     return len(systems) - 1 + ours if OURS in systems else len(systems)
 
 
@@ -327,7 +327,9 @@ def _report(
     left_out: Mapping[str, Any] | None,
 ) -> None:
     told = {system: each.summary() for system, each in figures.items()}
-    questions, memories = (sum(len(each) for each in (getattr(talk, what) for talk in talks)) for what in _COUNTED)
+    questions, memories = (
+        sum(len(each) for each in (getattr(talk, what) for talk in talks)) for what in _COUNT_COLUMNS
+    )
     heading = f"{given.shape}: {questions} questions over {memories:,} memories, embedder {given.embedder}"
     print(f"{heading}\n\n{table(told)}")  # noqa: T201
     if left_out:
@@ -347,7 +349,7 @@ def _report(
         given.plot.write_text(plot([result]), encoding="utf-8")
 
 
-_COUNTED = ("questions", "memories")
+_COUNT_COLUMNS = ("questions", "memories")
 
 
 def _weight(given: str) -> tuple[str, float]:
@@ -364,8 +366,8 @@ class _Weights(argparse.Action):
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--data", type=Path, help="LoCoMo's file; the mixed shapes need none")
-    parser.add_argument("--shape", choices=[*LOCOMO, *MIXED], default="turns")
-    parser.add_argument("--systems", default=",".join([OURS, *PEERS]), help="separated by commas; default: all")
+    parser.add_argument("--shape", choices=[*LOCOMO_SHAPES, *MIXED_SHAPES], default="turns")
+    parser.add_argument("--systems", default=",".join([OURS, *BASELINES]), help="separated by commas; default: all")
     parser.add_argument("--embedder", default="offline", help="offline, local:FOLDER, or any PROVIDER:MODEL")
     parser.add_argument("--ablation", action=argparse.BooleanOptionalAction, default=True, help="each stage off, too")
     parser.add_argument("--loo", action="store_true", help="also choose weights on all conversations but one")

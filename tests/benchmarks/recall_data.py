@@ -13,14 +13,14 @@ from typing import Any
 from benchmarks import mixed
 from gaia_memory import NewFact
 
-LOCOMO = ("turns", "facts")
-MIXED = ("mixed", "mixed-bare")
+LOCOMO_SHAPES = ("turns", "facts")
+MIXED_SHAPES = ("mixed", "mixed-bare")
 
-ADVERSARIAL = 5
+ADVERSARIAL_CATEGORY = 5
 """The category of questions that nothing answers."""
 
 _SESSION = re.compile(r"session_(\d+)")
-_FORM = (
+_EXPECTED_FORMAT = (
     "expected LoCoMo's locomo10.json as published, or the same reduced to `id`, `sessions` of `turns`, `qa` and `facts`"
 )
 
@@ -38,43 +38,45 @@ class Conversation:
     questions: Sequence[tuple[str, set[str]]]
 
 
-def read(path: Path | None, shape: str) -> list[Conversation]:
+def load_conversations(path: Path | None, shape: str) -> list[Conversation]:
     """Return the conversations of a file, or our own for the mixed shapes, which need none.
 
     Raises:
         UnknownFormError: the file cannot be read, or holds something else.
     """
-    if shape in MIXED:
-        return list(_own(named=shape == "mixed"))
+    if shape in MIXED_SHAPES:
+        return list(_mixed_conversations(named=shape == "mixed"))
     if path is None:
         raise UnknownFormError(f"shape {shape} needs a file: add --data locomo10.json")
     try:
-        found = list(conversations(json.loads(path.read_text(encoding="utf-8")), shape))
+        found = list(locomo_conversations(json.loads(path.read_text(encoding="utf-8")), shape))
     except (OSError, ValueError) as error:
-        raise UnknownFormError(f"{path} cannot be read: {error}; {_FORM}") from error
+        raise UnknownFormError(f"{path} cannot be read: {error}; {_EXPECTED_FORMAT}") from error
     except (KeyError, TypeError, AttributeError) as error:
-        raise UnknownFormError(f"{path} has another form ({type(error).__name__}: {error}); {_FORM}") from error
+        raise UnknownFormError(
+            f"{path} has another form ({type(error).__name__}: {error}); {_EXPECTED_FORMAT}"
+        ) from error
     if not any(talk.questions for talk in found):
-        raise UnknownFormError(f"{path} holds no question that its turns answer; {_FORM}")
+        raise UnknownFormError(f"{path} holds no question that its turns answer; {_EXPECTED_FORMAT}")
     return found
 
 
-def conversations(data: Any, shape: str) -> Iterator[Conversation]:
+def locomo_conversations(data: Any, shape: str) -> Iterator[Conversation]:
     """Read LoCoMo's conversations; questions of category 5 and such whose evidence is no turn are left out."""
     for each in data:
-        talk = reduced(each) if "conversation" in each else each
+        talk = reduce_sample(each) if "conversation" in each else each
         turns = {turn["dia_id"] for session in talk["sessions"] for turn in session["turns"]}
         memories = [memory for session in talk["sessions"] for memory in _memories(talk, session, shape)]
-        there = set().union(*(held for _, held in memories))
+        answerable_turns = set().union(*(held for _, held in memories))
         questions = [
             (each["question"], set(each["evidence"]))
             for each in talk["qa"]
-            if each.get("category") != ADVERSARIAL and each["evidence"] and turns.issuperset(each["evidence"])
+            if each.get("category") != ADVERSARIAL_CATEGORY and each["evidence"] and turns.issuperset(each["evidence"])
         ]
-        yield Conversation(talk["id"], memories, [each for each in questions if each[1] & there])
+        yield Conversation(talk["id"], memories, [each for each in questions if each[1] & answerable_turns])
 
 
-def reduced(sample: Mapping[str, Any]) -> dict[str, Any]:
+def reduce_sample(sample: Mapping[str, Any]) -> dict[str, Any]:
     """Return a conversation of the published file in the reduced form; of images nothing is kept."""
     talk = sample["conversation"]
     numbers = sorted(int(match[1]) for key in talk if (match := _SESSION.fullmatch(key)))
@@ -85,11 +87,11 @@ def reduced(sample: Mapping[str, Any]) -> dict[str, Any]:
             for number in numbers
         ],
         "qa": sample["qa"],
-        "facts": [fact for number in numbers for fact in _observed(sample, number)],
+        "facts": [fact for number in numbers for fact in _extracted_facts(sample, number)],
     }
 
 
-def _observed(sample: Mapping[str, Any], number: int) -> list[dict[str, Any]]:
+def _extracted_facts(sample: Mapping[str, Any], number: int) -> list[dict[str, Any]]:
     """Return what a model extracted from one session, in the order of the turns it came from."""
     seen = sample.get("observation", {}).get(f"session_{number}_observation", {})
     facts = [
@@ -97,28 +99,28 @@ def _observed(sample: Mapping[str, Any], number: int) -> list[dict[str, Any]]:
         for each in seen.values()
         for text, source in each
     ]
-    return sorted(facts, key=lambda fact: [_place(turn) for turn in fact["from"]])
+    return sorted(facts, key=lambda fact: [_turn_order(turn) for turn in fact["from"]])
 
 
-def _place(turn: str) -> tuple[int, ...]:
+def _turn_order(turn: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", turn))
 
 
 def _memories(talk: Any, session: Any, shape: str) -> list[tuple[NewFact, set[str]]]:
     said_at = datetime.strptime(session["date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
     if shape == "turns":
-        said = [(f"{turn['speaker']}: {turn['text']}", {turn["dia_id"]}) for turn in session["turns"]]
+        texts = [(f"{turn['speaker']}: {turn['text']}", {turn["dia_id"]}) for turn in session["turns"]]
     else:
         number = session["session"]
-        said = [(fact["text"], set(fact["from"])) for fact in talk["facts"] if fact["session"] == number]
+        texts = [(fact["text"], set(fact["from"])) for fact in talk["facts"] if fact["session"] == number]
     name = f"session-{session['session']}"
     return [
-        (NewFact(text, said_at=said_at, session_id=name, seq=seq), held) for seq, (text, held) in enumerate(said, 1)
+        (NewFact(text, said_at=said_at, session_id=name, seq=seq), held) for seq, (text, held) in enumerate(texts, 1)
     ]
 
 
-def _own(*, named: bool) -> Iterator[Conversation]:
-    for talk in mixed.talks():
+def _mixed_conversations(*, named: bool) -> Iterator[Conversation]:
+    for talk in mixed.mixed_conversations():
         memories = [
             (
                 NewFact(

@@ -16,36 +16,36 @@ from google.genai import types
 
 from benchmarks.recall_data import Conversation
 
-MOST = 20
+MAX_RESULTS = 20
 """How many memories a system is asked for at most."""
 
 MEM0, ADK_MEMORY, ADK_SQLITE, BM25 = "mem0", "adk-memory", "adk-sqlite", "bm25"
-SAMPLE = 50
+SAMPLE_SIZE = 50
 """Memories for which mem0's own `add(infer=False)` is timed; it takes tens of milliseconds for each."""
 
 _APP = "recall"
-_BATCH = 500
+_MEMORIES_PER_BATCH = 500
 
 Search = Callable[[str], Awaitable[list[set[str]]]]
-"""From a question to what each of the first `MOST` memories holds of the conversation, best first."""
+"""From a question to what each of the first `MAX_RESULTS` memories holds of the conversation, best first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class FilledSystem:
     """A system that holds every conversation: how to search each, by name, and memories a second written before."""
 
     searches: Mapping[str, Search]
     rate: float
 
 
-Fill = Callable[[Sequence[Conversation], Mapping[str, Any], Path], AbstractAsyncContextManager[Filled]]
+Fill = Callable[[Sequence[Conversation], Mapping[str, Any], Path], AbstractAsyncContextManager[FilledSystem]]
 """Fills a system in a folder; the mapping is the section `memory.embedder` of ours."""
 
 
 @asynccontextmanager
 async def mem0_with_chroma(
     talks: Sequence[Conversation], embedder: Mapping[str, Any], folder: Path
-) -> AsyncIterator[Filled]:
+) -> AsyncIterator[FilledSystem]:
     """Fill mem0 over a Chroma collection that it makes itself, with the embedder of ours.
 
     The memories go in bulk through its vector store, in the form in which `add(infer=False)` writes them; the rate is
@@ -62,7 +62,7 @@ async def mem0_with_chroma(
         return memory_class(backend.mem0_config(folder / name))
 
     def sampled() -> float:
-        texts = [fact.text for fact, _ in talks[0].memories[:SAMPLE]]
+        texts = [fact.text for fact, _ in talks[0].memories[:SAMPLE_SIZE]]
         with closing(opened("sample")) as memory:
             memory.embedding_model.embed("warm up", "add")
             begun = time.perf_counter()
@@ -73,8 +73,8 @@ async def mem0_with_chroma(
     def filled() -> Any:
         memory = opened("store")
         for talk in talks:
-            for start in range(0, len(talk.memories), _BATCH):
-                texts = [fact.text for fact, _ in talk.memories[start : start + _BATCH]]
+            for start in range(0, len(talk.memories), _MEMORIES_PER_BATCH):
+                texts = [fact.text for fact, _ in talk.memories[start : start + _MEMORIES_PER_BATCH]]
                 memory.vector_store.insert(
                     vectors=memory.embedding_model.embed_batch(texts, "add"),
                     ids=[f"{talk.name}-{start + place}" for place in range(len(texts))],
@@ -84,53 +84,55 @@ async def mem0_with_chroma(
 
     rate = await backend.pools.store.run(sampled)
     with closing(await backend.pools.store.run(filled)) as memory:
-        yield Filled(searches={talk.name: _of_mem0(memory, talk) for talk in talks}, rate=rate)
+        yield FilledSystem(searches={talk.name: _mem0_search(memory, talk) for talk in talks}, rate=rate)
     await backend.close()
 
 
-def _of_mem0(memory: Any, talk: Conversation) -> Search:
+def _mem0_search(memory: Any, talk: Conversation) -> Search:
     held = {f"{talk.name}-{place}": turns for place, (_, turns) in enumerate(talk.memories)}
 
     async def search(question: str) -> list[set[str]]:
         # Its own threads would add to what it takes: nothing else runs meanwhile.
-        found = memory.search(question, filters={"user_id": talk.name}, top_k=MOST)["results"]
+        found = memory.search(question, filters={"user_id": talk.name}, top_k=MAX_RESULTS)["results"]
         return [held[each["id"]] for each in found]
 
     return search
 
 
 @asynccontextmanager
-async def adk_in_memory(talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path) -> AsyncIterator[Filled]:
+async def adk_in_memory(
+    talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path
+) -> AsyncIterator[FilledSystem]:
     """Fill ADK's service in memory. It returns ten memories at most."""
     from google.adk.memory import InMemoryMemoryService
 
     del folder
-    yield await _service(InMemoryMemoryService(), talks)
+    yield await _fill_service(InMemoryMemoryService(), talks)
 
 
 @asynccontextmanager
-async def adk_sqlite(talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path) -> AsyncIterator[Filled]:
+async def adk_sqlite(talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path) -> AsyncIterator[FilledSystem]:
     """Fill ADK's service over SQLite."""
     from google.adk.memory import SqliteMemoryService
 
     service = SqliteMemoryService(folder / "adk.db")
     try:
-        yield await _service(service, talks)
+        yield await _fill_service(service, talks)
     finally:
         await service.close()
 
 
-async def _service(service: BaseMemoryService, talks: Sequence[Conversation]) -> Filled:
+async def _fill_service(service: BaseMemoryService, talks: Sequence[Conversation]) -> FilledSystem:
     written, begun = 0, time.perf_counter()
     for talk in talks:
-        for session, events in _events(talk).items():
+        for session, events in _events_by_session(talk).items():
             await service.add_events_to_memory(app_name=_APP, user_id=talk.name, session_id=session, events=events)
             written += len(events)
     seconds = time.perf_counter() - begun
-    return Filled(searches={talk.name: _of_service(service, talk) for talk in talks}, rate=written / seconds)
+    return FilledSystem(searches={talk.name: _service_search(service, talk) for talk in talks}, rate=written / seconds)
 
 
-def _events(talk: Conversation) -> dict[str, list[Event]]:
+def _events_by_session(talk: Conversation) -> dict[str, list[Event]]:
     sessions: dict[str, list[Event]] = {}
     for place, (fact, _) in enumerate(talk.memories):
         event = Event(
@@ -143,17 +145,17 @@ def _events(talk: Conversation) -> dict[str, list[Event]]:
     return sessions
 
 
-def _of_service(service: BaseMemoryService, talk: Conversation) -> Search:
+def _service_search(service: BaseMemoryService, talk: Conversation) -> Search:
     async def search(question: str) -> list[set[str]]:
         found = await service.search_memory(app_name=_APP, user_id=talk.name, query=question)
-        places = [each.custom_metadata.get("event_id", each.id) for each in found.memories[:MOST]]
+        places = [each.custom_metadata.get("event_id", each.id) for each in found.memories[:MAX_RESULTS]]
         return [talk.memories[int(str(place))][1] for place in places]
 
     return search
 
 
 @asynccontextmanager
-async def bm25(talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path) -> AsyncIterator[Filled]:
+async def bm25(talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path) -> AsyncIterator[FilledSystem]:
     """Fill SQLite's own full text index, with Porter's stems; any word of the question counts."""
     with closing(sqlite3.connect(folder / "bm25.db")) as database:
         begun, written = time.perf_counter(), 0
@@ -166,21 +168,21 @@ async def bm25(talks: Sequence[Conversation], _: Mapping[str, Any], folder: Path
             database.commit()
             written += len(talk.memories)
         rate = written / (time.perf_counter() - begun)
-        searches = {talk.name: _of_index(database, number, talk) for number, talk in enumerate(talks)}
-        yield Filled(searches=searches, rate=rate)
+        searches = {talk.name: _index_search(database, number, talk) for number, talk in enumerate(talks)}
+        yield FilledSystem(searches=searches, rate=rate)
 
 
-def _of_index(database: sqlite3.Connection, number: int, talk: Conversation) -> Search:
+def _index_search(database: sqlite3.Connection, number: int, talk: Conversation) -> Search:
     statement = f"SELECT rowid FROM said_{number} WHERE said_{number} MATCH ? ORDER BY rank LIMIT ?"
 
     async def search(question: str) -> list[set[str]]:
         words = " OR ".join(f'"{word}"' for word in question.replace('"', " ").split())
-        return [talk.memories[row - 1][1] for (row,) in database.execute(statement, (words, MOST))]
+        return [talk.memories[row - 1][1] for (row,) in database.execute(statement, (words, MAX_RESULTS))]
 
     return search
 
 
-PEERS: Mapping[str, tuple[str, Fill]] = {
+BASELINES: Mapping[str, tuple[str, Fill]] = {
     MEM0: ("mem0 + Chroma", mem0_with_chroma),
     ADK_MEMORY: ("ADK in-memory service", adk_in_memory),
     ADK_SQLITE: ("ADK SQLite service", adk_sqlite),

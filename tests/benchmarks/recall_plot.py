@@ -11,7 +11,7 @@ from typing import Any
 
 LEFT, TOP, WIDTH, BAR, GAP = 190, 60, 420, 18, 34
 COLOURS = ("#0b6e4f", "#c8553d", "#3d5a99", "#c9a227", "#7a7a7a", "#93689a")
-SHOWN = "R@10"
+PLOTTED_METRIC = "R@10"
 _SHAPES = {
     "turns": "LoCoMo, every line said",
     "facts": "LoCoMo, extracted facts",
@@ -22,13 +22,13 @@ _SHAPES = {
 
 def plot(results: Sequence[Mapping[str, Any]]) -> str:
     """Return a file with one group of bars for each result; variants of ours with a stage off are left out."""
-    names = list(dict.fromkeys(name for result in results for name in _whole(result)))
+    names = list(dict.fromkeys(name for result in results for name in _overall_scores(result)))
     colours = dict(zip(names, COLOURS * len(names), strict=False))
     parts, top = [_text(20, 28, "Share of what answers a question among the first ten (R@10)", 'font-size="16"')], TOP
     for result in results:
         parts.append(_text(20, top + 4, _title(result), 'font-weight="bold"'))
         top += 16
-        for name, share in _whole(result).items():
+        for name, share in _overall_scores(result).items():
             parts.append(_text(LEFT - 8, top + BAR - 5, name, 'text-anchor="end"'))
             parts.append(
                 f'<rect x="{LEFT}" y="{top}" width="{round(WIDTH * share, 1)}" height="{BAR - 3}" '
@@ -44,8 +44,8 @@ def plot(results: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _whole(result: Mapping[str, Any]) -> dict[str, float]:
-    return {name: figures[SHOWN] for name, figures in result["systems"].items() if "," not in name}
+def _overall_scores(result: Mapping[str, Any]) -> dict[str, float]:
+    return {name: figures[PLOTTED_METRIC] for name, figures in result["systems"].items() if "," not in name}
 
 
 def _title(result: Mapping[str, Any]) -> str:

@@ -32,27 +32,27 @@ import psutil
 from rich.console import Console
 from rich.progress import Progress
 
-SIZES = (1_000, 10_000, 100_000)
-USERS = 100
-ONE_USER = (1_000, 10_000, 100_000)
-STALLED_BY = 10_000
-SEARCHES = 200
-SAMPLE = 200
-FOUND = 10
-TICK = 0.002
+FACT_COUNTS = (1_000, 10_000, 100_000)
+USER_COUNT = 100
+SINGLE_USER_SIZES = (1_000, 10_000, 100_000)
+STALL_FACTS = 10_000
+SEARCH_COUNT = 200
+SAMPLE_SIZE = 200
+MAX_RESULTS = 10
+TICK_SECONDS = 0.002
 """Seconds between looks at the clock while the event loop is watched."""
 
-AFTERWARDS = 10.0
+OBSERVE_AFTER_SECONDS = 10.0
 """Seconds for which it is watched once the facts are on disk, while Chroma is filled beside it."""
 
 OURS, MEM0 = "gaia", "mem0"
 _OFFLINE = {"provider": "offline"}
 _SETTINGS = {"memory": {"llm": _OFFLINE, "embedder": _OFFLINE}}
-_BATCH = 500
+_FACTS_PER_BATCH = 500
 _NAMES = "Maria Jonas Aisha Pavel Lena Omar Nadia Felix Ruth Tomas Ines Karim Olga Hugo Mina Samuel Vera Iris Noah Zoe"
-_DID = "bought sold painted repaired lost found borrowed baked cleaned photographed described collected drew planted"
-_WHERE = "Porto Kyoto Oslo Lagos Quito Turin Riga Cork Perth Basel Ghent Split Bergen Tunis Davos Izmir Leeds Malmo"
-_THINGS = (
+_VERBS = "bought sold painted repaired lost found borrowed baked cleaned photographed described collected drew planted"
+_CITIES = "Porto Kyoto Oslo Lagos Quito Turin Riga Cork Perth Basel Ghent Split Bergen Tunis Davos Izmir Leeds Malmo"
+_NOUNS = (
     "bicycle guitar kettle lamp notebook jacket camera puzzle teapot violin ladder blanket carpet mirror drone tent"
     " compass scarf tripod kayak easel telescope clock vase candle drum backpack hammock sofa toaster"
 )
@@ -104,24 +104,26 @@ class Stall:
     worst: float
 
 
-def said(count: int, user: int) -> list[str]:
+def fact_texts(count: int, user: int) -> list[str]:
     """Return sentences of somebody, all different: words from frequent to rare, as in talk."""
     chance = random.Random(user)
-    pick = [part.split() for part in (_NAMES, _DID, _THINGS, _WHERE)]
+    pick = [part.split() for part in (_NAMES, _VERBS, _NOUNS, _CITIES)]
     return [
-        "{} {} a {} in {}, {} {} {}".format(*(chance.choice(words) for words in pick), *_rare(chance, 2), f"{number:x}")
+        "{} {} a {} in {}, {} {} {}".format(
+            *(chance.choice(words) for words in pick), *_rare_words(chance, 2), f"{number:x}"
+        )
         for number in range(count)
     ]
 
 
-def _rare(chance: random.Random, count: int) -> list[str]:
+def _rare_words(chance: random.Random, count: int) -> list[str]:
     """Return words of some ten thousand, the later the rarer."""
     numbers = [min(int(chance.paretovariate(0.5)), 10_000) for _ in range(count)]
     base = len(_SYLLABLES)
     return [_SYLLABLES[n % base] + _SYLLABLES[n // base % base] + _SYLLABLES[n // base**2 % base] for n in numbers]
 
 
-def asked(texts: Sequence[str], count: int, user: int) -> list[str]:
+def query_texts(texts: Sequence[str], count: int, user: int) -> list[str]:
     """Return questions that facts of somebody answer, in their words."""
     chance = random.Random(user + 1_000_000)
     found = []
@@ -141,7 +143,7 @@ async def measure_ours(folder: Path, facts: int, users: int, searches: int, tell
         await memory.settled()
         seconds = 0.0
         for user in range(users):
-            new = [NewFact(text, session_id=f"s{n // 20}", seq=n % 20) for n, text in enumerate(said(each, user))]
+            new = [NewFact(text, session_id=f"s{n // 20}", seq=n % 20) for n, text in enumerate(fact_texts(each, user))]
             begun = time.perf_counter()
             written = await memory.add(gaia.scope(f"user-{user}"), new)
             seconds += time.perf_counter() - begun
@@ -150,7 +152,7 @@ async def measure_ours(folder: Path, facts: int, users: int, searches: int, tell
         times = []
         for user, question in _questions(each, users, searches):
             begun = time.perf_counter()
-            hits = await memory.recall(gaia.scope(f"user-{user}"), question, limit=FOUND)
+            hits = await memory.recall(gaia.scope(f"user-{user}"), question, limit=MAX_RESULTS)
             times.append(time.perf_counter() - begun)
             _require(hits, question)
         return _figure(OURS, facts, users, facts / seconds, times)
@@ -165,15 +167,15 @@ def measure_mem0(folder: Path, facts: int, users: int, searches: int, tell: Call
     mem0, each = backend.load().Memory, facts // users
     sampled = mem0(backend.mem0_config(folder / "sample"))
     begun = time.perf_counter()
-    for text in said(SAMPLE, 0):
+    for text in fact_texts(SAMPLE_SIZE, 0):
         sampled.add(text, user_id="user-0", infer=False)
     seconds = time.perf_counter() - begun
     sampled.close()
     memory = mem0(backend.mem0_config(folder / "store"))
     for user in range(users):
-        texts = said(each, user)
-        for start in range(0, each, _BATCH):
-            page = texts[start : start + _BATCH]
+        texts = fact_texts(each, user)
+        for start in range(0, each, _FACTS_PER_BATCH):
+            page = texts[start : start + _FACTS_PER_BATCH]
             memory.vector_store.insert(
                 vectors=memory.embedding_model.embed_batch(page, "add"),
                 ids=[f"{user}-{start + place}" for place in range(len(page))],
@@ -183,10 +185,10 @@ def measure_mem0(folder: Path, facts: int, users: int, searches: int, tell: Call
     times = []
     for user, question in _questions(each, users, searches):
         begun = time.perf_counter()
-        found = memory.search(question, filters={"user_id": f"user-{user}"}, top_k=FOUND)["results"]
+        found = memory.search(question, filters={"user_id": f"user-{user}"}, top_k=MAX_RESULTS)["results"]
         times.append(time.perf_counter() - begun)
         _require(found, question)
-    figure = _figure(MEM0, facts, users, SAMPLE / seconds, times)
+    figure = _figure(MEM0, facts, users, SAMPLE_SIZE / seconds, times)
     memory.close()
     return figure
 
@@ -196,7 +198,7 @@ def _questions(each: int, users: int, searches: int) -> list[tuple[int, str]]:
     turns: dict[int, int] = {}
     for number in range(searches):
         turns[number % users] = turns.get(number % users, 0) + 1
-    asking = {user: asked(said(each, user), count, user) for user, count in turns.items()}
+    asking = {user: query_texts(fact_texts(each, user), count, user) for user, count in turns.items()}
     return [(number % users, asking[number % users].pop()) for number in range(searches)]
 
 
@@ -225,27 +227,27 @@ async def measure_stall(folder: Path, facts: int, tell: Callable[[int], None]) -
 
     async with open_memory(_SETTINGS, home=folder) as gaia:
         await gaia.memory.settled()
-        new, scope = [NewFact(text) for text in said(facts, 0)], gaia.scope("user-0")
-        nothing = await _watched(asyncio.sleep(3.0), "nothing happens")
-        adding = await _watched(gaia.memory.add(scope, new), f"{facts:,} facts are added")
+        new, scope = [NewFact(text) for text in fact_texts(facts, 0)], gaia.scope("user-0")
+        nothing = await _measure_stall_during(asyncio.sleep(3.0), "nothing happens")
+        adding = await _measure_stall_during(gaia.memory.add(scope, new), f"{facts:,} facts are added")
         tell(facts)
-        following = await _watched(asyncio.sleep(AFTERWARDS), "Chroma is filled beside it")
+        following = await _measure_stall_during(asyncio.sleep(OBSERVE_AFTER_SECONDS), "Chroma is filled beside it")
         return [nothing, adding, following]
 
 
-async def _watched(work: Any, name: str) -> Stall:
+async def _measure_stall_during(work: Any, name: str) -> Stall:
     late: list[float] = []
 
     async def watch() -> None:
         while True:
             begun = time.perf_counter()
-            await asyncio.sleep(TICK)
-            late.append(1000 * (time.perf_counter() - begun - TICK))
+            await asyncio.sleep(TICK_SECONDS)
+            late.append(1000 * (time.perf_counter() - begun - TICK_SECONDS))
 
     ticker = asyncio.create_task(watch())
     await asyncio.sleep(0)
     await work
-    await asyncio.sleep(2 * TICK)
+    await asyncio.sleep(2 * TICK_SECONDS)
     ticker.cancel()
     late.sort()
     return Stall(
@@ -307,7 +309,7 @@ def _measured(side: str, facts: int, users: int, searches: int, advance: Callabl
     return told["measured"]
 
 
-def _alone(side: str, facts: int, users: int, searches: int, home: str) -> None:
+def _measure_in_subprocess(side: str, facts: int, users: int, searches: int, home: str) -> None:
     def tell(done: int) -> None:
         sys.stdout.write(f"DONE {done}\n")
         sys.stdout.flush()
@@ -326,19 +328,19 @@ def _alone(side: str, facts: int, users: int, searches: int, home: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the tables, and write a file when asked to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES, help="facts in one store over many users")
-    parser.add_argument("--users", type=int, default=USERS, help="how many users those are of")
-    parser.add_argument("--one-user", type=int, nargs="*", default=ONE_USER, help="facts of one user alone")
+    parser.add_argument("--sizes", type=int, nargs="*", default=FACT_COUNTS, help="facts in one store over many users")
+    parser.add_argument("--users", type=int, default=USER_COUNT, help="how many users those are of")
+    parser.add_argument("--one-user", type=int, nargs="*", default=SINGLE_USER_SIZES, help="facts of one user alone")
     parser.add_argument(
-        "--stalled-by", type=int, default=STALLED_BY, help="facts added while the event loop is watched"
+        "--stalled-by", type=int, default=STALL_FACTS, help="facts added while the event loop is watched"
     )
-    parser.add_argument("--searches", type=int, default=SEARCHES, help="searches a figure")
+    parser.add_argument("--searches", type=int, default=SEARCH_COUNT, help="searches a figure")
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the figures here")
     parser.add_argument("--alone", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.alone:
         side, facts, users, searches, home = given.alone
-        _alone(side, int(facts), int(users), int(searches), home)
+        _measure_in_subprocess(side, int(facts), int(users), int(searches), home)
         return 0
     cases = [(size, given.users) for size in given.sizes] + [(size, 1) for size in given.one_user]
     figures = []

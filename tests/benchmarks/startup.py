@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy")
+HEAVY_MODULES = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy")
 
 _IMPORT = """
 import sys, time
@@ -71,7 +71,7 @@ async def first_turn(home):
         return await turn(gaia.runner(agent))
 """
 
-_BARE = """
+_ADK_ONLY = """
 async def first_turn(home):
     service = DatabaseSessionService(f"sqlite+aiosqlite:///{home}/sessions.db")
     runner = Runner(app=App(name="gaia", root_agent=agent), session_service=service, auto_create_session=True)
@@ -81,7 +81,7 @@ async def first_turn(home):
     return seconds
 """
 
-_RUN = """
+_RUN_FIRST_TURN = """
 with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
     seconds = asyncio.run(first_turn(home))
 """
@@ -137,16 +137,22 @@ CASES = (
     _imports("from gaia_memory import MemoryPlugin, open_memory", "from google.adk.runners import Runner"),
     Case("gaia --help", "import typer", _HELP, _IMPORT.format(statement="import typer")),
     Case(
-        "open_memory to its first turn", "a bare Runner to its first turn", _AGENT + _OURS + _RUN, _AGENT + _BARE + _RUN
+        "open_memory to its first turn",
+        "a bare Runner to its first turn",
+        _AGENT + _OURS + _RUN_FIRST_TURN,
+        _AGENT + _ADK_ONLY + _RUN_FIRST_TURN,
     ),
     Case(
-        "a fact, a recall, and the mem0 store in step", "mem0 and Chroma imported", _MEMORY_ALONE + _RUN, _STORE_ALONE
+        "a fact, a recall, and the mem0 store in step",
+        "mem0 and Chroma imported",
+        _MEMORY_ALONE + _RUN_FIRST_TURN,
+        _STORE_ALONE,
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ProcessResult:
     """One process: its seconds, the bytes it held in the end, and which of the heavy modules it had loaded."""
 
     seconds: float
@@ -155,7 +161,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ComparisonRow:
     """A figure as it was measured: medians in seconds and bytes, and which of the heavy modules ours has loaded."""
 
     name: str
@@ -168,28 +174,28 @@ class Row:
     loaded: tuple[str, ...]
 
 
-def measure(case: Case, repetitions: int, *, done: int = 0, total: int = 0) -> Row:
+def measure(case: Case, repetitions: int, *, done: int = 0, total: int = 0) -> ComparisonRow:
     """Run both sides by turns and return their medians."""
     ours, theirs = [], []
     for repetition in range(repetitions):
         _progress(case.name, done + repetition, total)
         ours.append(_run(case.ours))
         theirs.append(_run(case.theirs))
-    mine, other = (statistics.median(side.seconds for side in sides) for sides in (ours, theirs))
+    our_median, their_median = (statistics.median(side.seconds for side in sides) for sides in (ours, theirs))
     loaded = {name for side in ours for name in side.loaded}
-    return Row(
+    return ComparisonRow(
         name=case.name,
         against=case.against,
-        ours=mine,
-        theirs=other,
-        ratio=mine / other,
+        ours=our_median,
+        theirs=their_median,
+        ratio=our_median / their_median,
         ours_resident=statistics.median(side.resident for side in ours),
         theirs_resident=statistics.median(side.resident for side in theirs),
-        loaded=tuple(name for name in HEAVY if name in loaded),
+        loaded=tuple(name for name in HEAVY_MODULES if name in loaded),
     )
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[ComparisonRow]) -> str:
     """Return the rows as a table in Markdown."""
     lines = ["| what | median | memory | against | median | memory | ratio |", "|---|---|---|---|---|---|---|"]
     for row in rows:
@@ -219,17 +225,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _run(code: str) -> Side:
+def _run(code: str) -> ProcessResult:
     """Run code in a fresh interpreter without keys and return what it told of itself."""
     with tempfile.TemporaryDirectory() as home:
         environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
         environment |= {"HOME": home, "GAIA_HOME": home}
-        command = [sys.executable, "-c", code + _REPORT.format(heavy=HEAVY)]
+        command = [sys.executable, "-c", code + _REPORT.format(heavy=HEAVY_MODULES)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    told = done.stderr.rpartition("MEASURED ")[2].split()
-    if done.returncode or not told:
+    report = done.stderr.rpartition("MEASURED ")[2].split()
+    if done.returncode or not report:
         raise RuntimeError(f"the measured program failed:\n{done.stderr}")
-    return Side(float(told[0]), int(told[1]), tuple(told[2:]))
+    return ProcessResult(float(report[0]), int(report[1]), tuple(report[2:]))
 
 
 def _progress(what: str, done: int, total: int) -> None:

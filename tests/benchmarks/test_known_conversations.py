@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import known_conversations
-from benchmarks.known_conversations import DATABASES, SIZES, Figure, ratios
+from benchmarks.known_conversations import CONVERSATION_COUNTS, DATABASES, Figure, ratios
 
 MOST = 2.0
 """How many times longer a sweep may take with a hundred times as many known; measured is 1 on a machine at rest."""
@@ -36,7 +36,7 @@ def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: py
 def test_a_sweep_takes_as_long_with_a_hundred_times_as_many_known(tmp_path: Path, database: str) -> None:
     """In every mix, and so does the status of one person: ratios within one run."""
     out = tmp_path / "known.json"
-    sizes = [str(size) for size in SIZES]
+    sizes = [str(size) for size in CONVERSATION_COUNTS]
     known_conversations.main(["--known", *sizes, "--databases", database, "--json", str(out)])
     figures = [Figure(**figure) for figure in json.loads(out.read_text(encoding="utf-8"))["figures"]]
 

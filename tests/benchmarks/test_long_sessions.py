@@ -12,8 +12,17 @@ from xml.etree import ElementTree
 import pytest
 
 from benchmarks import long_sessions
-from benchmarks.long_sessions import APP, FILTERED, OURS, STEPPED, USER, WHOLE, Bench, measure_prefixes
-from support.session_history import store, talk
+from benchmarks.long_sessions import (
+    APP,
+    CONTEXT_FILTER,
+    GAIA_RUNNER,
+    NO_WINDOW,
+    STEPPED_WINDOW,
+    USER,
+    RunnerBenchmark,
+    measure_prefixes,
+)
+from support.session_history import conversation_events, store_session
 
 EVENTS = 2_000
 LEAST = 4.0
@@ -34,16 +43,16 @@ def test_a_turn_in_a_long_session_is_many_times_faster(tmp_path: Path, capsys: p
     told = json.loads(figures.read_text(encoding="utf-8"))
     medians = {(time["events"], time["side"]): time["median"] for time in told["times"]}
     assert told["ratios"][str(EVENTS)] >= LEAST
-    assert medians[EVENTS, OURS] <= 3 * medians[200, OURS]
-    assert told["prefixes"][WHOLE] > 0.95
-    assert told["prefixes"][FILTERED] < 0.2
-    assert f"| {EVENTS:,} | {OURS} |" in capsys.readouterr().out
+    assert medians[EVENTS, GAIA_RUNNER] <= 3 * medians[200, GAIA_RUNNER]
+    assert told["prefixes"][NO_WINDOW] > 0.95
+    assert told["prefixes"][CONTEXT_FILTER] < 0.2
+    assert f"| {EVENTS:,} | {GAIA_RUNNER} |" in capsys.readouterr().out
     assert len(ElementTree.fromstring(plot.read_text(encoding="utf-8")).findall(".//{*}polyline")) == 6
 
 
 def test_most_of_each_prompt_is_what_the_turn_before_had(tmp_path: Path) -> None:
     """On average over 60 turns, in six of which the window moves."""
-    [stepped] = asyncio.run(measure_prefixes(tmp_path, 60, lambda _: None, sides=[STEPPED]))
+    [stepped] = asyncio.run(measure_prefixes(tmp_path, 60, lambda _: None, sides=[STEPPED_WINDOW]))
 
     assert stepped.mean >= 0.85
     assert sum(share < 0.5 for share in stepped.shares) == 6
@@ -51,11 +60,11 @@ def test_most_of_each_prompt_is_what_the_turn_before_had(tmp_path: Path) -> None
 
 async def test_a_turn_leaves_no_more_memory_behind_in_a_long_session(tmp_path: Path) -> None:
     """What further turns add does not depend on how long the session is, and is next to nothing."""
-    bench = Bench(tmp_path)
-    await store(bench.url, app=APP, user=USER, session_id="long", events=talk(EVENTS))
+    bench = RunnerBenchmark(tmp_path)
+    await store_session(bench.url, app=APP, user=USER, session_id="long", events=conversation_events(EVENTS))
     async with bench.open():
         for n in range(10):
-            await bench.turn(OURS, "long", n)
+            await bench.turn(GAIA_RUNNER, "long", n)
         tracemalloc.start()
         try:
             grown = []
@@ -63,7 +72,7 @@ async def test_a_turn_leaves_no_more_memory_behind_in_a_long_session(tmp_path: P
                 gc.collect()
                 grown.append(tracemalloc.get_traced_memory()[0])
                 for n in range(10):
-                    await bench.turn(OURS, "long", 10 + 10 * batch + n)
+                    await bench.turn(GAIA_RUNNER, "long", 10 + 10 * batch + n)
         finally:
             tracemalloc.stop()
 

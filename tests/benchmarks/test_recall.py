@@ -13,12 +13,21 @@ from typing import Any
 import pytest
 
 from benchmarks import mixed, recall
-from benchmarks.recall import ALONE, DEPTHS, OURS, WEIGHTS, Figures, leave_one_out, left_out_table, measure
-from benchmarks.recall_data import Conversation, conversations, read, reduced
-from benchmarks.recall_peers import PEERS, Filled
+from benchmarks.recall import (
+    OURS,
+    RECALL_DEPTHS,
+    VECTORS_ONLY,
+    WEIGHTS,
+    Figures,
+    leave_one_out,
+    left_out_table,
+    measure,
+)
+from benchmarks.recall_data import Conversation, load_conversations, locomo_conversations, reduce_sample
+from benchmarks.recall_peers import BASELINES, FilledSystem
 from benchmarks.recall_plot import plot
 
-MEM0, BM25 = PEERS["mem0"][0], PEERS["bm25"][0]
+MEM0, BM25 = BASELINES["mem0"][0], BASELINES["bm25"][0]
 SAID = [
     ("2:00 pm on 8 May, 2023", ["Ann: Which film did you see?", "Ben: Solaris, with my sister.", "Ann: Nice."]),
     ("2:00 pm on 9 June, 2023", ["Ben: I bought a red bike.", "Ann: I painted a lake.", "Ben: I painted a bike."]),
@@ -29,7 +38,7 @@ ASKED = [
     ("What did Ann paint?", ["D2:2"]),
     ("What did Ben buy in June 2023?", ["D2:1"]),
 ]
-FIGURES = {*(f"R@{depth}" for depth in DEPTHS), "any@10", "all@10", "nDCG@10", "p50 ms", "p95 ms", "written/s"}
+FIGURES = {*(f"R@{depth}" for depth in RECALL_DEPTHS), "any@10", "all@10", "nDCG@10", "p50 ms", "p95 ms", "written/s"}
 
 
 def turns(number: int, lines: list[str]) -> list[dict[str, str]]:
@@ -77,7 +86,7 @@ def test_ours_ranks_above_its_peers(tmp_path: Path, capsys: pytest.CaptureFixtur
     told = json.loads(figures.read_text(encoding="utf-8"))
     assert told["questions"] == count
     off = {f"{OURS}, no {stage}" for stage in WEIGHTS if stage != "vectors"}
-    assert set(told["systems"]) == {OURS, ALONE, *off, *(name for name, _ in PEERS.values())}
+    assert set(told["systems"]) == {OURS, VECTORS_ONLY, *off, *(name for name, _ in BASELINES.values())}
     for system, each in told["systems"].items():
         assert set(each) == FIGURES, system
         assert all(value is not None for value in each.values()), system
@@ -99,7 +108,7 @@ async def shares(talks: list[Conversation]) -> dict[str, float]:
 
 def test_ours_finds_more_in_long_messages() -> None:
     """Details told in passing between answers of thousands of characters: more than BM25 and mem0 find."""
-    told = asyncio.run(shares(read(None, "mixed")[:1]))
+    told = asyncio.run(shares(load_conversations(None, "mixed")[:1]))
 
     assert told[OURS] > max(told[MEM0], told[BM25])
 
@@ -107,7 +116,7 @@ def test_ours_finds_more_in_long_messages() -> None:
 @pytest.mark.slow
 def test_ours_finds_more_in_long_messages_without_speakers() -> None:
     """The same for both people, and without a name before what each says."""
-    told = asyncio.run(shares(read(None, "mixed-bare")))
+    told = asyncio.run(shares(load_conversations(None, "mixed-bare")))
 
     assert told[OURS] > max(told[MEM0], told[BM25])
 
@@ -115,18 +124,18 @@ def test_ours_finds_more_in_long_messages_without_speakers() -> None:
 def test_the_published_form_is_read_like_the_reduced_one() -> None:
     """Anyone can repeat it on the public file: the same memories, dates, places and questions."""
     for shape in ("turns", "facts"):
-        assert list(conversations(published(), shape)) == list(conversations(data(), shape))
-    assert reduced(published()[0])["facts"] == data()[0]["facts"]
+        assert list(locomo_conversations(published(), shape)) == list(locomo_conversations(data(), shape))
+    assert reduce_sample(published()[0])["facts"] == data()[0]["facts"]
 
 
 def test_long_messages_are_the_same_each_time() -> None:
     """What is measured today is measured tomorrow: enough of it, whole, and every question has its answer."""
-    first, again = list(mixed.talks()), list(mixed.talks())
+    first, again = list(mixed.mixed_conversations()), list(mixed.mixed_conversations())
 
     assert first == again
     assert sum(len(talk.messages) for talk in first) >= 400
     assert sum(len(talk.questions) for talk in first) >= 60
-    for talk in read(None, "mixed"):
+    for talk in load_conversations(None, "mixed"):
         there = set().union(*(held for _, held in talk.memories))
         assert all(evidence <= there for _, evidence in talk.questions)
         assert max(len(fact.text) for fact, _ in talk.memories) > 3_000
@@ -138,14 +147,14 @@ def test_weights_are_chosen_on_the_other_conversations() -> None:
     other = Conversation("other", [], [("?", {"a"})])
 
     @asynccontextmanager
-    async def weighted(weights: Mapping[str, float]) -> AsyncIterator[Filled]:
+    async def weighted(weights: Mapping[str, float]) -> AsyncIterator[FilledSystem]:
         async def high(_: str) -> list[set[str]]:
             return [{"a"}] if weights["speaker"] >= WEIGHTS["speaker"] else []
 
         async def low(_: str) -> list[set[str]]:
             return [{"a"}] if weights["speaker"] < WEIGHTS["speaker"] else []
 
-        yield Filled(searches={"one": high, "other": low}, rate=0.0)
+        yield FilledSystem(searches={"one": high, "other": low}, rate=0.0)
 
     told = asyncio.run(leave_one_out(weighted, [one, other], {}, lambda _: None))
 

@@ -43,14 +43,14 @@ def test_the_benchmark_writes_its_figures_and_tables(tmp_path: Path, capsys: pyt
 
 def test_what_is_asked_stands_in_what_was_said() -> None:
     """Everybody says something else, each the same in each run, and words from frequent to rare occur."""
-    texts = scale.said(500, 1)
+    texts = scale.fact_texts(500, 1)
 
-    assert texts == scale.said(500, 1)
-    assert len({*texts, *scale.said(500, 2)}) == 1000
+    assert texts == scale.fact_texts(500, 1)
+    assert len({*texts, *scale.fact_texts(500, 2)}) == 1000
     words = [word for text in texts for word in text.split()]
     assert sum(word == "Porto," for word in words) > 10
     assert all(any(word.strip("?") in text for text in texts for word in each.split()[-1:])
-               for each in scale.asked(texts, 30, 1))  # fmt: skip
+               for each in scale.query_texts(texts, 30, 1))  # fmt: skip
 
 
 @pytest.mark.slow

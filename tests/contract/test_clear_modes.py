@@ -13,11 +13,11 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sqlalchemy import text, update
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from gaia_memory.adk.sessions.event_pages import service_behind
+from gaia_memory.adk.sessions.event_pages import unwrap_service
 from gaia_memory.engine import Engine
 from gaia_memory.ledger.tables import conversations
-from support.foreign_host import hosting
-from support.session_services import APP, KINDS
+from support.foreign_host import open_session_service_host
+from support.session_services import APP, SERVICE_KINDS
 
 DAY = 24 * 3600.0
 
@@ -28,7 +28,7 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SERVICE_KINDS)
 @pytest.mark.parametrize(
     ("clear", "left", "holds"),
     [
@@ -42,9 +42,9 @@ async def test_each_way_to_clear_leaves_what_it_should_and_the_chat_goes_on(
     kind: str, clear: str, left: list[str] | None, holds: list[str] | None, tmp_path: Path, monkeypatch: Any
 ) -> None:
     """With a session that was loaded before it was cleared, and with a new one; nothing is learned twice."""
-    async with hosting(kind, tmp_path, clear=clear) as host:
-        await host.say("one")
-        before = await host.loaded()
+    async with open_session_service_host(kind, tmp_path, clear=clear) as host:
+        await host.send("one")
+        before = await host.load_session()
         assert before is not None
         first = await host.engine.sweep(force=True)
 
@@ -54,42 +54,42 @@ async def test_each_way_to_clear_leaves_what_it_should_and_the_chat_goes_on(
         assert left is not None or await _rows(host.service) == (0, 0)
 
         kept = left if clear == "keep" else []
-        assert await host.say_in(before, "two", monkeypatch) == "re two"
-        assert host.shown == [*kept, "two"]
+        assert await host.send_in_loaded_session(before, "two", monkeypatch) == "re two"
+        assert host.last_prompt_lines == [*kept, "two"]
 
         await host.engine.sweep(force=True)
         kept = [*kept, "two", "re two"] if clear == "keep" else []
-        assert await host.say("three") == "re three"
-        assert host.shown == [*kept, "three"]
+        assert await host.send("three") == "re three"
+        assert host.last_prompt_lines == [*kept, "three"]
         assert await host.texts(live=True) == [*kept, "three", "re three"]
 
         await host.engine.sweep(force=True)
         again = await host.engine.sweep(force=True)
         assert again.consolidated == 0
-        assert host.learned == ["one", "two", "three"]
+        assert host.learned_texts == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SERVICE_KINDS)
 async def test_talk_that_was_rewound_long_ago_leaves_the_tables_of_adk(kind: str, tmp_path: Path) -> None:
     """Not a day earlier; then no row of the session or of its events stays behind, and other sessions do."""
-    async with hosting(kind, tmp_path, clear="rewind", retain_days=30) as host:
-        await host.say("one")
+    async with open_session_service_host(kind, tmp_path, clear="rewind", retain_days=30) as host:
+        await host.send("one")
         await host.engine.sweep(force=True)
         await _cleared_earlier(host.engine, by=29 * DAY)
         await host.engine.sweep()
         early = await _rows(host.service)
         await _cleared_earlier(host.engine, by=2 * DAY)
-        await host.say("meanwhile", session="s2")
+        await host.send("meanwhile", session="s2")
         await host.engine.sweep()
         late = await _rows(host.service)
 
         assert early == (1, 3)
         assert late == (1, 2)
-        assert await host.loaded() is None
-        assert await host.say("two") == "re two"
-        assert host.shown == ["two"]
+        assert await host.load_session() is None
+        assert await host.send("two") == "re two"
+        assert host.last_prompt_lines == ["two"]
         await host.engine.sweep(force=True)
-        assert sorted(host.learned) == ["meanwhile", "one", "two"]
+        assert sorted(host.learned_texts) == ["meanwhile", "one", "two"]
 
 
 async def _cleared_earlier(engine: Engine, *, by: float) -> None:
@@ -101,7 +101,7 @@ async def _cleared_earlier(engine: Engine, *, by: float) -> None:
 
 async def _rows(service: BaseSessionService) -> tuple[int, int]:
     """Return how many sessions and events are stored, by whatever the service keeps them in."""
-    service = await service_behind(service, APP)
+    service = await unwrap_service(service, APP)
     if isinstance(service, InMemorySessionService):
         sessions = [each for users in service.sessions.values() for its in users.values() for each in its.values()]
         return len(sessions), sum(len(session.events) for session in sessions)

@@ -13,7 +13,7 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
-from support.backend import DIMENSIONS, Script, config, enter_providers, scripted
+from support.backend import DIMENSIONS, ProviderScript, backend_config, register_scripted_providers, scripted_backend
 from support.fake_gemini import Failure, FakeGemini
 
 TEXTS = ["User lives in Haifa", "User likes green tea", "אני גר בחיפה", "我住在北京", ""]
@@ -25,26 +25,26 @@ async def backend(
 ) -> AsyncIterator[Backend]:
     """Return a backend for each embedder."""
     if request.param == "scripted":
-        enter_providers(monkeypatch, "case")
-        made = scripted(tmp_path, "case")
+        register_scripted_providers(monkeypatch, "case")
+        made = scripted_backend(tmp_path, "case")
     else:
         if request.param == "gemini":
             request.getfixturevalue("gemini")
-        made = Backend(config(tmp_path))
+        made = Backend(backend_config(tmp_path))
     yield made
     await made.close()
 
 
 @pytest.fixture
-def script(monkeypatch: pytest.MonkeyPatch) -> Script:
+def script(monkeypatch: pytest.MonkeyPatch) -> ProviderScript:
     """Return the script of an embedder that the host entered in mem0's factories."""
-    return enter_providers(monkeypatch, "host")
+    return register_scripted_providers(monkeypatch, "host")
 
 
 @pytest.fixture
-async def host(script: Script, tmp_path: Path) -> AsyncIterator[Mem0Embedder]:
+async def host(script: ProviderScript, tmp_path: Path) -> AsyncIterator[Mem0Embedder]:
     """Return that embedder."""
-    made = scripted(tmp_path, "host")
+    made = scripted_backend(tmp_path, "host")
     yield made.embedder
     await made.close()
 
@@ -89,7 +89,7 @@ async def test_the_identity_is_known_before_the_first_vector(backend: Backend) -
     assert before.count("/") >= 2
 
 
-async def test_the_purpose_reaches_the_provider(host: Mem0Embedder, script: Script) -> None:
+async def test_the_purpose_reaches_the_provider(host: Mem0Embedder, script: ProviderScript) -> None:
     """Some providers embed questions and texts differently."""
     await host.embed(["a"], purpose="add")
     await host.embed(["b"], purpose="search")
@@ -111,14 +111,14 @@ BAD_VECTORS = {
 
 
 @pytest.mark.parametrize("vector", BAD_VECTORS.values(), ids=BAD_VECTORS)
-async def test_unusable_vectors_are_errors(host: Mem0Embedder, script: Script, vector: Any) -> None:
+async def test_unusable_vectors_are_errors(host: Mem0Embedder, script: ProviderScript, vector: Any) -> None:
     """A vector that the store would refuse, or find nothing by, does not get that far."""
     script.vector = lambda _: vector
     with pytest.raises(BadAnswerError):
         await host.embed(["x"], purpose="add")
 
 
-async def test_large_numbers_come_at_length_one_too(host: Mem0Embedder, script: Script) -> None:
+async def test_large_numbers_come_at_length_one_too(host: Mem0Embedder, script: ProviderScript) -> None:
     """Their squares are beyond arithmetic."""
     script.vector = lambda _: [1e200] * DIMENSIONS
     (vector,) = await host.embed(["x"], purpose="add")
@@ -128,7 +128,7 @@ async def test_large_numbers_come_at_length_one_too(host: Mem0Embedder, script: 
 
 @pytest.mark.parametrize("error", [ConnectionError("refused"), RuntimeError("boom"), TimeoutError("late")])
 async def test_an_embedder_that_is_down_is_unavailable_and_comes_back(
-    host: Mem0Embedder, script: Script, error: Exception
+    host: Mem0Embedder, script: ProviderScript, error: Exception
 ) -> None:
     """The next call finds it."""
     works = script.vector
@@ -140,9 +140,9 @@ async def test_an_embedder_that_is_down_is_unavailable_and_comes_back(
     assert len(await host.embed(["x"], purpose="add")) == 1
 
 
-async def test_a_host_that_names_no_dimensions_has_them_measured(script: Script, tmp_path: Path) -> None:
+async def test_a_host_that_names_no_dimensions_has_them_measured(script: ProviderScript, tmp_path: Path) -> None:
     """They read `?` until the first vector came, and bind after it."""
-    made = Backend(config(tmp_path, embedder={"provider": "scripted", "model": "host"}))
+    made = Backend(backend_config(tmp_path, embedder={"provider": "scripted", "model": "host"}))
     before = made.embedder.identity
     await made.embedder.embed(["x"], purpose="add")
     after = made.embedder.identity
@@ -154,21 +154,21 @@ async def test_a_host_that_names_no_dimensions_has_them_measured(script: Script,
     assert (before, after) == ("scripted/host/?", f"scripted/host/{DIMENSIONS}")
 
 
-async def test_a_late_embedder_is_unavailable_within_the_deadline(script: Script, tmp_path: Path) -> None:
+async def test_a_late_embedder_is_unavailable_within_the_deadline(script: ProviderScript, tmp_path: Path) -> None:
     """The deadline is ours, whatever the provider waits for."""
-    made = scripted(tmp_path, "host")
+    made = scripted_backend(tmp_path, "host")
     await made.pools.embedder.run(made.embedding_model)
-    script.embeds_now.clear()
+    script.embedder_gate.clear()
     hasty = Mem0Embedder(made.embedding_model, made.embedder_provider, made.pools.embedder, deadline=0.05)
     with pytest.raises(ModelUnavailableError, match=r"within 0\.05 s"):
         await hasty.embed(["x"], purpose="add")
-    script.embeds_now.set()
+    script.embedder_gate.set()
     await made.close()
 
 
 async def test_gemini_gets_up_to_100_texts_a_request(gemini: FakeGemini, tmp_path: Path) -> None:
     """250 texts are three requests, in the size that is stored."""
-    made = Backend(config(tmp_path))
+    made = Backend(backend_config(tmp_path))
     texts = [f"text number {number}" for number in range(250)]
     vectors = await made.embedder.embed(texts, purpose="add")
     await made.close()
@@ -184,11 +184,11 @@ async def test_gemini_vectors_are_tried_for_again(
 ) -> None:
     """One 503 is not seen; failing throughout is `ModelUnavailableError`."""
     monkeypatch.setattr(gemini_parts, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(gemini_parts, "JITTER", 0.01)
-    made = Backend(config(tmp_path))
+    monkeypatch.setattr(gemini_parts, "JITTER_SECONDS", 0.01)
+    made = Backend(backend_config(tmp_path))
     gemini.add("embedder", Failure(503))
     first = await made.embedder.embed(["x"], purpose="add")
-    gemini.default("embedder", Failure(429))
+    gemini.set_default("embedder", Failure(429))
     with pytest.raises(ModelUnavailableError, match="429"):
         await made.embedder.embed(["y"], purpose="add")
     await made.close()

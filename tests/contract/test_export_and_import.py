@@ -120,7 +120,7 @@ async def test_what_is_here_with_its_vector_is_not_embedded_again(make: Make, mo
     again = await sut.gaia.memory.import_(sut.scope("ada"), more)
     first = list(asked)
     await sut.gaia.memory.import_(sut.scope("ben"), data)
-    async with sut.gaia.memory.database.reading() as tx:
+    async with sut.gaia.memory.database.read_transaction() as tx:
         vectors, _ = await sut.gaia.memory.facts_store.vectors(tx, sut.scope("ben"), embedder.identity)
 
     assert first == ["has a new dog"]

@@ -14,13 +14,21 @@ from typing import Any
 import pytest
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.extractor import CONTEXT_CHARACTERS, as_said, observed
+from gaia_memory.backend.extractor import MAX_CONTEXT_CHARACTERS, format_observation_date, to_prompt_messages
 from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-from gaia_memory.models import Chunk, Mark, Turn, zone_named
-from support.backend import Script, chunk, config, enter_providers, said, script_of, scripted
-from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, cut, facts, split, thinking
+from gaia_memory.models import Chunk, EventPosition, Turn, load_time_zone
+from support.backend import (
+    ProviderScript,
+    backend_config,
+    get_script,
+    make_chunk,
+    make_message,
+    register_scripted_providers,
+    scripted_backend,
+)
+from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, facts, in_parts, truncated, with_thoughts
 
 STATEMENT = "I am allergic to nuts."
 NOTHING = "Hello! How are you today?"
@@ -38,13 +46,13 @@ class Case:
         return [fact.text for fact in await self.backend.extractor.extract(what, instructions=instructions)]
 
 
-def _of_script(script: Script, backend: Backend) -> Case:
+def _of_script(script: ProviderScript, backend: Backend) -> Case:
     asked = lambda: ["\n".join(each["content"] for each in prompt) for prompt in script.prompts]  # noqa: E731
     return Case(backend, lambda *answers: script.answers.extend(answers), asked)
 
 
 def _of_gemini(server: FakeGemini, backend: Backend) -> Case:
-    asked = lambda: [f"{each.system}\n{each.contents}" for each in server.of("extractor")]  # noqa: E731
+    asked = lambda: [f"{each.system}\n{each.contents}" for each in server.requests_of("extractor")]  # noqa: E731
     return Case(backend, lambda *answers: server.add("extractor", *answers), asked)
 
 
@@ -58,12 +66,12 @@ async def _closed(case: Case) -> AsyncIterator[Case]:
 async def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
     """Return each extractor, with a model that would answer the statement if it must be scripted."""
     if request.param == "offline":
-        made = Case(Backend(config(tmp_path)))
+        made = Case(Backend(backend_config(tmp_path)))
     elif request.param == "scripted":
-        made = _of_script(enter_providers(monkeypatch, "case"), scripted(tmp_path, "case"))
+        made = _of_script(register_scripted_providers(monkeypatch, "case"), scripted_backend(tmp_path, "case"))
     else:
         server = request.getfixturevalue("gemini")
-        made = _of_gemini(server, Backend(config(tmp_path)))
+        made = _of_gemini(server, Backend(backend_config(tmp_path)))
     async with _closed(made):
         yield made
 
@@ -71,7 +79,9 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
 @pytest.fixture
 async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
     """Return the extractor over a model that the host entered in mem0's factories."""
-    async with _closed(_of_script(enter_providers(monkeypatch, "host"), scripted(tmp_path, "host"))) as made:
+    async with _closed(
+        _of_script(register_scripted_providers(monkeypatch, "host"), scripted_backend(tmp_path, "host"))
+    ) as made:
         yield made
 
 
@@ -79,16 +89,16 @@ async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 async def google(gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
     """Return the extractor over Gemini, which tries again at once."""
     monkeypatch.setattr(gemini_parts, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(gemini_parts, "JITTER", 0.01)
-    async with _closed(_of_gemini(gemini, Backend(config(tmp_path)))) as made:
+    monkeypatch.setattr(gemini_parts, "JITTER_SECONDS", 0.01)
+    async with _closed(_of_gemini(gemini, Backend(backend_config(tmp_path)))) as made:
         yield made
 
 
 async def test_a_statement_becomes_a_fact_and_small_talk_becomes_an_empty_list(case: Case) -> None:
     """A fact has text; "nothing to learn" is an empty list and no error."""
     case.script(facts("User is allergic to nuts."), facts())
-    found = await case.extract(chunk(STATEMENT))
-    nothing = await case.extract(chunk(NOTHING))
+    found = await case.extract(make_chunk(STATEMENT))
+    nothing = await case.extract(make_chunk(NOTHING))
 
     assert found == ["User is allergic to nuts."]
     assert nothing == []
@@ -98,7 +108,7 @@ async def test_a_fact_said_twice_comes_once(case: Case) -> None:
     """One answer holds no fact twice, whatever its case and spaces."""
     case.script(facts("User is allergic to nuts.", "user is  allergic to nuts."))
 
-    assert await case.extract(chunk(STATEMENT, STATEMENT)) == ["User is allergic to nuts."]
+    assert await case.extract(make_chunk(STATEMENT, STATEMENT)) == ["User is allergic to nuts."]
 
 
 @pytest.mark.acceptance("I10")
@@ -106,7 +116,7 @@ async def test_only_a_wellformed_empty_list_means_nothing_to_learn(host: Case) -
     """`{"memory": []}` is an answer and asked for once."""
     host.script('{"memory": []}')
 
-    assert await host.extract(chunk(STATEMENT)) == []
+    assert await host.extract(make_chunk(STATEMENT)) == []
     assert len(host.asked()) == 1
 
 
@@ -143,7 +153,7 @@ async def test_an_answer_of_another_form_is_asked_again_and_then_an_error(host: 
     """Three bad answers in a row are an error, never "nothing to learn"."""
     host.script(answer, answer, answer)
     with pytest.raises(BadAnswerError):
-        await host.extract(chunk(STATEMENT))
+        await host.extract(make_chunk(STATEMENT))
 
     assert len(host.asked()) == 3
 
@@ -152,7 +162,7 @@ async def test_a_bad_answer_followed_by_a_good_one_is_no_error(host: Case) -> No
     """The second question says what was wrong, without quoting the answer."""
     host.script("sorry, secret words", facts("User likes tea"))
 
-    assert await host.extract(chunk(STATEMENT)) == ["User likes tea"]
+    assert await host.extract(make_chunk(STATEMENT)) == ["User likes tea"]
     assert "could not be used" in host.asked()[1]
     assert "secret words" not in host.asked()[1]
     assert "could not be used" not in host.asked()[0]
@@ -175,7 +185,7 @@ async def test_wrappings_that_change_nothing_are_accepted(host: Case, answer: st
     """A code block, thoughts before the answer and further keys are no reason to lose it."""
     host.script(answer)
 
-    assert [" ".join(text.split()) for text in await host.extract(chunk(STATEMENT))] == ["User likes tea"]
+    assert [" ".join(text.split()) for text in await host.extract(make_chunk(STATEMENT))] == ["User likes tea"]
 
 
 class StatusError(Exception):
@@ -207,8 +217,8 @@ async def test_a_model_that_cannot_be_asked_is_unavailable_and_asked_once(host: 
     """It is no bad answer, so that the conversation is never parked for it."""
     host.script(error, facts("User likes tea"))
     with pytest.raises(ModelUnavailableError):
-        await host.extract(chunk(STATEMENT))
-    answered = await host.extract(chunk(STATEMENT))
+        await host.extract(make_chunk(STATEMENT))
+    answered = await host.extract(make_chunk(STATEMENT))
 
     assert answered == ["User likes tea"]
 
@@ -217,36 +227,36 @@ async def test_a_request_refused_for_what_it_holds_is_a_bad_answer(host: Case) -
     """Asking the same again cannot help: status 400 without a word on keys."""
     host.script(*[StatusError("prompt is too long", code=400)] * 3)
     with pytest.raises(BadAnswerError, match="too long"):
-        await host.extract(chunk(STATEMENT))
+        await host.extract(make_chunk(STATEMENT))
 
 
 @pytest.mark.parametrize(
     "answer",
-    [cut(facts("User likes tea")), Blocked(), "", thinking("", thought="Let me think."), cut("")],
+    [truncated(facts("User likes tea")), Blocked(), "", with_thoughts("", thought="Let me think."), truncated("")],
     ids=["cut", "blocked", "blank", "only thoughts", "tokens spent on thoughts"],
 )
 async def test_gemini_answers_that_are_blocked_cut_or_blank_are_errors(
     google: Case, gemini: FakeGemini, answer: Any
 ) -> None:
     """None of them is taken for "nothing to learn", a cut one that happens to parse neither."""
-    gemini.default("extractor", answer)
+    gemini.set_default("extractor", answer)
     with pytest.raises(BadAnswerError):
-        await google.extract(chunk(STATEMENT))
+        await google.extract(make_chunk(STATEMENT))
 
 
 async def test_a_cut_gemini_answer_names_the_setting_that_gives_it_room(google: Case, gemini: FakeGemini) -> None:
     """The person who reads the status can act on it."""
-    gemini.default("extractor", cut('{"memory": ['))
+    gemini.set_default("extractor", truncated('{"memory": ['))
     with pytest.raises(BadAnswerError, match=r"memory\.llm\.max_tokens"):
-        await google.extract(chunk(STATEMENT))
+        await google.extract(make_chunk(STATEMENT))
 
 
 async def test_gemini_answers_in_parts_or_after_thoughts_are_read_whole(google: Case) -> None:
     """All text parts are joined, thoughts left out."""
-    google.script(split(facts("User likes tea"), 3), thinking(facts("User likes nuts")))
+    google.script(in_parts(facts("User likes tea"), 3), with_thoughts(facts("User likes nuts")))
 
-    assert await google.extract(chunk(STATEMENT)) == ["User likes tea"]
-    assert await google.extract(chunk(STATEMENT)) == ["User likes nuts"]
+    assert await google.extract(make_chunk(STATEMENT)) == ["User likes tea"]
+    assert await google.extract(make_chunk(STATEMENT)) == ["User likes nuts"]
 
 
 @pytest.mark.parametrize("failure", [Failure(429), Failure(503)], ids=["429", "503"])
@@ -255,13 +265,13 @@ async def test_gemini_is_tried_again_before_it_counts_as_unavailable(
 ) -> None:
     """One failure is not seen by the caller; failing throughout is `ModelUnavailableError`."""
     google.script(failure, facts("User likes tea"))
-    first = await google.extract(chunk(STATEMENT))
-    gemini.default("extractor", failure)
+    first = await google.extract(make_chunk(STATEMENT))
+    gemini.set_default("extractor", failure)
     with pytest.raises(ModelUnavailableError) as raised:
-        await google.extract(chunk(STATEMENT))
+        await google.extract(make_chunk(STATEMENT))
 
     assert first == ["User likes tea"]
-    assert len(gemini.of("extractor")) == 2 + gemini_parts.ATTEMPTS
+    assert len(gemini.requests_of("extractor")) == 2 + gemini_parts.MAX_ATTEMPTS
     assert "no-real-key" not in str(raised.value)
 
 
@@ -270,33 +280,33 @@ async def test_a_gemini_that_hangs_is_given_up(
 ) -> None:
     """After one time-out: a minute was enough, and the talk is learned later."""
     monkeypatch.setattr(gemini_parts, "LLM_SECONDS", 2.0)
-    gemini.default("extractor", Hang())
+    gemini.set_default("extractor", Hang())
     with pytest.raises(ModelUnavailableError, match="in time"):
-        await google.extract(chunk(STATEMENT))
+        await google.extract(make_chunk(STATEMENT))
 
-    assert len(gemini.of("extractor")) == 1
+    assert len(gemini.requests_of("extractor")) == 1
 
 
 async def test_a_model_that_hangs_without_a_timeout_of_its_own_is_given_up_by_us(host: Case) -> None:
     """The deadline holds for every provider."""
     backend = host.backend
     await backend.pools.model.run(backend.llm)
-    script_of("host").answers_now.clear()
+    get_script("host").llm_gate.clear()
     host.script(facts())
     hasty = Mem0LanguageModel(backend.llm, backend.llm_provider, backend.pools.model, deadline=0.05)
     with pytest.raises(ModelUnavailableError, match=r"within 0\.05 s"):
         await hasty.complete("hi", system="hi")
-    script_of("host").answers_now.set()
+    get_script("host").llm_gate.set()
 
 
 async def test_a_connection_that_gemini_drops_is_unavailable(google: Case) -> None:
     """It is no bad answer: asked again at once, and unavailable where it goes on."""
     google.script(Drop(), Drop("body"), facts("User likes tea"))
-    assert await google.extract(chunk(STATEMENT)) == ["User likes tea"]
+    assert await google.extract(make_chunk(STATEMENT)) == ["User likes tea"]
 
-    google.script(*[Drop()] * gemini_parts.ATTEMPTS)
+    google.script(*[Drop()] * gemini_parts.MAX_ATTEMPTS)
     with pytest.raises(ModelUnavailableError, match="broke off"):
-        await google.extract(chunk(STATEMENT))
+        await google.extract(make_chunk(STATEMENT))
 
 
 @pytest.mark.parametrize("case", ["scripted", "gemini"], indirect=True)
@@ -304,7 +314,7 @@ async def test_the_prompt_is_mem0s_with_our_date_instructions_and_language(case:
     """The day it was said, the instructions and the wish for the speaker's language stand in it."""
     case.script(facts())
     long_ago = datetime(2020, 1, 2, 12, tzinfo=UTC)
-    await case.extract(chunk("Tomorrow I fly to Rome", said_at=long_ago, before=["the talk before"]), "ONLY-CATS")
+    await case.extract(make_chunk("Tomorrow I fly to Rome", said_at=long_ago, before=["the talk before"]), "ONLY-CATS")
     (asked,) = case.asked()
 
     assert "## Observation Date\n2020-01-02" in asked
@@ -319,12 +329,12 @@ async def test_messages_come_to_the_model_in_order_with_their_roles(host: Case) 
     """Each text is word for word, `user` for the person and `assistant` for the agent."""
     host.script(facts())
     messages = (
-        said("user", "I'm “vegan”\nreally"),
-        said("assistant", "Noted.", speaker="root_agent"),
-        said("user", "א"),
+        make_message("user", "I'm “vegan”\nreally"),
+        make_message("assistant", "Noted.", speaker="root_agent"),
+        make_message("user", "א"),
     )
-    turn = Turn(seq=1, messages=messages, ended=Mark(1.0, "e"))
-    await host.extract(Chunk(key=chunk("x").key, turns=(turn,)))
+    turn = Turn(seq=1, messages=messages, end=EventPosition(1.0, "e"))
+    await host.extract(Chunk(key=make_chunk("x").key, turns=(turn,)))
     section = host.asked()[0].split("## New Messages\n")[-1].split("\n\n## Observation Date")[0]
 
     assert json.loads(section) == [
@@ -336,7 +346,9 @@ async def test_messages_come_to_the_model_in_order_with_their_roles(host: Case) 
 
 def test_a_person_with_a_name_of_their_own_is_named() -> None:
     """Imported talk of two people stays talk of two people."""
-    assert as_said([said("user", "hi", speaker="Noa")]) == [{"role": "user", "content": "hi", "name": "Noa"}]
+    assert to_prompt_messages([make_message("user", "hi", speaker="Noa")]) == [
+        {"role": "user", "content": "hi", "name": "Noa"}
+    ]
 
 
 @pytest.mark.acceptance("I15")
@@ -353,9 +365,9 @@ def test_a_person_with_a_name_of_their_own_is_named() -> None:
 )
 def test_the_day_is_that_of_the_place_where_it_was_said(said_at: str, zone: str, words: str) -> None:
     """UTC is how hosts keep time; a zone that the time has itself was given on purpose."""
-    what = chunk("Tomorrow I fly to Rome", said_at=datetime.fromisoformat(said_at))
+    what = make_chunk("Tomorrow I fly to Rome", said_at=datetime.fromisoformat(said_at))
 
-    assert observed(replace(what, zone=zone_named(zone)).said_at) == words
+    assert format_observation_date(replace(what, zone=load_time_zone(zone)).said_at) == words
 
 
 def test_without_a_zone_the_day_is_that_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,18 +375,18 @@ def test_without_a_zone_the_day_is_that_of_this_machine(monkeypatch: pytest.Monk
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        said_at = chunk("hi", said_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC)).said_at
+        said_at = make_chunk("hi", said_at=datetime(2026, 11, 20, 23, 30, tzinfo=UTC)).said_at
     finally:
         monkeypatch.undo()
         time.tzset()
 
-    assert observed(said_at) == "2026-11-21 (Saturday), time zone JST (UTC+09:00)"
+    assert format_observation_date(said_at) == "2026-11-21 (Saturday), time zone JST (UTC+09:00)"
 
 
 async def test_a_long_answer_before_the_chunk_is_shown_to_its_end(host: Case) -> None:
     """mem0 cuts a message at 300 characters; the question that "the second" answers stands at the end."""
     host.script(facts())
-    await host.extract(chunk("the second", before=["x" * 2 * CONTEXT_CHARACTERS + " this or that?"]))
+    await host.extract(make_chunk("the second", before=["x" * 2 * MAX_CONTEXT_CHARACTERS + " this or that?"]))
 
     assert "this or that?" in host.asked()[0].replace("\nuser: ", "")
 
@@ -384,6 +396,6 @@ async def test_a_fact_that_both_sides_said_comes_once_a_side(host: Case) -> None
     both = [{"text": "User likes tea", "attributed_to": side} for side in ("assistant", "user", "assistant")]
     host.script(json.dumps({"memory": both}))
 
-    found = await host.backend.extractor.extract(chunk(STATEMENT), instructions="")
+    found = await host.backend.extractor.extract(make_chunk(STATEMENT), instructions="")
 
     assert [fact.attributed_to for fact in found] == ["assistant", "user"]

@@ -8,8 +8,8 @@ import pytest
 
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.models import Profile, Scope, ScopeState, SessionKey
-from support.truth import ITAY, NOA, NOW, database, draft, texts
-from support.two_writers import Stepped
+from support.truth import ITAY, NOA, NOW, database, fact_texts, make_draft
+from support.two_writers import SteppedConnection
 
 __all__ = ["database"]
 
@@ -26,13 +26,13 @@ async def write(database, scope, *drafts):
 async def listed(database, scope):
     """Give the texts of a scope."""
     async with database.reading() as tx:
-        return texts(await facts.facts(tx, scope))
+        return fact_texts(await facts.facts(tx, scope))
 
 
 async def test_a_written_fact_is_read_as_it_was_given(database):
     """Every field survives, and times keep their moment."""
     said = datetime(2025, 12, 31, 23, 59, 59, 123456, tzinfo=timezone(timedelta(hours=2)))
-    given = draft("Sister is called Noa", session="s1", seq=4, said_at=said, speaker="Itay")
+    given = make_draft("Sister is called Noa", session="s1", seq=4, said_at=said, speaker="Itay")
 
     (written,) = await write(database, ITAY, given)
 
@@ -49,20 +49,20 @@ async def test_a_written_fact_is_read_as_it_was_given(database):
 @pytest.mark.parametrize("said", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)])
 async def test_any_time_can_be_the_time_something_was_said(database, said):
     """Before the epoch and far after it."""
-    (written,) = await write(database, ITAY, draft("x", said_at=said))
+    (written,) = await write(database, ITAY, make_draft("x", said_at=said))
 
     assert written.said_at == said
 
 
 async def test_facts_are_listed_oldest_first_in_pages(database):
     """In the order they were written, also within one batch."""
-    await write(database, ITAY, *(draft(f"fact {number}") for number in range(5)))
-    await write(database, ITAY, draft("fact 5"))
+    await write(database, ITAY, *(make_draft(f"fact {number}") for number in range(5)))
+    await write(database, ITAY, make_draft("fact 5"))
 
     async with database.reading() as tx:
         page = await facts.facts(tx, ITAY, limit=2, offset=3)
         assert await facts.count(tx, ITAY) == 6
-    assert texts(page) == ["fact 3", "fact 4"]
+    assert fact_texts(page) == ["fact 3", "fact 4"]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ async def test_facts_are_listed_oldest_first_in_pages(database):
 )
 async def test_the_same_fact_in_other_letters_is_one_fact(database, again):
     """White space, case and the final full stop do not make a new fact; the first wording stays."""
-    (first,) = await write(database, ITAY, draft("User likes tea"))
-    (second,) = await write(database, ITAY, draft(again))
+    (first,) = await write(database, ITAY, make_draft("User likes tea"))
+    (second,) = await write(database, ITAY, make_draft(again))
 
     assert second.id == first.id
     assert await listed(database, ITAY) == ["User likes tea"]
@@ -86,7 +86,7 @@ async def test_the_same_fact_in_other_letters_is_one_fact(database, again):
 
 async def test_composed_and_decomposed_letters_are_the_same(database):
     """One is what a keyboard sends, the other what a file system does."""
-    await write(database, ITAY, draft("Lives in Zu\u0308rich"), draft("Lives in Z\u00fcrich"))
+    await write(database, ITAY, make_draft("Lives in Zu\u0308rich"), make_draft("Lives in Z\u00fcrich"))
 
     assert len(await listed(database, ITAY)) == 1
 
@@ -96,9 +96,9 @@ async def test_two_drafts_of_a_batch_that_say_the_same_are_one_fact_with_two_sou
     one, other, two = await write(
         database,
         ITAY,
-        draft("likes tea", session="s1", events=["e1"]),
-        draft("has a dog"),
-        draft("Likes tea.", session="s2", events=["e2"], vector=(1.0, 0.0)),
+        make_draft("likes tea", session="s1", events=["e1"]),
+        make_draft("has a dog"),
+        make_draft("Likes tea.", session="s2", events=["e2"], vector=(1.0, 0.0)),
     )
 
     async with database.reading() as tx:
@@ -112,8 +112,8 @@ async def test_two_drafts_of_a_batch_that_say_the_same_are_one_fact_with_two_sou
 async def test_a_source_counts_once(database):
     """Learning the same events again adds nothing."""
     for _ in range(2):
-        (fact,) = await write(database, ITAY, draft("likes tea", session="s1", events=["e1"]))
-    await write(database, ITAY, draft("likes tea", session="s1", events=["e2"]))
+        (fact,) = await write(database, ITAY, make_draft("likes tea", session="s1", events=["e1"]))
+    await write(database, ITAY, make_draft("likes tea", session="s1", events=["e2"]))
 
     async with database.reading() as tx:
         assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", "s1"): {"e1", "e2"}}
@@ -121,9 +121,9 @@ async def test_a_source_counts_once(database):
 
 async def test_a_missing_vector_is_filled_in_and_a_present_one_stays(database):
     """Of the same embedder or not: what the database has is not replaced by a repetition."""
-    (fact,) = await write(database, ITAY, draft("likes tea"))
-    await write(database, ITAY, draft("likes tea", vector=(1.0, 2.0), embedder="a"))
-    await write(database, ITAY, draft("likes tea", vector=(3.0, 4.0), embedder="b"))
+    (fact,) = await write(database, ITAY, make_draft("likes tea"))
+    await write(database, ITAY, make_draft("likes tea", vector=(1.0, 2.0), embedder="a"))
+    await write(database, ITAY, make_draft("likes tea", vector=(3.0, 4.0), embedder="b"))
 
     async with database.reading() as tx:
         ids, matrix = await facts.vectors(tx, ITAY, "a")
@@ -138,7 +138,7 @@ async def test_every_write_raises_the_revision_by_one_however_much_it_writes(dat
     seen = []
     async with database.reading() as tx:
         seen.append(await facts.state(tx, ITAY))
-    written = await write(database, ITAY, *(draft(f"fact {number}") for number in range(3)))
+    written = await write(database, ITAY, *(make_draft(f"fact {number}") for number in range(3)))
     async with database.transaction() as tx:
         seen.append(await facts.state(tx, ITAY))
         assert (await facts.delete(tx, ITAY, [written[0].id]))["facts"] == 1
@@ -171,12 +171,12 @@ async def test_forgotten_at_never_goes_back(database):
 async def test_ids_that_look_alike_or_mean_something_elsewhere_are_kept_apart(database):
     """Each of them has its own facts and touches nobody else's."""
     scopes = [Scope(app, user) for user in HOSTILE for app in (None, "gaia")] + [Scope("a", "b:c"), Scope("a:b", "c")]
-    written = [(await write(database, scope, draft(f"fact {number}")))[0] for number, scope in enumerate(scopes)]
+    written = [(await write(database, scope, make_draft(f"fact {number}")))[0] for number, scope in enumerate(scopes)]
 
     async with database.reading() as tx:
         assert await facts.scopes(tx) == scopes
         for number, scope in enumerate(scopes):
-            assert texts(await facts.facts(tx, scope)) == [f"fact {number}"]
+            assert fact_texts(await facts.facts(tx, scope)) == [f"fact {number}"]
             assert list(await facts.get(tx, scope, [fact.id for fact in written])) == [written[number].id]
     async with database.transaction() as tx:
         assert not any((await facts.delete(tx, scopes[0], [fact.id for fact in written[1:]])).values())
@@ -187,17 +187,17 @@ async def test_ids_that_look_alike_or_mean_something_elsewhere_are_kept_apart(da
 @pytest.mark.parametrize("session", HOSTILE)
 async def test_any_session_id_can_be_a_source(database, session):
     """It comes back as it was."""
-    (fact,) = await write(database, ITAY, draft("x", session=session, events=["e\x00", "\ud800"]))
+    (fact,) = await write(database, ITAY, make_draft("x", session=session, events=["e\x00", "\ud800"]))
 
     async with database.reading() as tx:
         assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", session): {"e\x00", "\ud800"}}
-        assert await facts.taught_only_by(tx, ITAY, session) == [fact.id]
+        assert await facts.sourced_only_from(tx, ITAY, session) == [fact.id]
     assert fact.session_id == session
 
 
 async def test_what_no_database_takes_is_replaced_in_a_text_and_kept_in_metadata(database):
     """NUL and lone surrogates come out of broken input; a fact is not lost for them."""
-    (fact,) = await write(database, ITAY, draft("tea\x00 and \ud800 cake", note="a\x00\udfff"))
+    (fact,) = await write(database, ITAY, make_draft("tea\x00 and \ud800 cake", note="a\x00\udfff"))
 
     assert fact.text == "tea\ufffd and \ufffd cake"
     assert fact.metadata == {"note": "a\x00\udfff"}
@@ -208,7 +208,7 @@ async def test_an_error_takes_everything_of_its_transaction_back(database):
 
     async def fail():
         async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [draft("likes tea")], now=NOW)
+            await facts.write(tx, ITAY, [make_draft("likes tea")], now=NOW)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -222,12 +222,14 @@ async def test_an_error_takes_everything_of_its_transaction_back(database):
 
 async def test_facts_taught_by_one_conversation_alone_are_told_from_shared_ones(database):
     """A fact somebody also told by hand is not that conversation's own."""
-    await write(database, ITAY, draft("only s1", session="s1", events=["e1"]), draft("both", session="s1", seq=1))
-    await write(database, ITAY, draft("both", session="s2", seq=9), draft("by hand", source="remember"))
-    await write(database, ITAY, draft("told too", session="s1"), draft("told too", source="remember"))
+    await write(
+        database, ITAY, make_draft("only s1", session="s1", events=["e1"]), make_draft("both", session="s1", seq=1)
+    )
+    await write(database, ITAY, make_draft("both", session="s2", seq=9), make_draft("by hand", source="remember"))
+    await write(database, ITAY, make_draft("told too", session="s1"), make_draft("told too", source="remember"))
 
     async with database.transaction() as tx:
-        names = await facts.get(tx, ITAY, await facts.taught_only_by(tx, ITAY, "s1"))
+        names = await facts.get(tx, ITAY, await facts.sourced_only_from(tx, ITAY, "s1"))
         dropped = await facts.drop_source(tx, ITAY, "s1")
         left = {fact.text: fact for fact in await facts.facts(tx, ITAY)}
         again = await facts.drop_source(tx, ITAY, "s1")
@@ -249,43 +251,43 @@ async def test_a_scope_without_facts_says_so_everywhere(database):
         assert await facts.match(tx, ITAY, "tea", limit=5) == []
         ids, matrix = await facts.vectors(tx, ITAY, "x")
         assert (ids, matrix.shape) == ([], (0, 0))
-        assert await facts.taught_only_by(tx, ITAY, "s") == []
+        assert await facts.sourced_only_from(tx, ITAY, "s") == []
         assert await facts.drop_source(tx, ITAY, "s") == 0
-        await facts.bury(tx, ITAY, ["x"], said_until=NOW.timestamp())
-        await facts.unbury(tx, ITAY, ["x"])
-        assert await facts.buried(tx, ITAY, ["x", "y"]) == [False, False]
+        await facts.add_tombstones(tx, ITAY, ["x"], said_until=NOW.timestamp())
+        await facts.remove_tombstones(tx, ITAY, ["x"])
+        assert await facts.have_tombstones(tx, ITAY, ["x", "y"]) == [False, False]
         assert await facts.cached_profile(tx, ITAY) is None
         assert await facts.scopes(tx) == []
 
 
 async def test_no_way_of_reading_shows_a_fact_of_somebody_else(database):
     """Of equal conversations, texts and vectors, whoever names whose ids."""
-    same = draft("likes tea", session="s", seq=1, said_at=NOW, vector=(1.0, 0.0))
-    mine, _ = await write(database, ITAY, same, draft("has a dog", session="s", seq=2, vector=(1.0, 0.0)))
-    theirs = await write(database, NOA, same, draft("has a cat", session="s", seq=2, vector=(1.0, 0.0)))
+    same = make_draft("likes tea", session="s", seq=1, said_at=NOW, vector=(1.0, 0.0))
+    mine, _ = await write(database, ITAY, same, make_draft("has a dog", session="s", seq=2, vector=(1.0, 0.0)))
+    theirs = await write(database, NOA, same, make_draft("has a cat", session="s", seq=2, vector=(1.0, 0.0)))
     ours, foreign = Scope("gaia", "itay"), [fact.id for fact in theirs]
 
     async with database.reading() as tx:
         own = set(await facts.ids(tx, ours))
         assert mine.id in own
         assert len(own) == 2
-        assert {fact.id for fact in await facts.around(tx, ours, [mine.id], 3)} == own
-        assert await facts.around(tx, ours, foreign, 3) == []
+        assert {fact.id for fact in await facts.neighbours_of(tx, ours, [mine.id], 3)} == own
+        assert await facts.neighbours_of(tx, ours, foreign, 3) == []
         assert await facts.get(tx, ours, foreign) == {}
-        assert {line.id for line in await facts.lines(tx, ours)} == own
-        assert set(await facts.matching(tx, ours, lambda fact: True)) == own
-        assert await facts.said_in(tx, ours, [(NOW, NOW + timedelta(days=1))], limit=9) == [mine.id]
+        assert {line.id for line in await facts.indexed_facts(tx, ours)} == own
+        assert set(await facts.ids_matching(tx, ours, lambda fact: True)) == own
+        assert await facts.said_between(tx, ours, [(NOW, NOW + timedelta(days=1))], limit=9) == [mine.id]
         assert set((await facts.vectors(tx, ours, "offline/test/2"))[0]) == own
-        assert await facts.embedded(tx, ours, ["has a cat", "has a dog"], "offline/test/2") == [False, True]
+        assert await facts.are_embedded(tx, ours, ["has a cat", "has a dog"], "offline/test/2") == [False, True]
 
 
 async def test_forgetting_removes_everything_of_one_person_and_counts_it(database):
     """Nobody else loses anything."""
-    await write(database, ITAY, draft("likes tea", session="s1", vector=(1.0, 0.0)), draft("has a dog"))
-    await write(database, NOA, draft("likes tea"))
+    await write(database, ITAY, make_draft("likes tea", session="s1", vector=(1.0, 0.0)), make_draft("has a dog"))
+    await write(database, NOA, make_draft("likes tea"))
     async with database.transaction() as tx:
         fact = (await facts.facts(tx, ITAY))[1]
-        await facts.bury(tx, ITAY, [fact.id], said_until=NOW.timestamp())
+        await facts.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
         revision = (await facts.state(tx, ITAY)).revision
         await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
         removed = await facts.delete_all(tx, ITAY, forgotten_at=NOW.timestamp())
@@ -293,7 +295,7 @@ async def test_forgetting_removes_everything_of_one_person_and_counts_it(databas
     async with database.reading() as tx:
         assert await facts.match(tx, ITAY, "tea dog", limit=5) == []
         assert await facts.cached_profile(tx, ITAY) is None
-        assert await facts.buried(tx, ITAY, ["has a dog"]) == [False]
+        assert await facts.have_tombstones(tx, ITAY, ["has a dog"]) == [False]
         assert await facts.scopes(tx) == [NOA]
         assert len(await facts.match(tx, NOA, "tea", limit=5)) == 1
     assert removed == {"facts": 2, "sources": 2, "words": 2, "vectors": 1, "profiles": 1, "tombstones": 1}
@@ -301,10 +303,10 @@ async def test_forgetting_removes_everything_of_one_person_and_counts_it(databas
 
 async def test_deleting_some_facts_counts_what_is_removed_where(database):
     """By the same places as forgetting everything; what another person has is not counted."""
-    told = draft("likes tea", session="s1", vector=(1.0, 0.0))
-    one, two, _ = await write(database, ITAY, told, draft("has a dog"), draft("has a cat", vector=(0.0, 1.0)))
-    await write(database, ITAY, draft("likes tea", session="s2"))
-    (other,) = await write(database, NOA, draft("likes tea", vector=(1.0, 0.0)))
+    told = make_draft("likes tea", session="s1", vector=(1.0, 0.0))
+    one, two, _ = await write(database, ITAY, told, make_draft("has a dog"), make_draft("has a cat", vector=(0.0, 1.0)))
+    await write(database, ITAY, make_draft("likes tea", session="s2"))
+    (other,) = await write(database, NOA, make_draft("likes tea", vector=(1.0, 0.0)))
     async with database.transaction() as tx:
         revision = (await facts.state(tx, ITAY)).revision
         await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
@@ -315,10 +317,10 @@ async def test_deleting_some_facts_counts_what_is_removed_where(database):
 
 async def test_a_deleted_fact_may_come_back_as_a_new_one(database):
     """Under another id, so that nobody who follows takes it for the old one."""
-    (old,) = await write(database, ITAY, draft("likes tea"))
+    (old,) = await write(database, ITAY, make_draft("likes tea"))
     async with database.transaction() as tx:
         await facts.delete(tx, ITAY, [old.id])
-    (new,) = await write(database, ITAY, draft("likes tea"))
+    (new,) = await write(database, ITAY, make_draft("likes tea"))
 
     assert new.id != old.id
 
@@ -336,30 +338,30 @@ async def test_a_deleted_fact_may_come_back_as_a_new_one(database):
 )
 async def test_a_tombstone_knows_a_text_in_disguise(database, disguise):
     """Invisible characters, look-alike letters and wide letters change nothing a person sees."""
-    (fact,) = await write(database, ITAY, draft("likes zebra"))
+    (fact,) = await write(database, ITAY, make_draft("likes zebra"))
     async with database.transaction() as tx:
-        await facts.bury(tx, ITAY, [fact.id], said_until=NOW.timestamp())
+        await facts.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
         await facts.delete(tx, ITAY, [fact.id])
 
-        assert await facts.buried(tx, ITAY, [disguise, "likes zebras"]) == [True, False]
-        assert await facts.buried(tx, NOA, [disguise]) == [False]
-        await facts.unbury(tx, ITAY, [disguise])
-        assert await facts.buried(tx, ITAY, ["likes zebra"]) == [False]
+        assert await facts.have_tombstones(tx, ITAY, [disguise, "likes zebras"]) == [True, False]
+        assert await facts.have_tombstones(tx, NOA, [disguise]) == [False]
+        await facts.remove_tombstones(tx, ITAY, [disguise])
+        assert await facts.have_tombstones(tx, ITAY, ["likes zebra"]) == [False]
 
 
 async def test_only_own_facts_can_be_buried(database):
     """A foreign id leaves no tombstone."""
-    (fact,) = await write(database, NOA, draft("likes tea"))
-    await write(database, ITAY, draft("has a dog"))
+    (fact,) = await write(database, NOA, make_draft("likes tea"))
+    await write(database, ITAY, make_draft("has a dog"))
     async with database.transaction() as tx:
-        await facts.bury(tx, ITAY, [fact.id], said_until=NOW.timestamp())
+        await facts.add_tombstones(tx, ITAY, [fact.id], said_until=NOW.timestamp())
 
-        assert await facts.buried(tx, ITAY, ["likes tea"]) == [False]
+        assert await facts.have_tombstones(tx, ITAY, ["likes tea"]) == [False]
 
 
 async def test_a_profile_is_kept_only_for_the_state_it_was_made_from(database):
     """A fact written meanwhile makes it worthless; a deleted one takes it along."""
-    written = await write(database, ITAY, draft("likes tea"), draft("has a dog"))
+    written = await write(database, ITAY, make_draft("likes tea"), make_draft("has a dog"))
     made = Profile(bullets=("Likes tea \u2615\x00",), fingerprint="abc", revision=1, made_by="model", made_at=NOW)
     async with database.transaction() as tx:
         assert not await facts.cache_profile(tx, ITAY, Profile(bullets=(), fingerprint="old", revision=0))
@@ -372,7 +374,7 @@ async def test_a_profile_is_kept_only_for_the_state_it_was_made_from(database):
 
 async def test_more_ids_than_a_statement_takes_are_read_and_deleted(database):
     """Databases limit the variables of one statement."""
-    written = await write(database, ITAY, *(draft(f"fact {number}") for number in range(1200)))
+    written = await write(database, ITAY, *(make_draft(f"fact {number}") for number in range(1200)))
     ids = [fact.id for fact in written]
     async with database.transaction() as tx:
         assert len(await facts.get(tx, ITAY, ids + [f"x{number}" for number in range(40_000)])) == 1200
@@ -381,7 +383,9 @@ async def test_more_ids_than_a_statement_takes_are_read_and_deleted(database):
 
 async def test_a_thousand_facts_are_written_in_a_few_statements(database):
     """Each for many rows; one round trip a row takes several times as long."""
-    batch = [draft(f"fact {number}", session="s", events=[f"e{number}"], vector=(0.5,) * 64) for number in range(1000)]
+    batch = [
+        make_draft(f"fact {number}", session="s", events=[f"e{number}"], vector=(0.5,) * 64) for number in range(1000)
+    ]
     statements = 0
 
     async def counted():
@@ -389,6 +393,6 @@ async def test_a_thousand_facts_are_written_in_a_few_statements(database):
         statements += 1
 
     async with database.transaction() as tx:
-        await facts.write(Stepped(tx, counted), ITAY, batch, now=NOW)
+        await facts.write(SteppedConnection(tx, counted), ITAY, batch, now=NOW)
 
     assert 0 < statements < 100

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Scope
-from support.truth import ITAY, NOA, NOW, draft, memory_database
+from support.truth import ITAY, NOA, NOW, make_draft, memory_database
 
 facts = SqlFacts()
 outbox = SqlOutbox()
@@ -51,7 +51,7 @@ async def apply(database, model, change):
     kind, scope, detail = change
     async with database.transaction() as tx:
         if kind == "write":
-            for fact in await facts.write(tx, scope, [draft(one) for one in detail], now=NOW):
+            for fact in await facts.write(tx, scope, [make_draft(one) for one in detail], now=NOW):
                 model.facts[scope].setdefault(normal_form(fact.text), fact.id)
         elif kind == "delete":
             gone = {normal: key for normal, key in model.facts[scope].items() if detail.casefold() in normal}
@@ -66,18 +66,18 @@ async def apply(database, model, change):
             model.facts[scope] = {}
         elif kind == "follow":
             rows = await outbox.dirty(tx, limit=detail)
-            now = await outbox.read(tx, [row.fact_id for row in rows])
+            now = await outbox.load_facts(tx, [row.fact_id for row in rows])
             for row in rows:
                 if row.fact_id in now:
                     model.store[row.fact_id] = now[row.fact_id].fact.text
                 else:
                     model.store.pop(row.fact_id, None)
-            await outbox.done(tx, rows)
+            await outbox.acknowledge(tx, rows)
         elif kind == "renew":
-            await outbox.renew(tx, "fresh")
+            await outbox.reset_store(tx, "fresh")
             model.store = {}
         else:
-            await facts.write(tx, scope, [draft(f"undone {one}") for one in detail], now=NOW)
+            await facts.write(tx, scope, [make_draft(f"undone {one}") for one in detail], now=NOW)
             raise RuntimeError("undo")
 
 
@@ -124,7 +124,7 @@ async def play(database, sequence):
     async with database.transaction() as tx:
         await facts.delete_all(tx, ITAY, forgotten_at=1.0)
         await facts.delete_all(tx, NOA, forgotten_at=1.0)
-        await outbox.renew(tx, "fresh")
+        await outbox.reset_store(tx, "fresh")
     for change in sequence:
         if change[0] == "fail":
             with pytest.raises(RuntimeError, match="undo"):

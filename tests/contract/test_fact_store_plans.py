@@ -59,10 +59,10 @@ async def test_a_few_facts_are_found_without_reading_the_rest(tmp_path, search):
         async with opened.transaction() as tx:
             written = await facts.write(tx, ITAY, drafts(FACTS), now=NOW)
         ids = [fact.id for fact in written[:: FACTS // 5]]
-        async with opened.reading() as tx:
+        async with opened.read_transaction() as tx:
             await facts.match(tx, ITAY, "tea", limit=5)
         with steps(opened) as told:
-            async with opened.reading() as tx:
+            async with opened.read_transaction() as tx:
                 found = await SEARCHES[search](facts, tx, ids)
 
     assert len(found) >= 5
@@ -84,19 +84,19 @@ async def test_the_weights_of_words_are_those_of_now(database):
     async with database.transaction() as tx:
         await other.write(tx, ITAY, drafts(1), now=NOW)
     async with database.reading() as tx:
-        alone = await kept.rarity(tx, ITAY, [["tea"]])
+        alone = await kept.idf(tx, ITAY, [["tea"]])
     async with database.transaction() as tx:
         await other.write(tx, ITAY, drafts(9, first=1), now=NOW)
     async with database.reading() as tx:
-        among_ten = await kept.rarity(tx, ITAY, [["tea"]])
-        assert among_ten == await SqlFacts().rarity(tx, ITAY, [["tea"]])
+        among_ten = await kept.idf(tx, ITAY, [["tea"]])
+        assert among_ten == await SqlFacts().idf(tx, ITAY, [["tea"]])
     assert among_ten > alone
 
     await undone(database, kept)
     async with database.transaction() as tx:
         await other.write(tx, ITAY, drafts(1, first=10), now=NOW)
     async with database.reading() as tx:
-        assert await kept.rarity(tx, ITAY, [["tea"]]) == await SqlFacts().rarity(tx, ITAY, [["tea"]])
+        assert await kept.idf(tx, ITAY, [["tea"]]) == await SqlFacts().idf(tx, ITAY, [["tea"]])
 
 
 async def test_many_facts_become_what_few_become(database):

@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gaia_memory.facts import SqlFacts
-from gaia_memory.facts.indexing.keyword_index import prefix_of
+from gaia_memory.facts.indexing.keyword_index import scope_prefix
 from gaia_memory.models import Scope
-from support.truth import ITAY, NOA, NOW, database, draft
+from support.truth import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -19,7 +19,7 @@ facts = SqlFacts()
 async def found(database, query, *texts, scope=ITAY, limit=10):
     """Write texts for ITAY and give those that a query finds, best first."""
     async with database.transaction() as tx:
-        written = await facts.write(tx, ITAY, [draft(text) for text in texts], now=NOW)
+        written = await facts.write(tx, ITAY, [make_draft(text) for text in texts], now=NOW)
         names = {fact.id: fact.text for fact in written}
         return [names[hit.fact_id] for hit in await facts.match(tx, scope, query, limit=limit)]
 
@@ -99,7 +99,7 @@ async def test_words_are_found_in_their_own_scope_only(database):
     """Whatever another person has said with the same words."""
     assert await found(database, "tea", "likes tea", scope=NOA) == []
     async with database.transaction() as tx:
-        await facts.write(tx, NOA, [draft("drinks coffee")], now=NOW)
+        await facts.write(tx, NOA, [make_draft("drinks coffee")], now=NOW)
         assert await facts.match(tx, NOA, "tea", limit=5) == []
         assert await facts.match(tx, ITAY, "coffee", limit=5) == []
 
@@ -107,7 +107,7 @@ async def test_words_are_found_in_their_own_scope_only(database):
 async def test_a_deleted_fact_is_found_no_more(database):
     """Its words leave with it."""
     async with database.transaction() as tx:
-        one, two = await facts.write(tx, ITAY, [draft("likes tea"), draft("sells tea")], now=NOW)
+        one, two = await facts.write(tx, ITAY, [make_draft("likes tea"), make_draft("sells tea")], now=NOW)
         await facts.delete(tx, ITAY, [one.id])
 
         assert [hit.fact_id for hit in await facts.match(tx, ITAY, "tea", limit=5)] == [two.id]
@@ -125,7 +125,7 @@ async def test_long_texts_words_and_queries_are_taken(database):
 
 def test_no_scope_begins_like_another():
     """Else one person's word could be the beginning of somebody else's."""
-    prefixes = [prefix_of(number) for number in range(500)]
+    prefixes = [scope_prefix(number) for number in range(500)]
 
     assert len(set(prefixes)) == 500
     assert not [one for one in prefixes for two in prefixes if one != two and two.startswith(one)]
@@ -137,7 +137,7 @@ async def test_no_text_and_no_query_can_break_the_index(database, text, query):
     """Not even by accident; every letter of every language."""
     scope = Scope("gaia", "fuzz")
     async with database.transaction() as tx:
-        await facts.write(tx, scope, [draft(f"x {text}")], now=NOW)
+        await facts.write(tx, scope, [make_draft(f"x {text}")], now=NOW)
         await facts.match(tx, scope, query, limit=3)
 
         assert await facts.match(tx, scope, "x", limit=1)

@@ -10,9 +10,9 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts import sql_facts as room
 from gaia_memory.learn.embed_drafts import embed_drafts
-from gaia_memory.models import Draft, NewFact, Scope, holds
-from gaia_memory.recall.browse import page_of
-from gaia_memory.recall.index.column_cache import Shelves
+from gaia_memory.models import Draft, NewFact, Scope, compile_filters
+from gaia_memory.recall.browse import load_page
+from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever, VectorRetriever
 from gaia_memory.recall.settings import RecallSettings
@@ -34,8 +34,8 @@ def recall(request, database):
         DateRetriever(database, facts),
         VectorRetriever(database, facts, ScriptedEmbedder()),
     ]
-    shelves = Shelves(database, facts) if request.param == "shelf" else None
-    return Recall(database, facts, retrievers, FakeClock(), settings=RecallSettings(candidates=5), shelves=shelves)
+    shelves = ColumnCache(database, facts) if request.param == "shelf" else None
+    return Recall(database, facts, retrievers, FakeClock(), settings=RecallSettings(candidates=5), column_cache=shelves)
 
 
 async def write(database, scope, *given):
@@ -55,7 +55,7 @@ def runs(number, category):
 
 
 async def asked(recall, question, scope=ITAY, limit=10, beside=(), **filters):
-    meant = holds(filters) if filters else None
+    meant = compile_filters(filters) if filters else None
     found = await recall.explain(scope, question, limit=limit, meant=meant, beside=beside)
     return [hit.fact.text for hit in found.hits]
 
@@ -98,30 +98,32 @@ async def test_nobody_else_is_recalled_or_shown_by_a_filter(recall, database):
 
     assert await asked(recall, "Which park for runs?", category="health") == ["Runs in park 1"]
     async with database.reading() as tx:
-        [only] = await facts.matching(tx, NOA, holds({"category": "health"}))
+        [only] = await facts.ids_matching(tx, NOA, compile_filters({"category": "health"}))
         assert [each.text for each in (await facts.get(tx, NOA, [only])).values()] == ["Runs in park 2"]
-    page = await page_of(database, facts, NOA, holds({"category": "health"}), offset=0, limit=10)
+    page = await load_page(database, facts, NOA, compile_filters({"category": "health"}), offset=0, limit=10)
     assert ([fact.text for fact in page.facts], page.total) == (["Runs in park 2"], 1)
 
 
 async def test_every_fact_is_looked_at_however_many_there_are(database, monkeypatch):
     """They are gone through in pieces; the last one may be full, and none comes twice."""
-    monkeypatch.setattr(room, "_LOOKED_AT", 4)
+    monkeypatch.setattr(room, "_PAGE_ROWS", 4)
     written = await write(database, ITAY, *(runs(number, "health") for number in range(8)))
 
     async with database.reading() as tx:
-        assert await facts.matching(tx, ITAY, holds({})) == [fact.id for fact in written]
-        assert await facts.matching(tx, ITAY, holds({"seq": {"gte": 6}})) == [fact.id for fact in written[6:]]
-        assert await facts.matching(tx, NOA, holds({})) == []
+        assert await facts.ids_matching(tx, ITAY, compile_filters({})) == [fact.id for fact in written]
+        assert await facts.ids_matching(tx, ITAY, compile_filters({"seq": {"gte": 6}})) == [
+            fact.id for fact in written[6:]
+        ]
+        assert await facts.ids_matching(tx, NOA, compile_filters({})) == []
 
 
 @pytest.mark.parametrize("filters", [None, {"category": "health"}], ids=["all", "filtered"])
 async def test_pages_show_everything_once_in_order(database, filters):
     """Oldest first, and the last page says that it is."""
     await write(database, ITAY, *(runs(number, "health") for number in range(7)))
-    meant = None if filters is None else holds(filters)
+    meant = None if filters is None else compile_filters(filters)
 
-    pages = [await page_of(database, facts, ITAY, meant, offset=offset, limit=3) for offset in (0, 3, 6, 9)]
+    pages = [await load_page(database, facts, ITAY, meant, offset=offset, limit=3) for offset in (0, 3, 6, 9)]
 
     assert [fact.seq for page in pages for fact in page.facts] == list(range(7))
     assert [page.has_more for page in pages] == [True, True, False, False]
@@ -140,7 +142,7 @@ async def test_pages_show_everything_once_in_order(database, filters):
 async def test_a_page_that_cannot_be_is_refused(database, wrong, words):
     """With the argument, its value and what to pass."""
     with pytest.raises(InvalidInputError) as caught:
-        await page_of(database, facts, ITAY, None, **{"offset": 0, "limit": 10, **wrong})
+        await load_page(database, facts, ITAY, None, **{"offset": 0, "limit": 10, **wrong})
 
     assert words in str(caught.value)
 

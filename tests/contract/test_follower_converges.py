@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory.models import Scope
-from support.follower import rig
+from support.follower import open_follower
 
 ANN, BEN, CLEO = Scope("gaia", "ann"), Scope("gaia", "b*n x"), Scope(None, "cleo")
 WORDS = ["teal", "violin", "Haifa", "sourdough", "marathon", "parrot", "glacier", "tandem", "saffron", "origami"]
@@ -20,10 +20,10 @@ async def test_plain_mem0_lists_exactly_the_current_facts_after_any_sequence_of_
 ) -> None:
     """Each person's list in mem0 is what the database holds, and search finds each fact by its own words."""
     chance = random.Random(seed)
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         for step in range(30):
             scope = chance.choice([ANN, BEN, CLEO])
-            held = list(await memory.current(scope))
+            held = list(await memory.database_facts(scope))
             match chance.choice(["add", "add", "add", "delete", "forget", "settle"]):
                 case "add":
                     texts = [f"{chance.choice(WORDS)} number {step}.{n}" for n in range(chance.randint(1, 8))]
@@ -38,7 +38,7 @@ async def test_plain_mem0_lists_exactly_the_current_facts_after_any_sequence_of_
         await memory.follower.settled(stall_seconds=60)
 
         for scope in (ANN, BEN, CLEO):
-            current = await memory.current(scope)
-            assert await memory.listed(scope) == current
+            current = await memory.database_facts(scope)
+            assert await memory.mem0_facts(scope) == current
             for text in list(current.values())[:5]:
-                assert text in await memory.found(scope, text)
+                assert text in await memory.search_mem0(scope, text)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.models import Draft, NewFact, Scope, StoredFact
-from support.follower import rig
+from support.follower import open_follower
 
 ANN = Scope("gaia", "ann b*n")
 SAID = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -18,7 +18,7 @@ SAID = datetime(2024, 3, 1, 12, tzinfo=UTC)
 
 async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Path) -> None:
     """`get` returns what mem0 calls its own, and the rest as flat metadata; no run or agent is set."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         own = {"mood": "sunny", "stars": 4}
         [fact] = await memory.add(ANN, "Ann likes saffron", said_at=SAID, session_id="ann:cli", seq=3, metadata=own)
         await memory.follower.settled(stall_seconds=60)
@@ -41,7 +41,7 @@ async def test_mem0_reads_a_fact_with_its_owner_source_and_metadata(tmp_path: Pa
 
 async def test_values_the_store_cannot_hold_do_not_cost_the_fact(tmp_path: Path) -> None:
     """Chroma would drop a whole payload over one number; such a value is kept as text."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         odd = {
             "user_id": "somebody else",
             "run_id": "r",
@@ -54,14 +54,14 @@ async def test_values_the_store_cannot_hold_do_not_cost_the_fact(tmp_path: Path)
         }
         [fact] = await memory.add(ANN, "Ann counts")
         await memory.follower.settled(stall_seconds=60)
-        store = memory.follower._keeper.store
-        async with memory.database.reading() as tx:
-            stored = (await memory.outbox.read(tx, [fact.id]))[fact.id]
+        store = memory.follower._writer.store
+        async with memory.database.read_transaction() as tx:
+            stored = (await memory.outbox.load_facts(tx, [fact.id]))[fact.id]
         awkward = replace(stored, fact=replace(stored.fact, metadata=odd, text="Ann \ud800 counts"))
         refused = await asyncio.to_thread(store.write, [awkward], [])  # type: ignore[union-attr]
         row = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
 
-        assert fact.id in await memory.listed(ANN)
+        assert fact.id in await memory.mem0_facts(ANN)
         assert refused == []
         assert row["memory"] == "Ann ? counts"
         assert row["metadata"] == {
@@ -76,12 +76,12 @@ async def test_values_the_store_cannot_hold_do_not_cost_the_fact(tmp_path: Path)
 
 async def test_a_fact_that_changed_keeps_nothing_of_its_old_payload(tmp_path: Path) -> None:
     """Chroma merges payloads; what a fact no longer has is gone in the store too."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         [fact] = await memory.add(ANN, "Ann counts", metadata={"old": "value"}, session_id="ann:cli")
         await memory.follower.settled(stall_seconds=60)
-        store = memory.follower._keeper.store
-        async with memory.database.reading() as tx:
-            stored: StoredFact = (await memory.outbox.read(tx, [fact.id]))[fact.id]
+        store = memory.follower._writer.store
+        async with memory.database.read_transaction() as tx:
+            stored: StoredFact = (await memory.outbox.load_facts(tx, [fact.id]))[fact.id]
         changed = replace(stored, fact=replace(stored.fact, metadata={}, session_id=None))
         await asyncio.to_thread(store.write, [changed], [])  # type: ignore[union-attr]
         row = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
@@ -91,7 +91,7 @@ async def test_a_fact_that_changed_keeps_nothing_of_its_old_payload(tmp_path: Pa
 
 async def test_a_fact_the_store_refuses_costs_no_other_fact_and_is_reported(tmp_path: Path) -> None:
     """A vector of the wrong length is left out; the rest of its batch is there and the outbox is empty."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         await memory.add(ANN, "Ann likes saffron")
         await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
@@ -101,6 +101,10 @@ async def test_a_fact_the_store_refuses_costs_no_other_fact_and_is_reported(tmp_
         await memory.add(ANN, "Ann likes tea", "Ann likes figs")
         await memory.follower.settled(stall_seconds=60)
 
-        assert sorted((await memory.listed(ANN)).values()) == ["Ann likes figs", "Ann likes saffron", "Ann likes tea"]
+        assert sorted((await memory.mem0_facts(ANN)).values()) == [
+            "Ann likes figs",
+            "Ann likes saffron",
+            "Ann likes tea",
+        ]
         assert "refused 1 facts" in (memory.follower.trouble or "")
         assert await memory.store_id() == before

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gaia_memory.facts import SqlFacts
-from gaia_memory.recall.index.column_cache import Shelves
+from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever
 from gaia_memory.testing import FakeClock
-from support.truth import ITAY, NOA, NOW, database, draft
+from support.truth import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -20,9 +20,9 @@ facts = SqlFacts()
 
 async def said(database, scope, *moments):
     """Write one fact for each moment, named by its day, and return the names by id."""
-    drafts = [draft(f"said on {moment:%Y-%m-%d}", said_at=moment) for moment in moments]
+    drafts = [make_draft(f"said on {moment:%Y-%m-%d}", said_at=moment) for moment in moments]
     async with database.transaction() as tx:
-        written = await facts.write(tx, scope, [*drafts, draft("said at no known time")], now=NOW)
+        written = await facts.write(tx, scope, [*drafts, make_draft("said at no known time")], now=NOW)
     return {fact.id: fact.text for fact in written}
 
 
@@ -76,7 +76,7 @@ async def test_a_fact_that_holds_no_word_of_the_question_is_recalled_by_its_date
     """Its words may be quite other ones; it comes behind what holds words and was said then, too."""
     moment = at(2022, 5, 25)
     rows = [("Look here, a puppy!", moment), ("Nate likes tea", moment - timedelta(300)), ("Nate sleeps", moment)]
-    drafts = [draft(text, said_at=when) for text, when in rows]
+    drafts = [make_draft(text, said_at=when) for text, when in rows]
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, drafts, now=NOW)
     recall = Recall(
@@ -97,9 +97,11 @@ async def test_what_only_its_date_finds_has_a_score(database, query, in_memory):
     """A low one, above the thresholds that keep nothing out; what holds words comes before it."""
     rows = [("Look here, a puppy!", at(2022, 5, 25)), ("I love tea", at(2021, 4, 1))]
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [draft(text, said_at=when) for text, when in rows], now=NOW)
+        await facts.write(tx, ITAY, [make_draft(text, said_at=when) for text, when in rows], now=NOW)
     ways = [KeywordRetriever(database, facts), DateRetriever(database, facts)]
-    recall = Recall(database, facts, ways, FakeClock(), shelves=Shelves(database, facts) if in_memory else None).recall
+    recall = Recall(
+        database, facts, ways, FakeClock(), column_cache=ColumnCache(database, facts) if in_memory else None
+    ).recall
 
     hits = await recall(ITAY, query, limit=5, threshold=0.1)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, this_process
-from gaia_memory.models import Anchor, Mark, SessionKey, Talker
+from gaia_memory.ledger import SqlLedger, is_owner_dead, new_owner, process_identity
+from gaia_memory.models import EventPosition, SessionKey, TurnRequest, WindowAnchor
 from support.truth import database
 
 __all__ = ["database"]
@@ -21,7 +21,7 @@ HOSTILE = ["*", "a b", " pad ", "a:b", "%", "i\x00", "\ud800", "\u05d0" * 2000]
 async def speak(database, key=KEY, *, at=0.0):
     """Let a turn begin and end."""
     async with database.transaction() as tx:
-        row = await ledger.begin_turn(tx, key, Talker(), now=at, active_seconds=900)
+        row = await ledger.begin_turn(tx, key, TurnRequest(), now=at, lease_seconds=900)
         await ledger.end_turn(tx, key, now=at)
     return row
 
@@ -35,8 +35,10 @@ async def claim(database, owner=ME, key=KEY, *, now=100.0, lease=30.0):
 async def advance(database, owner=ME, *, read=None, to=None, turns=1):
     """Try to move the watermark."""
     async with database.transaction() as tx:
-        to = to or Mark(50.0, "e9")
-        return await ledger.advance(tx, KEY, owner, read=read, to=to, turns=turns, now=101.0)
+        to = to or EventPosition(50.0, "e9")
+        return await ledger.advance_watermark(
+            tx, KEY, owner, expected=read, new_watermark=to, turn_count=turns, now=101.0
+        )
 
 
 async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",), **rest):
@@ -58,11 +60,11 @@ async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run
     """The end says since when it is quiet."""
     async with database.transaction() as tx:
         assert await ledger.row(tx, KEY) is None
-        first = await ledger.begin_turn(tx, KEY, Talker(), now=10.0, active_seconds=900)
-        await ledger.renew_turn(tx, KEY, now=500.0, active_seconds=900)
+        first = await ledger.begin_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
+        await ledger.renew_turn(tx, KEY, now=500.0, lease_seconds=900)
         renewed = await ledger.row(tx, KEY)
         await ledger.end_turn(tx, KEY, now=600.0)
-        second = await ledger.begin_turn(tx, KEY, Talker(), now=700.0, active_seconds=900)
+        second = await ledger.begin_turn(tx, KEY, TurnRequest(), now=700.0, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=710.0)
         quiet = await ledger.row(tx, KEY)
 
@@ -76,7 +78,7 @@ async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run
 async def test_holding_a_conversation_for_a_load_counts_nothing(database):
     """There is nothing to learn of it either."""
     async with database.transaction() as tx:
-        held = await ledger.hold(tx, KEY, Talker(), now=10.0, active_seconds=900)
+        held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=20.0)
 
     assert (held.turn_no, held.active_until) == (0, 910.0)
@@ -86,12 +88,12 @@ async def test_holding_a_conversation_for_a_load_counts_nothing(database):
 async def test_a_hold_is_taken_back_unless_somebody_has_begun_to_talk(database):
     """The turn that began under it keeps the conversation from being learned and cleared."""
     async with database.transaction() as tx:
-        held = await ledger.hold(tx, KEY, Talker(), now=10.0, active_seconds=900)
-        await ledger.let_go(tx, KEY, until=held.active_until)
+        held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
+        await ledger.release_turn(tx, KEY, expires_at=held.active_until)
         free = await ledger.row(tx, KEY)
-        held = await ledger.hold(tx, KEY, Talker(), now=20.0, active_seconds=900)
-        await ledger.begin_turn(tx, KEY, Talker(), now=30.0, active_seconds=900)
-        await ledger.let_go(tx, KEY, until=held.active_until)
+        held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=20.0, lease_seconds=900)
+        await ledger.begin_turn(tx, KEY, TurnRequest(), now=30.0, lease_seconds=900)
+        await ledger.release_turn(tx, KEY, expires_at=held.active_until)
         talking = await ledger.row(tx, KEY)
 
     assert (free.active_until, free.touched) == (None, 10.0)
@@ -105,10 +107,10 @@ async def test_any_ids_make_a_conversation_of_their_own(database, odd):
     for key in keys:
         await speak(database, key)
     async with database.transaction() as tx:
-        await ledger.skip(tx, keys[0], [odd])
+        await ledger.skip_events(tx, keys[0], [odd])
 
         assert [(await ledger.row(tx, key)).key for key in keys] == keys
-        assert await ledger.skipped(tx, keys[0], among=[odd, "other"]) == {odd}
+        assert await ledger.skipped_events(tx, keys[0], event_ids=[odd, "other"]) == {odd}
         assert [one.key for one in await ledger.pending(tx, user=odd, app=None)] == [keys[1]]
     assert set(await due(database, apps=[odd, "a"])) == set(keys)
 
@@ -158,13 +160,13 @@ async def test_the_due_ones_are_read_page_by_page_and_without_some_persons(datab
     assert [one.touched for one in whole] == [10.0, 10.0, 10.0, 11.0, 11.0, 11.0]
     assert {one.key for one in whole} == set(keys)
     assert await paged(1) == await paged(2) == whole
-    assert {one.key.user for one in await paged(1, without_persons=["noa", "gil"])} == {"itay", "dan"}
+    assert {one.key.user for one in await paged(1, excluded_users=["noa", "gil"])} == {"itay", "dan"}
 
 
 async def test_an_active_conversation_is_not_due_until_its_turn_is_given_up(database):
     """A cancelled turn fires no hook at its end."""
     async with database.transaction() as tx:
-        await ledger.begin_turn(tx, KEY, Talker(), now=0.0, active_seconds=900)
+        await ledger.begin_turn(tx, KEY, TurnRequest(), now=0.0, lease_seconds=900)
 
     assert await due(database, now=899.0, quiet_since=None) == []
     assert await claim(database, now=899.0) is None
@@ -207,17 +209,17 @@ async def test_a_lease_that_is_given_back_is_free_at_once(database):
 
 async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(database):
     """With what it was clearing; that of another host runs to its end."""
-    dead = this_process().rpartition("-")[0] + "-1/a1b2"
+    dead = process_identity().rpartition("-")[0] + "-1/a1b2"
     await speak(database)
     await claim(database, dead)
     async with database.transaction() as tx:
         assert await ledger.begin_clearing(tx, KEY, dead, turn_no=1, now=100.0, seconds=60)
 
-    assert owner_is_gone(dead)
-    assert not owner_is_gone(this_process())
-    assert not owner_is_gone(new_owner())
+    assert is_owner_dead(dead)
+    assert not is_owner_dead(process_identity())
+    assert not is_owner_dead(new_owner())
     assert new_owner() != new_owner()
-    assert not owner_is_gone(ME)
+    assert not is_owner_dead(ME)
     assert await due(database, now=101.0) == [KEY]
     taken = await claim(database, ME, now=101.0)
     assert (taken.lease_owner, taken.clearing) == (ME, None)
@@ -227,7 +229,7 @@ async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(da
 @pytest.mark.parametrize("owner", ["", "x", "a:b:c", "host:-1:x", ":::"])
 def test_an_owner_that_names_no_process_is_not_gone(owner):
     """Nothing is known of it, so its lease is left to run out."""
-    assert not owner_is_gone(owner)
+    assert not is_owner_dead(owner)
 
 
 async def test_the_watermark_moves_only_from_where_it_was_read_and_under_the_lease(database):
@@ -236,14 +238,14 @@ async def test_the_watermark_moves_only_from_where_it_was_read_and_under_the_lea
     assert not await advance(database)
     await claim(database)
     assert not await advance(database, YOU)
-    assert not await advance(database, read=Mark(1.0, "e1"))
-    assert await advance(database, to=Mark(50.0, "e\x009"), turns=2)
+    assert not await advance(database, read=EventPosition(1.0, "e1"))
+    assert await advance(database, to=EventPosition(50.0, "e\x009"), turns=2)
     assert not await advance(database)
-    assert not await advance(database, read=Mark(50.0, "e8"), to=Mark(60.0, "e10"))
-    assert await advance(database, read=Mark(50.0, "e\x009"), to=Mark(60.0, "e10"))
+    assert not await advance(database, read=EventPosition(50.0, "e8"), to=EventPosition(60.0, "e10"))
+    assert await advance(database, read=EventPosition(50.0, "e\x009"), to=EventPosition(60.0, "e10"))
 
     learned = await row(database)
-    assert learned.watermark == Mark(60.0, "e10")
+    assert learned.watermark == EventPosition(60.0, "e10")
     assert learned.learned_turns == 3
 
 
@@ -267,7 +269,7 @@ async def test_a_conversation_released_as_done_is_due_again_with_the_next_turn(d
     await claim(database)
     await advance(database)
     async with database.transaction() as tx:
-        await ledger.release(tx, KEY, ME, done=True)
+        await ledger.release(tx, KEY, ME, is_done=True)
 
     assert await due(database, quiet_since=None) == []
     await speak(database, at=10.0)
@@ -282,7 +284,7 @@ async def test_a_turn_that_comes_while_it_is_learned_makes_it_due_again(database
     await advance(database)
     async with database.transaction() as tx:
         assert not await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=101.0, seconds=5)
-        await ledger.release(tx, KEY, ME, done=True)
+        await ledger.release(tx, KEY, ME, is_done=True)
 
         assert [one.key for one in await ledger.pending(tx, user=None, app=None)] == [KEY]
     assert await due(database) == [KEY]
@@ -295,9 +297,9 @@ async def test_a_turn_waits_while_its_conversation_is_cleared(database):
     await claim(database)
     async with database.transaction() as tx:
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=100.0, seconds=5)
-        waiting = await ledger.begin_turn(tx, KEY, Talker(), now=104.0, active_seconds=900)
-        held = await ledger.hold(tx, KEY, Talker(), now=104.0, active_seconds=900)
-        late = await ledger.begin_turn(tx, KEY, Talker(), now=105.0, active_seconds=900)
+        waiting = await ledger.begin_turn(tx, KEY, TurnRequest(), now=104.0, lease_seconds=900)
+        held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=104.0, lease_seconds=900)
+        late = await ledger.begin_turn(tx, KEY, TurnRequest(), now=105.0, lease_seconds=900)
 
     assert (waiting.clearing, waiting.turn_no, waiting.active_until) == (ME, 1, None)
     assert held.clearing == ME
@@ -312,7 +314,7 @@ async def test_a_clear_begins_only_where_nothing_has_moved(database, case):
         await claim(database, YOU if case == "not mine" else ME)
     if case == "active":
         async with database.transaction() as tx:
-            await ledger.hold(tx, KEY, Talker(), now=100.0, active_seconds=900)
+            await ledger.reserve_turn(tx, KEY, TurnRequest(), now=100.0, lease_seconds=900)
     async with database.transaction() as tx:
         turn_no = 2 if case == "another turn" else 1
 
@@ -325,7 +327,7 @@ async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
     await speak(database)
     async with database.transaction() as tx:
         await ledger.freeze_profile(tx, KEY, profile="- tea", profile_key="k", made_at=7.5, made_by="fallback")
-        await ledger.anchor(tx, KEY, Anchor(turn_no=1, at=0.5))
+        await ledger.set_anchor(tx, KEY, WindowAnchor(turn_no=1, timestamp=0.5))
     before = await claim(database)
     await advance(database)
     async with database.transaction() as tx:
@@ -334,12 +336,12 @@ async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
         await ledger.release(tx, KEY, ME)
 
     after = await row(database)
-    assert (before.profile, before.profile_key, before.anchor) == ("- tea", "k", Anchor(turn_no=1, at=0.5))
+    assert (before.profile, before.profile_key, before.anchor) == ("- tea", "k", WindowAnchor(turn_no=1, timestamp=0.5))
     assert (after.profile, after.profile_key, after.anchor) == (None, None, None)
     assert (before.profile_made_at, before.profile_made_by) == (7.5, "fallback")
     assert (after.profile_made_at, after.profile_made_by) == (None, None)
     assert (after.cleared_at, after.clearing, after.clearing_until, after.turn_no) == (102.0, None, None, 1)
-    assert after.watermark == Mark(50.0, "e9")
+    assert after.watermark == EventPosition(50.0, "e9")
     assert await due(database, quiet_since=None) == []
 
 
@@ -365,8 +367,8 @@ async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
     await claim(database)
     await advance(database)
     async with database.transaction() as tx:
-        await ledger.failed(tx, KEY, YOU, error="x", now=100.0, retry_at=0.0, parked=True)
-        await ledger.failed(tx, KEY, ME, error="no JSON \x00", now=100.0, retry_at=160.0)
+        await ledger.record_failure(tx, KEY, YOU, error="x", now=100.0, retry_at=0.0, is_parked=True)
+        await ledger.record_failure(tx, KEY, ME, error="no JSON \x00", now=100.0, retry_at=160.0)
         (waiting,) = await ledger.pending(tx, user="itay", app=None)
 
     assert (waiting.attempts, waiting.reason, waiting.retry_at, waiting.parked) == (1, "no JSON \ufffd", 160.0, False)
@@ -374,7 +376,7 @@ async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
     assert await due(database, now=159.0, quiet_since=None) == [KEY]
     assert await due(database, now=160.0) == [KEY]
     await claim(database, now=160.0)
-    await advance(database, read=Mark(50.0, "e9"), to=Mark(60.0, "e10"))
+    await advance(database, read=EventPosition(50.0, "e9"), to=EventPosition(60.0, "e10"))
     learned = await row(database)
     assert (learned.attempts, learned.retry_at, learned.last_error) == (0, None, None)
 
@@ -385,7 +387,7 @@ async def test_bad_answers_are_counted_apart_until_something_is_learned(database
     for now, is_bad_answer in [(100.0, False), (200.0, True), (300.0, False), (400.0, True)]:
         await claim(database, now=now)
         async with database.transaction() as tx:
-            await ledger.failed(tx, KEY, ME, error="x", now=now, retry_at=now, is_bad_answer=is_bad_answer)
+            await ledger.record_failure(tx, KEY, ME, error="x", now=now, retry_at=now, is_bad_answer=is_bad_answer)
     failing = await row(database)
     async with database.reading() as tx:
         (waiting,) = await ledger.pending(tx, user=None, app=None)
@@ -403,7 +405,7 @@ async def test_a_parked_conversation_is_left_alone_until_somebody_speaks_in_it(d
     await speak(database)
     await claim(database)
     async with database.transaction() as tx:
-        await ledger.failed(tx, KEY, ME, error="x", now=100.0, retry_at=0.0, parked=True)
+        await ledger.record_failure(tx, KEY, ME, error="x", now=100.0, retry_at=0.0, is_parked=True)
 
     assert await due(database) == []
     assert await due(database, quiet_since=None) == [KEY]
@@ -429,13 +431,13 @@ async def test_profiles_are_frozen_for_a_session_and_dropped_for_a_person(databa
 async def test_events_to_skip_are_kept_for_their_conversation(database):
     """Also for one that nobody has spoken in yet, and named twice."""
     async with database.transaction() as tx:
-        await ledger.skip(tx, KEY, ["e1", "e2"])
-        await ledger.skip(tx, KEY, ["e2"])
-        await ledger.skip(tx, OTHER, [])
+        await ledger.skip_events(tx, KEY, ["e1", "e2"])
+        await ledger.skip_events(tx, KEY, ["e2"])
+        await ledger.skip_events(tx, OTHER, [])
 
-        assert await ledger.skipped(tx, KEY, among=["e1", "e2", "e3"]) == {"e1", "e2"}
-        assert await ledger.skipped(tx, KEY, among=[f"e{number}" for number in range(2, 2_000)]) == {"e2"}
-        assert await ledger.skipped(tx, OTHER, among=["e1", "e2"]) == set()
+        assert await ledger.skipped_events(tx, KEY, event_ids=["e1", "e2", "e3"]) == {"e1", "e2"}
+        assert await ledger.skipped_events(tx, KEY, event_ids=[f"e{number}" for number in range(2, 2_000)]) == {"e2"}
+        assert await ledger.skipped_events(tx, OTHER, event_ids=["e1", "e2"]) == set()
 
 
 @pytest.mark.acceptance("I16", "I17")
@@ -444,11 +446,11 @@ async def test_sessions_from_before_us_are_entered_once_an_app(database):
     await speak(database, OTHER, at=5.0)
     held = SessionKey("gaia", "held", "s")
     async with database.transaction() as tx:
-        await ledger.hold(tx, held, Talker(), now=1.0, active_seconds=1)
-        assert not await ledger.bootstrapped(tx, "gaia")
+        await ledger.reserve_turn(tx, held, TurnRequest(), now=1.0, lease_seconds=1)
+        assert not await ledger.is_bootstrapped(tx, "gaia")
         assert await ledger.bootstrap(tx, "gaia", {KEY: 7.0, OTHER: 99.0, held: 3.0}) == 2
-        assert await ledger.bootstrapped(tx, "gaia")
-        assert not await ledger.bootstrapped(tx, "other")
+        assert await ledger.is_bootstrapped(tx, "gaia")
+        assert not await ledger.is_bootstrapped(tx, "other")
         assert await ledger.bootstrap(tx, "gaia", {SessionKey("gaia", "new", "s"): 1.0}) == 0
         assert (await ledger.row(tx, OTHER)).touched == 5.0
         assert len(await ledger.pending(tx, user=None, app="gaia")) == 3
@@ -480,13 +482,13 @@ async def test_many_sessions_are_entered_in_one_go(database):
 async def test_a_conversation_is_private_until_it_is_said_otherwise(database):
     """Also one that nobody has spoken in yet, and over turns and a clear."""
     async with database.transaction() as tx:
-        await ledger.keep_private(tx, KEY, is_private=True)
-        begun = await ledger.begin_turn(tx, KEY, Talker(), now=10.0, active_seconds=900)
+        await ledger.set_private(tx, KEY, is_private=True)
+        begun = await ledger.begin_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=20.0)
         claimed = await ledger.claim(tx, KEY, ME, now=100.0, lease_seconds=30.0)
         await ledger.end_clearing(tx, KEY, ME, cleared_at=101.0)
         cleared = await ledger.row(tx, KEY)
-        await ledger.keep_private(tx, KEY, is_private=False)
+        await ledger.set_private(tx, KEY, is_private=False)
         ended = await ledger.row(tx, KEY)
 
     assert begun.is_private
@@ -500,19 +502,19 @@ async def test_a_conversation_is_private_until_it_is_said_otherwise(database):
 async def test_a_question_about_rows_waits_until_it_is_said_otherwise(database):
     """Also where nobody has spoken yet; it is nothing to learn, and no talk that stays open."""
     async with database.transaction() as tx:
-        await ledger.ask_of_rows(tx, KEY, asks=True)
+        await ledger.set_pending_confirmation(tx, KEY, is_pending=True)
         asked = await ledger.row(tx, KEY)
-        await ledger.begin_turn(tx, KEY, Talker(), now=10.0, active_seconds=900)
+        await ledger.begin_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
         begun = await ledger.row(tx, KEY)
-        await ledger.ask_of_rows(tx, OTHER, asks=True)
-        await ledger.ask_of_rows(tx, KEY, asks=False)
+        await ledger.set_pending_confirmation(tx, OTHER, is_pending=True)
+        await ledger.set_pending_confirmation(tx, KEY, is_pending=False)
         answered = await ledger.row(tx, KEY)
         waits = await ledger.row(tx, OTHER)
 
-    assert (asked.asks_of_rows, asked.is_done, asked.turn_no) == (True, True, 0)
-    assert begun.asks_of_rows
-    assert not answered.asks_of_rows
-    assert waits.asks_of_rows
+    assert (asked.has_pending_confirmation, asked.is_done, asked.turn_no) == (True, True, 0)
+    assert begun.has_pending_confirmation
+    assert not answered.has_pending_confirmation
+    assert waits.has_pending_confirmation
 
 
 async def test_talk_that_nobody_counted_is_entered_once(database):
@@ -520,15 +522,15 @@ async def test_talk_that_nobody_counted_is_entered_once(database):
     new, known, waits = (SessionKey("gaia", "itay", name) for name in ("new", "known", "waits"))
     async with database.transaction() as tx:
         for key in (known, waits):
-            await ledger.begin_turn(tx, key, Talker(), now=10.0, active_seconds=900)
+            await ledger.begin_turn(tx, key, TurnRequest(), now=10.0, lease_seconds=900)
             await ledger.end_turn(tx, key, now=10.0)
         assert await ledger.claim(tx, known, "me", now=11.0, lease_seconds=30)
-        await ledger.release(tx, known, "me", done=True)
+        await ledger.release(tx, known, "me", is_done=True)
         for key in (new, known, waits):
-            await ledger.enter(tx, key, touched=20.0)
-        found = await ledger.rows_of(tx, [new, known, waits, SessionKey("gaia", "itay", "nowhere")])
+            await ledger.enqueue(tx, key, touched=20.0)
+        found = await ledger.rows_for(tx, [new, known, waits, SessionKey("gaia", "itay", "nowhere")])
         due = await ledger.due(tx, now=30.0, quiet_since=20.0, limit=9, apps=["gaia"])
-        elsewhere = await ledger.known_elsewhere(tx, apps=["other"])
+        elsewhere = await ledger.sessions_of_other_apps(tx, apps=["other"])
 
     assert {key: row.touched for key, row in found.items()} == {new: 20.0, known: 20.0, waits: 10.0}
     assert [row.turn_no for row in found.values() if row.key == known] == [1]

@@ -6,18 +6,18 @@ import pytest
 from sqlalchemy import select, update
 
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.ledger.rows import is_at, is_over
+from gaia_memory.ledger.rows import is_unset_or_expired, where_session
 from gaia_memory.ledger.tables import conversations as c
-from gaia_memory.models import SessionKey, Talker
+from gaia_memory.models import SessionKey, TurnRequest
 from gaia_memory.ports.ledger import (
-    ACTIVE_SECONDS,
-    CLEAR_SECONDS,
+    CLEAR_LEASE_SECONDS,
     LEASE_SECONDS,
-    LONGEST_PAUSE,
-    SKEW_SECONDS,
-    runs,
+    MAX_BACKOFF_SECONDS,
+    MAX_CLOCK_SKEW_SECONDS,
+    TURN_LEASE_SECONDS,
+    is_in_force,
 )
-from gaia_memory.sessions.learning.backoff import after_failures, after_outages
+from gaia_memory.sessions.learning.backoff import failure_backoff_seconds, outage_backoff_seconds
 from support.truth import database
 
 __all__ = ["database"]
@@ -29,17 +29,17 @@ YOU = "elsewhere:2:2.00/b"
 NOW = 1_000_000.0
 YEAR = 365 * 86_400.0
 MARKS = [
-    (c.c.active_until, ACTIVE_SECONDS),
+    (c.c.active_until, TURN_LEASE_SECONDS),
     (c.c.lease_until, LEASE_SECONDS),
-    (c.c.clearing_until, CLEAR_SECONDS),
-    (c.c.retry_at, LONGEST_PAUSE),
+    (c.c.clearing_until, CLEAR_LEASE_SECONDS),
+    (c.c.retry_at, MAX_BACKOFF_SECONDS),
 ]
 
 
 async def speak(database, *, now):
     """Let a turn begin and end."""
     async with database.transaction() as tx:
-        await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=now, active_seconds=ACTIVE_SECONDS)
+        await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=now, lease_seconds=TURN_LEASE_SECONDS)
         await ledger.end_turn(tx, KEY, now=now, owner=ME)
 
 
@@ -69,26 +69,30 @@ async def test_a_mark_holds_from_now_to_as_far_ahead_as_it_can_be(database, mark
     """The same in Python and in both databases, for no other host's clock may differ by more than the slack."""
     await speak(database, now=NOW)
     ends = {None: False, NOW - YEAR: False, NOW: False, NOW + 0.5: True, NOW + longest: True}
-    ends |= {NOW + longest + SKEW_SECONDS: True, NOW + longest + SKEW_SECONDS + 0.5: False, NOW + YEAR: False}
+    ends |= {
+        NOW + longest + MAX_CLOCK_SKEW_SECONDS: True,
+        NOW + longest + MAX_CLOCK_SKEW_SECONDS + 0.5: False,
+        NOW + YEAR: False,
+    }
     for until, holds in ends.items():
         async with database.transaction() as tx:
-            await tx.execute(update(c).where(is_at(KEY)).values({mark.name: until}))
-            found = (await tx.execute(select(c.c.app).where(is_over(mark, NOW)))).all()
+            await tx.execute(update(c).where(where_session(KEY)).values({mark.name: until}))
+            found = (await tx.execute(select(c.c.app).where(is_unset_or_expired(mark, NOW)))).all()
 
         assert (not found) == holds, until
-        assert runs(until, now=NOW, longest=longest) == holds, until
+        assert is_in_force(until, now=NOW, max_seconds=longest) == holds, until
 
 
 def test_no_pause_is_longer_than_the_ledger_believes():
     """Else a conversation that is put off for so long would not be."""
-    assert all(after_failures(99) <= LONGEST_PAUSE for _ in range(50))
-    assert all(after_outages(99, named=1e9) <= LONGEST_PAUSE for _ in range(50))
+    assert all(failure_backoff_seconds(99) <= MAX_BACKOFF_SECONDS for _ in range(50))
+    assert all(outage_backoff_seconds(99, retry_after=1e9) <= MAX_BACKOFF_SECONDS for _ in range(50))
 
 
 async def test_a_turn_that_began_in_the_future_ended_long_ago(database):
     """Its process was killed, or the turn cancelled, before the clock was set back."""
     async with database.transaction() as tx:
-        await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=NOW + YEAR, active_seconds=ACTIVE_SECONDS)
+        await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=NOW + YEAR, lease_seconds=TURN_LEASE_SECONDS)
     assert await due(database, now=NOW) == []
     assert (await row(database)).touched == NOW
     assert await due(database, now=NOW + 1800.0) == [KEY]
@@ -99,12 +103,12 @@ async def test_a_turn_that_began_in_the_future_ended_long_ago(database):
 async def test_nobody_waits_for_a_turn_of_the_future(database, how):
     """Neither learning nor another turn."""
     async with database.transaction() as tx:
-        await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=NOW + YEAR, active_seconds=ACTIVE_SECONDS)
+        await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=NOW + YEAR, lease_seconds=TURN_LEASE_SECONDS)
         if how == "claim":
             assert await ledger.claim(tx, KEY, YOU, now=NOW, lease_seconds=LEASE_SECONDS) is not None
         else:
             begun = await ledger.begin_turn(
-                tx, KEY, Talker(owner=YOU, alone=True), now=NOW, active_seconds=ACTIVE_SECONDS
+                tx, KEY, TurnRequest(owner=YOU, is_exclusive=True), now=NOW, lease_seconds=TURN_LEASE_SECONDS
             )
             assert begun.active_owner == YOU
 
@@ -127,12 +131,12 @@ async def test_a_clear_of_the_future_keeps_no_turn_waiting(database):
     await speak(database, now=NOW - 3600.0)
     await claim(database, ME, now=NOW + YEAR)
     async with database.transaction() as tx:
-        assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=NOW + YEAR, seconds=CLEAR_SECONDS)
+        assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=NOW + YEAR, seconds=CLEAR_LEASE_SECONDS)
     await claim(database, YOU, now=NOW)
     async with database.transaction() as tx:
-        assert await ledger.begin_clearing(tx, KEY, YOU, turn_no=1, now=NOW, seconds=CLEAR_SECONDS)
-        await tx.execute(update(c).where(is_at(KEY)).values(clearing_until=NOW + YEAR))
-        begun = await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=NOW, active_seconds=ACTIVE_SECONDS)
+        assert await ledger.begin_clearing(tx, KEY, YOU, turn_no=1, now=NOW, seconds=CLEAR_LEASE_SECONDS)
+        await tx.execute(update(c).where(where_session(KEY)).values(clearing_until=NOW + YEAR))
+        begun = await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=NOW, lease_seconds=TURN_LEASE_SECONDS)
 
     assert (begun.clearing, begun.turn_no) == (None, 2)
 
@@ -143,9 +147,9 @@ async def test_a_conversation_put_off_by_a_clock_of_the_future_is_tried_now(data
     for now, found in [(NOW + YEAR, [KEY]), (NOW, [])]:
         await claim(database, ME, now=now)
         async with database.transaction() as tx:
-            await ledger.failed(tx, KEY, ME, error="x", now=now, retry_at=now + LONGEST_PAUSE)
+            await ledger.record_failure(tx, KEY, ME, error="x", now=now, retry_at=now + MAX_BACKOFF_SECONDS)
         assert await due(database, now=NOW) == found
-    assert await due(database, now=NOW + LONGEST_PAUSE) == [KEY]
+    assert await due(database, now=NOW + MAX_BACKOFF_SECONDS) == [KEY]
 
 
 async def test_what_was_touched_in_the_future_is_quiet_from_now_on(database):
@@ -158,7 +162,7 @@ async def test_what_was_touched_in_the_future_is_quiet_from_now_on(database):
 
 async def test_a_clock_that_is_a_little_ahead_is_believed(database):
     """Two hosts never have quite the same time."""
-    await speak(database, now=NOW + SKEW_SECONDS - 1.0)
+    await speak(database, now=NOW + MAX_CLOCK_SKEW_SECONDS - 1.0)
     await due(database, now=NOW)
 
-    assert (await row(database)).touched == NOW + SKEW_SECONDS - 1.0
+    assert (await row(database)).touched == NOW + MAX_CLOCK_SKEW_SECONDS - 1.0

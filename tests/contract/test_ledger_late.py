@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.models import Mark, SessionKey, Talker
+from gaia_memory.models import EventPosition, SessionKey, TurnRequest
 from support.truth import database
 
 __all__ = ["database"]
@@ -25,7 +25,7 @@ async def row(database):
 async def speak(database, *, now=0.0):
     """Let a turn begin and end."""
     async with database.transaction() as tx:
-        await ledger.begin_turn(tx, KEY, Talker(owner=ME), now=now, active_seconds=900)
+        await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=now, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=now, owner=ME)
 
 
@@ -37,10 +37,12 @@ async def claim(database, owner, *, now):
 
 LATE = {
     "renew": lambda tx: ledger.renew(tx, KEY, ME, now=141.0, lease_seconds=30),
-    "advance": lambda tx: ledger.advance(tx, KEY, ME, read=None, to=Mark(1.0, "e"), turns=1, now=141.0),
-    "failed": lambda tx: ledger.failed(tx, KEY, ME, error="x", now=141.0, retry_at=999.0, parked=True),
+    "advance": lambda tx: ledger.advance_watermark(
+        tx, KEY, ME, expected=None, new_watermark=EventPosition(1.0, "e"), turn_count=1, now=141.0
+    ),
+    "failed": lambda tx: ledger.record_failure(tx, KEY, ME, error="x", now=141.0, retry_at=999.0, is_parked=True),
     "release": lambda tx: ledger.release(tx, KEY, ME),
-    "release as done": lambda tx: ledger.release(tx, KEY, ME, done=True),
+    "release as done": lambda tx: ledger.release(tx, KEY, ME, is_done=True),
     "release all": lambda tx: ledger.release_all(tx, ME),
     "begin to clear": lambda tx: ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=141.0, seconds=5),
     "end a clear": lambda tx: ledger.end_clearing(tx, KEY, ME, cleared_at=141.0),
@@ -83,7 +85,7 @@ async def test_a_turn_that_came_into_a_clear_is_not_done_with_it(database):
     await claim(database, ME, now=100.0)
     async with database.transaction() as tx:
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=100.0, seconds=5)
-        await ledger.begin_turn(tx, KEY, Talker(owner=YOU, waits=False), now=104.0, active_seconds=900)
+        await ledger.begin_turn(tx, KEY, TurnRequest(owner=YOU, waits_for_clear=False), now=104.0, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=104.0, owner=YOU)
         await ledger.end_clearing(tx, KEY, ME, cleared_at=105.0)
         await ledger.release(tx, KEY, ME)
@@ -100,10 +102,12 @@ async def test_a_conversation_waits_until_its_last_chunk_is_learned(database):
 
     async def step(read, to, *, is_all):
         async with database.transaction() as tx:
-            assert await ledger.advance(tx, KEY, ME, read=read, to=to, turns=1, now=101.0, is_all=is_all)
+            assert await ledger.advance_watermark(
+                tx, KEY, ME, expected=read, new_watermark=to, turn_count=1, now=101.0, is_complete=is_all
+            )
             return [one.key for one in await ledger.pending(tx, user="itay", app="gaia")]
 
-    first, last = Mark(1.0, "e1"), Mark(2.0, "e2")
+    first, last = EventPosition(1.0, "e1"), EventPosition(2.0, "e2")
     assert await step(None, first, is_all=False) == [KEY]
     assert not (await row(database)).is_learned
     assert await step(first, last, is_all=True) == []
@@ -117,14 +121,14 @@ async def clear(database, *, now, rewound):
     async with database.transaction() as tx:
         turn_no = (await ledger.row(tx, KEY)).turn_no
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=turn_no, now=now, seconds=5)
-        await ledger.end_clearing(tx, KEY, ME, cleared_at=now, rewound=rewound)
+        await ledger.end_clearing(tx, KEY, ME, cleared_at=now, is_rewound=rewound)
         await ledger.release(tx, KEY, ME)
 
 
 async def to_purge(database, *, before, apps=("gaia",)):
     """Give what is to be purged."""
     async with database.reading() as tx:
-        return [one.key for one in await ledger.to_purge(tx, before=before, limit=9, apps=apps)]
+        return [one.key for one in await ledger.find_purgeable(tx, before=before, limit=9, apps=apps)]
 
 
 async def test_talk_that_was_rewound_is_found_until_it_is_gone(database):

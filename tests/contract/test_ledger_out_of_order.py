@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.models import Invocation, Mark, SessionKey, Talker
+from gaia_memory.models import EventPosition, Invocation, SessionKey, TurnRequest
 from support.truth import database
 
 __all__ = ["database"]
@@ -21,7 +21,7 @@ async def say(database, invocation, began, *, key=KEY, now=None):
     async with database.transaction() as tx:
         at = began if now is None else now
         said = Invocation(invocation, began)
-        await ledger.begin_turn(tx, key, Talker(owner=ME, invocation=said), now=at, active_seconds=900)
+        await ledger.begin_turn(tx, key, TurnRequest(owner=ME, invocation=said), now=at, lease_seconds=900)
         await ledger.end_turn(tx, key, now=at, owner=ME)
 
 
@@ -35,8 +35,8 @@ async def learn(database, *, now, to, key=KEY):
     """Move the watermark as a consolidation does."""
     await claim(database, now=now, key=key)
     async with database.transaction() as tx:
-        assert await ledger.advance(tx, key, ME, read=None, to=to, turns=1, now=now)
-        await ledger.release(tx, key, ME, done=True)
+        assert await ledger.advance_watermark(tx, key, ME, expected=None, new_watermark=to, turn_count=1, now=now)
+        await ledger.release(tx, key, ME, is_done=True)
 
 
 async def clear(database, *, now, rewound):
@@ -45,21 +45,21 @@ async def clear(database, *, now, rewound):
     async with database.transaction() as tx:
         turn_no = (await ledger.row(tx, KEY)).turn_no
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=turn_no, now=now, seconds=5)
-        await ledger.end_clearing(tx, KEY, ME, cleared_at=now, rewound=rewound)
+        await ledger.end_clearing(tx, KEY, ME, cleared_at=now, is_rewound=rewound)
         await ledger.release(tx, KEY, ME)
 
 
 async def late(database, key=KEY):
     """Give the turns that are remembered."""
     async with database.reading() as tx:
-        return await ledger.late_turns(tx, key)
+        return await ledger.out_of_order_turns(tx, key)
 
 
 async def test_a_turn_before_the_watermark_is_remembered_with_when_it_began(database):
     """One well behind it is not; nor is anything before something was learned."""
     await say(database, "i\x001", 100.0)
     assert await late(database) == {}
-    await learn(database, now=2_000.0, to=Mark(110.0, "e"))
+    await learn(database, now=2_000.0, to=EventPosition(110.0, "e"))
     await say(database, "i\x002", 105.0)
     await say(database, "i3", 110.5)
     await say(database, "i4", 112.0)
@@ -72,7 +72,7 @@ async def test_a_turn_before_the_watermark_is_remembered_with_when_it_began(data
 async def test_a_turn_before_a_rewind_of_ours_is_remembered(database):
     """It lies before the event that took everything back; a session that is deleted begins anew."""
     await say(database, "i1", 100.0)
-    await learn(database, now=2_000.0, to=Mark(110.0, "e"))
+    await learn(database, now=2_000.0, to=EventPosition(110.0, "e"))
     await clear(database, now=2_000.0, rewound=True)
     await say(database, "i2", 1_500.0)
     await say(database, "i3", 2_002.0)
@@ -97,22 +97,22 @@ async def test_a_turn_in_which_the_clock_was_set_back_is_remembered_from_there(d
     await say(database, "i1", 100.0)
     for began, kept in [(50.0, 50.0), (80.0, 50.0), (20.0, 20.0)]:
         async with database.transaction() as tx:
-            await ledger.note_late(tx, KEY, Invocation("i1", began))
+            await ledger.record_out_of_order(tx, KEY, Invocation("i1", began))
         assert await late(database) == {"i1": kept}
 
 
 async def test_what_was_learned_of_them_is_remembered_no_more(database):
     """And counted, under an own lease; what came in between stays."""
     await say(database, "i1", 100.0)
-    await learn(database, now=2_000.0, to=Mark(110.0, "e"))
+    await learn(database, now=2_000.0, to=EventPosition(110.0, "e"))
     for number in (2, 3, 4):
         await say(database, f"i{number}", 100.0 + number)
     async with database.transaction() as tx:
-        assert not await ledger.late_learned(tx, KEY, ME, invocations=["i2", "i3"], turns=2)
+        assert not await ledger.complete_out_of_order(tx, KEY, ME, invocations=["i2", "i3"], turn_count=2)
     assert set(await late(database)) == {"i2", "i3", "i4"}
     await claim(database, now=4_000.0)
     async with database.transaction() as tx:
-        assert await ledger.late_learned(tx, KEY, ME, invocations=["i2", "i3"], turns=2)
+        assert await ledger.complete_out_of_order(tx, KEY, ME, invocations=["i2", "i3"], turn_count=2)
         learned = await ledger.row(tx, KEY)
 
     assert set(await late(database)) == {"i4"}
@@ -123,7 +123,7 @@ async def test_what_was_learned_of_them_is_remembered_no_more(database):
 async def test_a_clear_leaves_nothing_to_remember_but_of_a_turn_that_came_into_it(database, meanwhile):
     """Where nothing is learned, what was said is gone with it."""
     await say(database, "i1", 100.0)
-    await learn(database, now=2_000.0, to=Mark(110.0, "e"))
+    await learn(database, now=2_000.0, to=EventPosition(110.0, "e"))
     await say(database, "i2", 105.0)
     await claim(database, now=3_000.0)
     async with database.transaction() as tx:
@@ -131,9 +131,9 @@ async def test_a_clear_leaves_nothing_to_remember_but_of_a_turn_that_came_into_i
         if meanwhile:
             said = Invocation("i3", 106.0)
             await ledger.begin_turn(
-                tx, KEY, Talker(owner=ME, invocation=said, waits=False), now=3_001.0, active_seconds=900
+                tx, KEY, TurnRequest(owner=ME, invocation=said, waits_for_clear=False), now=3_001.0, lease_seconds=900
             )
-        await ledger.end_clearing(tx, KEY, ME, cleared_at=3_002.0, rewound=True)
+        await ledger.end_clearing(tx, KEY, ME, cleared_at=3_002.0, is_rewound=True)
 
     assert set(await late(database)) == ({"i2", "i3"} if meanwhile else set())
 
@@ -141,12 +141,14 @@ async def test_a_clear_leaves_nothing_to_remember_but_of_a_turn_that_came_into_i
 async def test_a_turn_that_has_to_wait_is_not_remembered_before_it_begins(database):
     """It asks again."""
     await say(database, "i1", 100.0)
-    await learn(database, now=2_000.0, to=Mark(110.0, "e"))
+    await learn(database, now=2_000.0, to=EventPosition(110.0, "e"))
     await claim(database, now=3_000.0)
     async with database.transaction() as tx:
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=3_000.0, seconds=5)
         said = Invocation("i2", 105.0)
-        waiting = await ledger.begin_turn(tx, KEY, Talker(owner=ME, invocation=said), now=3_001.0, active_seconds=900)
+        waiting = await ledger.begin_turn(
+            tx, KEY, TurnRequest(owner=ME, invocation=said), now=3_001.0, lease_seconds=900
+        )
 
     assert waiting.clearing == ME
     assert await late(database) == {}

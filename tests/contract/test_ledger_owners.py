@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, new_owner, owner_is_gone, retire, this_process
-from gaia_memory.models import SessionKey, Talker
+from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner, process_identity
+from gaia_memory.models import SessionKey, TurnRequest
 from support.truth import database
 
 __all__ = ["database"]
@@ -14,13 +14,13 @@ ledger = SqlLedger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 ME = "elsewhere:1:1.00/a"
 YOU = "elsewhere:2:2.00/b"
-DEAD = this_process().rpartition("-")[0] + "-1/a1b2"
+DEAD = process_identity().rpartition("-")[0] + "-1/a1b2"
 
 
 async def begin(database, owner=ME, *, now=10.0, active=900.0, **how):
     """Begin a turn."""
     async with database.transaction() as tx:
-        return await ledger.begin_turn(tx, KEY, Talker(owner=owner, **how), now=now, active_seconds=active)
+        return await ledger.begin_turn(tx, KEY, TurnRequest(owner=owner, **how), now=now, lease_seconds=active)
 
 
 async def row(database):
@@ -48,8 +48,8 @@ async def test_a_turn_alone_waits_while_another_owner_talks(database, hold):
     """Nothing is written, and the row says who talks; one's own second turn does not wait, nor does one later on."""
     await begin(database)
     async with database.transaction() as tx:
-        ask = ledger.hold if hold else ledger.begin_turn
-        other = await ask(tx, KEY, Talker(owner=YOU, alone=True), now=20.0, active_seconds=900)
+        ask = ledger.reserve_turn if hold else ledger.begin_turn
+        other = await ask(tx, KEY, TurnRequest(owner=YOU, is_exclusive=True), now=20.0, lease_seconds=900)
     own = await begin(database, ME, now=20.0, alone=True)
     late = await begin(database, YOU, now=920.0, alone=True)
 
@@ -63,8 +63,8 @@ async def test_a_turn_that_does_not_wait_takes_the_mark_over(database):
     await begin(database, ME)
     taken = await begin(database, YOU, now=20.0)
     async with database.transaction() as tx:
-        await ledger.renew_turn(tx, KEY, now=30.0, active_seconds=900, owner=ME)
-        await ledger.let_go(tx, KEY, until=taken.active_until, owner=ME)
+        await ledger.renew_turn(tx, KEY, now=30.0, lease_seconds=900, owner=ME)
+        await ledger.release_turn(tx, KEY, expires_at=taken.active_until, owner=ME)
         await ledger.end_turn(tx, KEY, now=40.0, owner=ME)
     left = await row(database)
     async with database.transaction() as tx:
@@ -81,7 +81,7 @@ async def test_a_long_turn_that_was_given_up_marks_itself_again(database):
     await begin(database, ME)
     assert await due(database, now=910.0) == [KEY]
     async with database.transaction() as tx:
-        await ledger.renew_turn(tx, KEY, now=920.0, active_seconds=900, owner=ME)
+        await ledger.renew_turn(tx, KEY, now=920.0, lease_seconds=900, owner=ME)
 
     assert (await row(database)).active_owner == ME
     assert await due(database, now=930.0) == []
@@ -123,9 +123,9 @@ async def test_an_engine_of_this_process_whose_loop_is_over_is_gone(database):
     await claim(database, over)
     assert await claim(database, YOU, now=21.0) is None
     assert await due(database, now=21.0) == []
-    retire(over)
+    mark_dead(over)
 
-    assert owner_is_gone(over)
+    assert is_owner_dead(over)
     assert await due(database, now=21.0) == [KEY]
     assert (await claim(database, YOU, now=21.0)).lease_owner == YOU
 

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event, select, text
 
-from gaia_memory.ledger import SqlLedger, this_process
-from gaia_memory.ledger.tables import FREE, conversations
-from gaia_memory.models import SessionKey, Talker
-from support.known import APP, DUE, MIXES, NOW, QUIET_SINCE, know
+from gaia_memory.ledger import SqlLedger, process_identity
+from gaia_memory.ledger.tables import IS_SWEEPABLE, conversations
+from gaia_memory.models import SessionKey, TurnRequest
+from support.known import APP, DUE_COUNT, NOW, POPULATIONS, QUIET_SINCE, populate_ledger
 from support.truth import database
 
 __all__ = ["database"]
@@ -27,9 +27,9 @@ SEARCHES = {
     ),
     "due": (lambda tx: ledger.due(tx, now=NOW, quiet_since=QUIET_SINCE, limit=20, apps=[APP]), {"free"}),
     "forced": (lambda tx: ledger.due(tx, now=NOW, quiet_since=None, limit=20, apps=[APP]), {"at_rest"}),
-    "elsewhere": (lambda tx: ledger.waiting_elsewhere(tx, apps=[APP]), {"at_rest"}),
+    "elsewhere": (lambda tx: ledger.sessions_waiting_in_other_apps(tx, apps=[APP]), {"at_rest"}),
     "pending of one person": (lambda tx: ledger.pending(tx, user="person 7", app=APP), {"undone"}),
-    "rewound": (lambda tx: ledger.to_purge(tx, before=NOW, limit=9, apps=[APP]), {"rewound"}),
+    "rewound": (lambda tx: ledger.find_purgeable(tx, before=NOW, limit=9, apps=[APP]), {"rewound"}),
 }
 
 
@@ -59,16 +59,16 @@ def reads_all(plan):
     return bool(re.search(r"Seq Scan on gaia_conversations|SCAN gaia_conversations(?! USING)", plan))
 
 
-@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("mix", POPULATIONS)
 async def test_no_search_reads_what_is_not_due(database, mix):
     """In every mix of known conversations, and on each database: the plans name the index that is made for them."""
-    await know(database, mix, KNOWN)
+    await populate_ledger(database, mix, KNOWN)
     for name, (search, indexes) in SEARCHES.items():
         with statements(database) as told:
             async with database.transaction() as tx:
                 found = await search(tx)
         if name == "due":
-            assert len(found) == DUE
+            assert len(found) == DUE_COUNT
         async with database.transaction() as tx:
             for statement, parameters in told:
                 if "gaia_conversations" not in statement:
@@ -83,15 +83,15 @@ async def test_no_search_reads_what_is_not_due(database, mix):
 
 async def test_marks_are_looked_through_engine_by_engine_not_turn_by_turn(database):
     """Each turn has a name of its own; of an engine that is gone all are taken back in one statement."""
-    await know(database, "talked in", KNOWN)
+    await populate_ledger(database, "talked in", KNOWN)
     with statements(database) as few:
         async with database.transaction() as tx:
             await ledger.expire(tx, now=NOW)
-    gone = this_process().rpartition("-")[0] + "-1/a1b2"
+    gone = process_identity().rpartition("-")[0] + "-1/a1b2"
     async with database.transaction() as tx:
         for name in (gone, f"{gone}/7", f"{gone}/8~", f"{gone}0"):
             key = SessionKey(APP, "late", name)
-            await ledger.begin_turn(tx, key, Talker(owner=name), now=NOW, active_seconds=900)
+            await ledger.begin_turn(tx, key, TurnRequest(owner=name), now=NOW, lease_seconds=900)
     with statements(database) as some:
         async with database.transaction() as tx:
             await ledger.expire(tx, now=NOW)
@@ -101,12 +101,12 @@ async def test_marks_are_looked_through_engine_by_engine_not_turn_by_turn(databa
     assert len(few) < 15
     assert len(some) < len(few) + 8
     assert not any(owner.startswith(gone) for owner in owners if owner)
-    assert len(owners) > KNOWN - 2 * DUE
+    assert len(owners) > KNOWN - 2 * DUE_COUNT
 
 
 async def test_a_search_that_reads_everything_would_be_seen(database):
     """The check above can fail."""
-    await know(database, "parked", KNOWN)
+    await populate_ledger(database, "parked", KNOWN)
     async with database.transaction() as tx:
         every = await plan_of(tx, "SELECT app FROM gaia_conversations WHERE learned_turns = 7", ())
 
@@ -115,12 +115,13 @@ async def test_a_search_that_reads_everything_would_be_seen(database):
 
 async def test_only_what_may_be_learned_is_in_the_index_that_a_sweep_reads(database):
     """Entries of parked ones and the like would be read each time."""
-    await know(database, "parked", KNOWN)
+    await populate_ledger(database, "parked", KNOWN)
     async with database.transaction() as tx:
         if tx.dialect.name == "postgresql":
             await tx.execute(text("REINDEX INDEX ix_gaia_conversations_free"))
             count = "SELECT reltuples FROM pg_class WHERE relname = 'ix_gaia_conversations_free'"
-            assert (await tx.execute(text(count))).scalar_one() == DUE
+            assert (await tx.execute(text(count))).scalar_one() == DUE_COUNT
         else:
-            count = f"SELECT count(*) FROM gaia_conversations INDEXED BY ix_gaia_conversations_free WHERE {FREE.text}"
-            assert (await tx.execute(text(count))).scalar_one() == DUE
+            table = "gaia_conversations INDEXED BY ix_gaia_conversations_free"
+            count = f"SELECT count(*) FROM {table} WHERE {IS_SWEEPABLE.text}"
+            assert (await tx.execute(text(count))).scalar_one() == DUE_COUNT

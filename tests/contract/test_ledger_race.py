@@ -12,8 +12,8 @@ from gaia_memory.database.sql_engine import open_database
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.tables import scopes
 from gaia_memory.ledger import SqlLedger
-from gaia_memory.models import Mark, SessionKey, Talker
-from support.truth import ITAY, NOA, NOW, database, draft
+from gaia_memory.models import EventPosition, SessionKey, TurnRequest
+from support.truth import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -43,7 +43,7 @@ async def test_what_is_read_and_then_written_in_one_transaction_is_never_lost(da
                 )
 
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [draft("x")], now=NOW)
+        await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
     await asyncio.gather(count_up(database), count_up(second))
 
     async with database.reading() as tx:
@@ -56,7 +56,9 @@ async def test_the_same_fact_written_by_two_at_once_is_one_fact(database, second
     async def write(one):
         for number in range(ROUNDS // 2):
             async with one.transaction() as tx:
-                await facts.write(tx, ITAY, [draft(f"fact {number}", source="remember"), draft("same")], now=NOW)
+                await facts.write(
+                    tx, ITAY, [make_draft(f"fact {number}", source="remember"), make_draft("same")], now=NOW
+                )
 
     await asyncio.gather(write(database), write(second))
 
@@ -70,7 +72,7 @@ async def test_each_conversation_is_claimed_by_one_owner(database, second):
     keys = [SessionKey("gaia", "itay", f"s{number}") for number in range(ROUNDS)]
     async with database.transaction() as tx:
         for key in keys:
-            await ledger.begin_turn(tx, key, Talker(), now=0.0, active_seconds=1.0)
+            await ledger.begin_turn(tx, key, TurnRequest(), now=0.0, lease_seconds=1.0)
 
     async def learn(one, owner):
         won = []
@@ -79,7 +81,9 @@ async def test_each_conversation_is_claimed_by_one_owner(database, second):
                 row = await ledger.claim(tx, key, owner, now=10.0, lease_seconds=30)
             if row is not None:
                 async with one.transaction() as tx:
-                    assert await ledger.advance(tx, key, owner, read=None, to=Mark(1.0, "e"), turns=1, now=11.0)
+                    assert await ledger.advance_watermark(
+                        tx, key, owner, expected=None, new_watermark=EventPosition(1.0, "e"), turn_count=1, now=11.0
+                    )
                 won.append(key)
         return won
 
@@ -93,7 +97,7 @@ async def test_a_clear_and_a_turn_at_once_never_both_pass(database, second):
     keys = [SessionKey("gaia", "itay", f"s{number}") for number in range(ROUNDS)]
     async with database.transaction() as tx:
         for key in keys:
-            await ledger.begin_turn(tx, key, Talker(), now=0.0, active_seconds=1.0)
+            await ledger.begin_turn(tx, key, TurnRequest(), now=0.0, lease_seconds=1.0)
             await ledger.claim(tx, key, "a:1:1", now=5.0, lease_seconds=30)
 
     async def clear(key):
@@ -102,7 +106,7 @@ async def test_a_clear_and_a_turn_at_once_never_both_pass(database, second):
 
     async def speak(key):
         async with second.transaction() as tx:
-            return (await ledger.begin_turn(tx, key, Talker(), now=6.0, active_seconds=900)).clearing is None
+            return (await ledger.begin_turn(tx, key, TurnRequest(), now=6.0, lease_seconds=900)).clearing is None
 
     for key in keys:
         cleared, spoke = await asyncio.gather(clear(key), speak(key))
@@ -118,7 +122,7 @@ async def test_writers_forgetters_and_the_follower_never_stand_in_each_others_wa
     async def write(one, scope):
         for _ in range(ROUNDS // 3):
             async with one.transaction() as tx:
-                drafts = [draft(word, vector=(1.0, 0.0)) for word in chance.sample(words, 8)]
+                drafts = [make_draft(word, vector=(1.0, 0.0)) for word in chance.sample(words, 8)]
                 written = await facts.write(tx, scope, drafts, now=NOW)
                 await facts.delete(tx, scope, [fact.id for fact in written[:3]])
 
@@ -126,17 +130,17 @@ async def test_writers_forgetters_and_the_follower_never_stand_in_each_others_wa
         for _ in range(ROUNDS // 3):
             async with one.reading() as tx:
                 rows = await outbox.dirty(tx, limit=20)
-                await outbox.read(tx, [row.fact_id for row in rows])
+                await outbox.load_facts(tx, [row.fact_id for row in rows])
             async with one.transaction() as tx:
-                await outbox.fill_vectors(tx, dict.fromkeys(rows, (0.0, 1.0)), "late")
-                await outbox.done(tx, rows)
+                await outbox.backfill_vectors(tx, dict.fromkeys(rows, (0.0, 1.0)), "late")
+                await outbox.acknowledge(tx, rows)
 
     await asyncio.gather(
         write(database, ITAY), write(second, ITAY), write(second, NOA), follow(database), follow(second)
     )
 
     async with database.transaction() as tx:
-        await outbox.done(tx, await outbox.dirty(tx, limit=1000))
+        await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
         assert (await outbox.store(tx)).lag == 0
         for scope in (ITAY, NOA):
             assert len(await facts.match(tx, scope, "fact", limit=100)) == await facts.count(tx, scope)

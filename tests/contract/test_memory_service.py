@@ -19,7 +19,7 @@ from google.adk.sessions.session import Session
 from google.genai import types
 
 from gaia_memory.adk.memory_service import Mem0MemoryService
-from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
@@ -32,8 +32,8 @@ from gaia_memory.errors import (
 )
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor
-from support.memory_service import borrowed_from
-from support.turns import begin
+from support.memory_service import service_over
+from support.turns import begin_turn
 
 APP, USER, OTHER = "app", "itay", "dana"
 """Every test here is about these people of one app."""
@@ -63,7 +63,7 @@ def extractor(engine: Engine) -> ScriptedExtractor:
 
 @pytest.fixture
 def service(engine: Engine, extractor: ScriptedExtractor, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
-    return borrowed_from(engine, monkeypatch)
+    return service_over(engine, monkeypatch)
 
 
 def event(text: str, *, author: str = "user", event_id: str | None = None, **fields: Any) -> Event:
@@ -150,7 +150,7 @@ async def test_add_session_reads_the_whole_session_where_it_can(
 ):
     """Where this process has the app's transcript, a trimmed session is learned whole, and not cleared."""
     sessions = InMemorySessionService()
-    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clears_by="rewind"))
+    engine.attach_transcript(APP, SessionTranscript(sessions, APP, clear_method="rewind"))
     kept = await sessions.create_session(app_name=APP, user_id=USER, session_id="s1")
     for text in ["I have a dog", "I have a cat"]:
         await sessions.append_event(kept, event(text))
@@ -167,7 +167,7 @@ async def test_add_session_reads_the_whole_session_where_it_can(
 async def test_add_session_leaves_commands_out(service: Mem0MemoryService):
     """What was said to memory itself is no talk."""
     await service.add_session_to_memory(
-        session(event("/remember x", custom_metadata={COMMAND_STAMP: "remember"}), event("I have a dog"))
+        session(event("/remember x", custom_metadata={COMMAND_KEY: "remember"}), event("I have a dog"))
     )
 
     assert await listed(service) == ["I have a dog"]
@@ -459,7 +459,7 @@ async def test_a_session_whose_model_fails_is_kept_for_later_and_events_say_so(
 
 async def test_talk_that_is_being_learned_elsewhere_is_not_learned_twice(service: Mem0MemoryService, engine: Engine):
     """During a turn of another runner the session waits; a delta says that it has to be given again."""
-    await begin(engine, SessionKey(APP, USER, "s1"))
+    await begin_turn(engine, SessionKey(APP, USER, "s1"))
     talk = session(event("I have a dog"))
     await service.add_session_to_memory(talk)
     with pytest.raises(LeaseLostError):

@@ -22,7 +22,7 @@ from gaia_memory.facts.tables import facts as fact_rows
 from gaia_memory.facts.tables import outbox, profiles, tombstones
 from support.both_databases import make as make  # a fixture, on both databases
 from support.harness import Sut, facts
-from support.truth import ITAY, NOA, NOW, draft
+from support.truth import ITAY, NOA, NOW, make_draft
 from support.truth import database as database  # a fixture, on both databases
 
 Make = Callable[..., Awaitable[Sut]]
@@ -30,7 +30,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 async def known(sut: Sut, user: str) -> dict[str, str]:
     """Return a person's facts by id, after checking that plain mem0 shows the same."""
-    return {row["id"]: row["text"] for row in await sut.rows(user)}
+    return {row["id"]: row["text"] for row in await sut.fact_rows(user)}
 
 
 async def two(make: Make) -> Sut:
@@ -66,8 +66,8 @@ async def test_what_moves_is_as_new_as_the_mark_that_tells_the_store_of_it(datab
     store = SqlFacts()
     async with database.transaction() as tx:
         for number in range(3):
-            await store.write(tx, ITAY, [draft(f"fact {number}")], now=NOW)
-        await store.write(tx, NOA, [draft("Likes tea")], now=NOW)
+            await store.write(tx, ITAY, [make_draft(f"fact {number}")], now=NOW)
+        await store.write(tx, NOA, [make_draft("Likes tea")], now=NOW)
         assert (await store.merge(tx, NOA, ITAY)).moved == 1
         joined = select(fact_rows.c.version, outbox.c.version).join(outbox, outbox.c.fact_id == fact_rows.c.id)
         [(version, marked)] = await tx.execute(joined.where(fact_rows.c.text == "Likes tea"))
@@ -110,11 +110,14 @@ async def test_what_either_has_forgotten_stays_forgotten(make: Make, forgetful: 
     await memory.merge(ada, sut.scope("elsewhere"))
     last = sut.scope("elsewhere")
 
-    async with memory.database.reading() as tx:
-        assert await memory.facts_store.buried(tx, last, ["collects \u200bSTAMPS", "Has a dog"]) == [True, False]
+    async with memory.database.read_transaction() as tx:
+        assert await memory.facts_store.have_tombstones(tx, last, ["collects \u200bSTAMPS", "Has a dog"]) == [
+            True,
+            False,
+        ]
     await memory.remember(last, "Collects stamps")
-    async with memory.database.reading() as tx:
-        assert await memory.facts_store.buried(tx, last, ["Collects stamps"]) == [False]
+    async with memory.database.read_transaction() as tx:
+        assert await memory.facts_store.have_tombstones(tx, last, ["Collects stamps"]) == [False]
 
 
 async def test_what_the_other_id_had_forgotten_is_left_out(make: Make) -> None:
@@ -151,9 +154,9 @@ async def test_a_conversation_that_was_forgotten_stays_so_under_the_other_id(mak
     await memory.remember(ada, "Likes tea")
     await memory.remember(eve, "Likes milk")
     await sut.chat("guest", "cli", "I have a dog")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.chat("guest", "phone", "I play chess")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     data = await memory.export(guest)
     assert (await memory.forget(guest, session_id="guest:cli")).count == 1
     await memory.merge(guest, ada)
@@ -174,11 +177,11 @@ async def test_what_was_said_in_a_session_after_it_was_forgotten_is_learned_for_
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.remember(ada, "Likes tea")
     await sut.chat("guest", "cli", "I have a dog")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await memory.forget(guest, session_id="guest:cli")
     await memory.merge(guest, ada)
     await sut.chat("guest", "cli", "I play chess")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert (await memory.merge(guest, ada)).moved == 1
     assert sorted((await known(sut, "ada")).values()) == ["Likes tea", "Plays chess"]
@@ -193,7 +196,7 @@ async def test_a_profile_made_before_is_told_no_more(make: Make) -> None:
     assert (await memory.profile(ada)).bullets == ("Likes tea",)
     await memory.profile(guest)
     await memory.merge(guest, ada)
-    async with memory.database.reading() as tx:
+    async with memory.database.read_transaction() as tx:
         assert (await tx.execute(text(f"SELECT count(*) FROM {profiles.name}"))).scalar_one() == 0
 
     assert (await memory.profile(ada)).bullets == ("Has a dog",)
@@ -275,7 +278,7 @@ async def test_a_merge_while_somebody_learns_is_refused_and_works_afterwards(mak
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.remember(ada, "Likes tea")
     await sut.chat("guest", "cli", "I play chess")
-    learning = asyncio.create_task(sut.run_idle())
+    learning = asyncio.create_task(sut.sweep_after_idle())
     assert await asyncio.to_thread(asked.wait, 60)
     with pytest.raises(InvalidInputError, match="waits to be learned"):
         await memory.merge(guest, ada)
@@ -294,7 +297,7 @@ async def test_one_memory_across_apps_is_merged_as_one(make: Make) -> None:
     await sut.chat("guest", "cli", "I play chess")
     with pytest.raises(InvalidInputError, match="waits to be learned"):
         await memory.merge(guest, ada)
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert guest.app is None
     assert (await memory.merge(guest, ada)).moved == 1
@@ -323,14 +326,14 @@ async def test_a_merge_that_is_killed_has_moved_nothing_and_can_be_repeated(make
     await sut.gaia.memory.forget(sut.scope("guest"), fact_id=fact.id)
     before = [await known(sut, user) for user in ("guest", "ada")]
 
-    done = await asyncio.to_thread(killed, sut.yaml_path, sut.home, step)
+    done = await asyncio.to_thread(killed, sut.config_path, sut.home, step)
 
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert [await known(sut, user) for user in ("guest", "ada")] == before
     merged = await sut.gaia.memory.merge(sut.scope("guest"), sut.scope("ada"))
     assert (merged.moved, merged.joined) == (1, 1)
     assert len(await known(sut, "ada")) == 3
-    async with sut.gaia.memory.database.reading() as tx:
+    async with sut.gaia.memory.database.read_transaction() as tx:
         assert (await tx.execute(text(f"SELECT count(*) FROM {outbox.name}"))).scalar_one() == 0
         left = text(f"SELECT count(*) FROM {tombstones.name} WHERE partition = 'gaia:guest'")
         assert (await tx.execute(left)).scalar_one() == 0

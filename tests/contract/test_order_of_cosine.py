@@ -12,7 +12,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.recall.settings import RecallSettings
-from support.backend import DIMENSIONS, PROVIDER, enter_providers
+from support.backend import DIMENSIONS, PROVIDER, register_scripted_providers
 
 WEIGHTS = (
     *("keywords", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),
@@ -49,7 +49,7 @@ async def test_with_everything_but_vectors_off_the_order_is_that_of_mem0(
     embedder: str, texts: tuple[list[str], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """200 facts and 20 questions through recall and through mem0's own search over the store that follows."""
-    enter_providers(monkeypatch, "cosine").vector = meaning
+    register_scripted_providers(monkeypatch, "cosine").vector = meaning
     memory = {"llm": {"provider": "offline"}, "embedder": EMBEDDERS[embedder], "recall": {"weights": OFF}}
     facts, questions = texts
     async with open_memory({"memory": memory}, home=tmp_path, model="offline") as gaia:

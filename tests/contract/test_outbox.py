@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.models import DirtyFact, Scope
-from support.truth import ITAY, NOA, NOW, database, draft
+from support.truth import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -18,13 +18,15 @@ outbox = SqlOutbox()
 async def written(database):
     """Write two facts for ITAY, one with a vector."""
     async with database.transaction() as tx:
-        return await facts.write(tx, ITAY, [draft("likes tea", vector=(1.0, 0.5)), draft("has a dog")], now=NOW)
+        return await facts.write(
+            tx, ITAY, [make_draft("likes tea", vector=(1.0, 0.5)), make_draft("has a dog")], now=NOW
+        )
 
 
 async def follow(database):
     """Apply everything, as the owner of a store does."""
     async with database.transaction() as tx:
-        return await outbox.done(tx, await outbox.dirty(tx, limit=1000))
+        return await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
 
 
 async def test_a_written_fact_waits_until_it_is_done(database, written):
@@ -33,8 +35,8 @@ async def test_a_written_fact_waits_until_it_is_done(database, written):
         first = await outbox.dirty(tx, limit=1)
         both = await outbox.dirty(tx, limit=10)
         assert (await outbox.store(tx)).lag == 2
-        assert await outbox.done(tx, both) == 2
-        assert await outbox.done(tx, both) == 0
+        assert await outbox.acknowledge(tx, both) == 2
+        assert await outbox.acknowledge(tx, both) == 0
         assert (await outbox.store(tx)).lag == 0
     assert [row.fact_id for row in both] == [fact.id for fact in written]
     assert first == both[:1]
@@ -45,7 +47,7 @@ async def test_a_change_meanwhile_keeps_the_fact_dirty(database, written):
     async with database.transaction() as tx:
         seen = await outbox.dirty(tx, limit=10)
         await facts.delete(tx, ITAY, [written[0].id])
-        assert await outbox.done(tx, seen) == 1
+        assert await outbox.acknowledge(tx, seen) == 1
 
         (left,) = await outbox.dirty(tx, limit=10)
     assert left.fact_id == written[0].id
@@ -56,10 +58,10 @@ async def test_a_fact_is_read_as_it_is_now_with_its_vector_and_scope(database, w
     """One that is gone is not there, and nothing of it stands in the outbox but its id."""
     other = Scope(None, "a b\x00")
     async with database.transaction() as tx:
-        (theirs,) = await facts.write(tx, other, [draft("x")], now=NOW)
+        (theirs,) = await facts.write(tx, other, [make_draft("x")], now=NOW)
         await facts.delete(tx, ITAY, [written[1].id])
         ids = [row.fact_id for row in await outbox.dirty(tx, limit=10)]
-        read = await outbox.read(tx, ids)
+        read = await outbox.load_facts(tx, ids)
 
     assert set(ids) == {written[0].id, written[1].id, theirs.id}
     assert set(read) == {written[0].id, theirs.id}
@@ -78,16 +80,16 @@ async def test_forgetting_a_person_leaves_their_ids_to_be_followed(database, wri
         dead = await outbox.dirty(tx, limit=10)
 
         assert {row.fact_id for row in dead} == {fact.id for fact in written}
-        assert await outbox.read(tx, [row.fact_id for row in dead]) == {}
+        assert await outbox.load_facts(tx, [row.fact_id for row in dead]) == {}
 
 
 async def test_a_repeated_fact_is_not_followed_again_unless_it_got_a_vector(database, written):
     """A further source changes nothing that a vector store holds."""
     await follow(database)
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [draft("Likes tea"), draft("Has a dog")], now=NOW)
+        await facts.write(tx, ITAY, [make_draft("Likes tea"), make_draft("Has a dog")], now=NOW)
         assert await outbox.dirty(tx, limit=10) == []
-        await facts.write(tx, ITAY, [draft("Has a dog", vector=(0.0, 1.0))], now=NOW)
+        await facts.write(tx, ITAY, [make_draft("Has a dog", vector=(0.0, 1.0))], now=NOW)
 
         assert [row.fact_id for row in await outbox.dirty(tx, limit=10)] == [written[1].id]
 
@@ -98,13 +100,13 @@ async def test_a_vector_comes_later_while_the_fact_is_unchanged(database, writte
         tea, dog = await outbox.dirty(tx, limit=10)
         stale = DirtyFact(fact_id=tea.fact_id, version=tea.version + 1)
         before = await facts.state(tx, ITAY)
-        await outbox.fill_vectors(tx, {dog: (0.0, 1.0), stale: (9.0, 9.0)}, "late/model/2")
+        await outbox.backfill_vectors(tx, {dog: (0.0, 1.0), stale: (9.0, 9.0)}, "late/model/2")
         late, matrix = await facts.vectors(tx, ITAY, "late/model/2")
         after = await facts.state(tx, ITAY)
-        assert (await outbox.read(tx, [tea.fact_id]))[tea.fact_id].vector == (1.0, 0.5)
-        assert await outbox.done(tx, [tea, dog]) == 2
-        await outbox.fill_vectors(tx, {}, "late/model/2")
-        await outbox.fill_vectors(tx, {stale: (9.0, 9.0)}, "late/model/2")
+        assert (await outbox.load_facts(tx, [tea.fact_id]))[tea.fact_id].vector == (1.0, 0.5)
+        assert await outbox.acknowledge(tx, [tea, dog]) == 2
+        await outbox.backfill_vectors(tx, {}, "late/model/2")
+        await outbox.backfill_vectors(tx, {stale: (9.0, 9.0)}, "late/model/2")
         assert await facts.state(tx, ITAY) == after
 
     assert late == [written[1].id]
@@ -116,12 +118,12 @@ async def test_a_new_store_has_everything_to_follow_and_nothing_dead(database, w
     """It begins empty."""
     async with database.transaction() as tx:
         before = await outbox.store(tx)
-        (theirs,) = await facts.write(tx, NOA, [draft("x")], now=NOW)
+        (theirs,) = await facts.write(tx, NOA, [make_draft("x")], now=NOW)
         await facts.delete(tx, ITAY, [written[0].id])
-        await outbox.renew(tx, "store-2")
+        await outbox.reset_store(tx, "store-2")
         after = await outbox.store(tx)
         dirty = await outbox.dirty(tx, limit=10)
-        read = await outbox.read(tx, [row.fact_id for row in dirty])
+        read = await outbox.load_facts(tx, [row.fact_id for row in dirty])
 
     assert before.store_id not in ("", "store-2")
     assert (after.store_id, after.lag) == ("store-2", 2)
@@ -132,13 +134,13 @@ async def test_a_new_store_has_everything_to_follow_and_nothing_dead(database, w
 async def test_what_was_followed_is_given_page_by_page_with_its_vectors(database):
     """A fact that changed since, or was never followed, is left out."""
     async with database.transaction() as tx:
-        drafts = [draft(f"fact {number}", vector=(float(number), 1.0)) for number in range(5)]
+        drafts = [make_draft(f"fact {number}", vector=(float(number), 1.0)) for number in range(5)]
         written = await facts.write(tx, ITAY, drafts, now=NOW)
         rows = await outbox.dirty(tx, limit=10)
-        await outbox.done(tx, [row for row in rows if row.fact_id != written[2].id])
-        first = await outbox.followed(tx, after="", limit=3)
-        rest = await outbox.followed(tx, after=first[-1].fact.id, limit=3)
-        none = await outbox.followed(tx, after=rest[-1].fact.id, limit=3)
+        await outbox.acknowledge(tx, [row for row in rows if row.fact_id != written[2].id])
+        first = await outbox.synced_facts(tx, after="", limit=3)
+        rest = await outbox.synced_facts(tx, after=first[-1].fact.id, limit=3)
+        none = await outbox.synced_facts(tx, after=rest[-1].fact.id, limit=3)
 
     expected = sorted(fact.id for fact in written if fact.id != written[2].id)
     vectors = {fact.id: (float(number), 1.0) for number, fact in enumerate(written)}
@@ -150,20 +152,20 @@ async def test_what_was_followed_is_given_page_by_page_with_its_vectors(database
 async def test_one_owner_holds_the_lease_until_it_ends_or_gives_back(database):
     """Whoever has the lock of the operating system needs no lease."""
     async with database.transaction() as tx:
-        assert await outbox.own(tx, "a", now=0.0, lease=30.0)
-        assert not await outbox.own(tx, "b", now=29.0, lease=30.0)
-        assert await outbox.own(tx, "a", now=20.0, lease=30.0)
-        assert not await outbox.own(tx, "b", now=49.0, lease=30.0)
-        assert await outbox.own(tx, "b", now=50.0, lease=30.0)
-        assert not await outbox.own(tx, "c", now=51.0, lease=30.0, instead_of="a")
-        assert await outbox.own(tx, "a", now=51.0, lease=30.0, instead_of="b")
-        assert await outbox.own(tx, "b", now=52.0, lease=30.0, instead_of="a")
-        await outbox.disown(tx, "a")
+        assert await outbox.claim_store(tx, "a", now=0.0, lease_seconds=30.0)
+        assert not await outbox.claim_store(tx, "b", now=29.0, lease_seconds=30.0)
+        assert await outbox.claim_store(tx, "a", now=20.0, lease_seconds=30.0)
+        assert not await outbox.claim_store(tx, "b", now=49.0, lease_seconds=30.0)
+        assert await outbox.claim_store(tx, "b", now=50.0, lease_seconds=30.0)
+        assert not await outbox.claim_store(tx, "c", now=51.0, lease_seconds=30.0, dead_owner="a")
+        assert await outbox.claim_store(tx, "a", now=51.0, lease_seconds=30.0, dead_owner="b")
+        assert await outbox.claim_store(tx, "b", now=52.0, lease_seconds=30.0, dead_owner="a")
+        await outbox.release_store(tx, "a")
         assert (await outbox.store(tx)).owner == "b"
-        await outbox.disown(tx, "b")
+        await outbox.release_store(tx, "b")
         assert (await outbox.store(tx)).owner is None
-        assert await outbox.own(tx, "c", now=50.0, lease=None)
-        assert await outbox.own(tx, "d", now=50.0, lease=None)
+        assert await outbox.claim_store(tx, "c", now=50.0, lease_seconds=None)
+        assert await outbox.claim_store(tx, "d", now=50.0, lease_seconds=None)
         assert (await outbox.store(tx)).owner == "d"
 
 
@@ -171,8 +173,8 @@ async def test_somebody_who_waits_is_seen_until_the_latest_time_named(database):
     """Two may wait at once."""
     async with database.transaction() as tx:
         assert (await outbox.store(tx)).awaited_until is None
-        await outbox.await_store(tx, until=20.0)
-        await outbox.await_store(tx, until=10.0)
+        await outbox.register_waiter(tx, until=20.0)
+        await outbox.register_waiter(tx, until=10.0)
 
         assert (await outbox.store(tx)).awaited_until == 20.0
 
@@ -180,15 +182,15 @@ async def test_somebody_who_waits_is_seen_until_the_latest_time_named(database):
 async def test_an_erasure_is_noted_until_it_is_finished(database):
     """Each forget has one of its own, numbered and never confused with a later one."""
     async with database.transaction() as tx:
-        await outbox.note_erasure(tx, ITAY, now=1.0)
-        await outbox.note_erasure(tx, NOA, now=2.0)
-        first, second = await outbox.erasures(tx)
-        await outbox.erased(tx, [second])
-        await outbox.note_erasure(tx, ITAY, now=3.0)
+        await outbox.record_erasure(tx, ITAY, now=1.0)
+        await outbox.record_erasure(tx, NOA, now=2.0)
+        first, second = await outbox.pending_erasures(tx)
+        await outbox.finish_erasures(tx, [second])
+        await outbox.record_erasure(tx, ITAY, now=3.0)
         assert (await outbox.store(tx)).erasures == 2
-        left = await outbox.erasures(tx)
-        await outbox.erased(tx, left)
+        left = await outbox.pending_erasures(tx)
+        await outbox.finish_erasures(tx, left)
 
-        assert await outbox.erasures(tx) == []
+        assert await outbox.pending_erasures(tx) == []
     assert left[0] == first
     assert left[1] > second

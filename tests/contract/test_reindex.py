@@ -13,9 +13,9 @@ from gaia_memory import reindex as module
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.facts.tables import facts as table
-from gaia_memory.language.tokenizer import FORM
+from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.reindex import Reindexer
-from support.truth import ITAY, NOA, NOW, database, draft
+from support.truth import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -54,19 +54,19 @@ class Embedder:
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Let a batch be a few facts."""
-    monkeypatch.setattr(module, "WORDS_BATCH", BATCH)
-    monkeypatch.setattr(module, "VECTORS_BATCH", BATCH)
-    monkeypatch.setattr(module, "LONGEST_REST", 0.0)
+    monkeypatch.setattr(module, "KEYWORD_BATCH_SIZE", BATCH)
+    monkeypatch.setattr(module, "VECTOR_BATCH_SIZE", BATCH)
+    monkeypatch.setattr(module, "MAX_REST_SECONDS", 0.0)
 
 
 @pytest.fixture
 async def written(database):
     """Write facts of two persons with a vector of the old embedder, and have a store follow them."""
     async with database.transaction() as tx:
-        drafts = [draft(f"likes word{number:03d}", vector=(1.0, 0.0), embedder=OLD) for number in range(COUNT)]
+        drafts = [make_draft(f"likes word{number:03d}", vector=(1.0, 0.0), embedder=OLD) for number in range(COUNT)]
         mine = await facts.write(tx, ITAY, drafts[::2], now=NOW)
         theirs = await facts.write(tx, NOA, drafts[1::2], now=NOW)
-        await outbox.done(tx, await outbox.dirty(tx, limit=1000))
+        await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
     return [*mine, *theirs]
 
 
@@ -147,13 +147,13 @@ async def test_a_lost_index_is_made_anew_from_the_texts(database, written, reind
 
 async def test_facts_that_an_older_version_indexed_are_counted_and_brought_up(database, written, reindexer):
     """What was counted of their words then is corrected, and new facts are of this version's form."""
-    await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=FORM - 1, words=99))
+    await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=TOKENIZER_VERSION - 1, words=99))
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [draft("newer")], now=NOW)
-        before = await indexes.outdated(tx)
+        await facts.write(tx, ITAY, [make_draft("newer")], now=NOW)
+        before = await indexes.count_outdated(tx)
     await reindexer.words(silent)
     async with database.reading() as tx:
-        after = await indexes.outdated(tx)
+        after = await indexes.count_outdated(tx)
         counts = set((await tx.execute(table.select().with_only_columns(table.c.words))).scalars())
 
     assert (before, after) == (COUNT, 0)
@@ -162,18 +162,18 @@ async def test_facts_that_an_older_version_indexed_are_counted_and_brought_up(da
 
 async def test_a_merged_fact_has_the_form_of_whoever_merges(database, written):
     """Its words are taken in anew with that."""
-    await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=FORM - 1))
+    await spoil(database, update(table).where(table.c.row <= 1_000_000).values(form=TOKENIZER_VERSION - 1))
     async with database.transaction() as tx:
         await facts.merge(tx, NOA, ITAY)
-        assert await indexes.outdated(tx) == len(written[::2])
+        assert await indexes.count_outdated(tx) == len(written[::2])
 
 
 async def test_a_killed_run_is_gone_on_with(database, written, reindexer):
     """And once it has come to the end, the next one begins with the first fact."""
     told = await stop_after(3, reindexer.words)
     second, third = again(reindexer), again(reindexer)
-    await second.words(silent)
-    await third.words(silent)
+    await second.rebuild_keywords(silent)
+    await third.rebuild_keywords(silent)
 
     assert told[-1] == (3 * BATCH, COUNT)
     assert (second.report.resumed, second.report.indexed) == (3 * BATCH, COUNT - 3 * BATCH)
@@ -187,10 +187,10 @@ async def test_a_killed_run_is_begun_anew_where_that_is_asked_for_or_the_words_a
     """What was done for an older form helps nobody."""
     await stop_after(2, reindexer.words)
     anew = again(reindexer)
-    await stop_after(3, lambda progress: anew.words(progress, anew=True))
-    await spoil(database, sql(f"UPDATE gaia_reindexing SET form = {FORM - 1}"))
+    await stop_after(3, lambda progress: anew.rebuild_keywords(progress, from_scratch=True))
+    await spoil(database, sql(f"UPDATE gaia_reindexing SET form = {TOKENIZER_VERSION - 1}"))
     newer = again(reindexer)
-    await newer.words(silent)
+    await newer.rebuild_keywords(silent)
 
     assert anew.report.resumed == 0
     assert (newer.report.resumed, newer.report.indexed) == (0, COUNT)
@@ -199,17 +199,17 @@ async def test_a_killed_run_is_begun_anew_where_that_is_asked_for_or_the_words_a
 async def test_what_an_older_version_wrote_behind_it_is_taken_in_too(database, written, reindexer):
     """A process that was not restarted goes on with its own form of words."""
     await stop_after(4, reindexer.words)
-    await spoil(database, update(table).where(table.c.id == written[0].id).values(form=FORM - 1))
-    await again(reindexer).words(silent)
+    await spoil(database, update(table).where(table.c.id == written[0].id).values(form=TOKENIZER_VERSION - 1))
+    await again(reindexer).rebuild_keywords(silent)
 
     async with database.reading() as tx:
-        assert await indexes.outdated(tx) == 0
+        assert await indexes.count_outdated(tx) == 0
 
 
 async def test_two_at_once_share_the_work(database, written, reindexer):
     """Nothing is done twice by both, and nothing stands in the index twice."""
     second = again(reindexer)
-    await asyncio.gather(reindexer.words(silent), second.words(silent))
+    await asyncio.gather(reindexer.words(silent), second.rebuild_keywords(silent))
 
     assert reindexer.report.indexed + second.report.indexed in (COUNT, 2 * COUNT)
     assert await rows_of_words(database) == COUNT
@@ -228,8 +228,8 @@ async def test_every_fact_is_found_all_the_while(database, written, reindexer):
 
     looking = asyncio.create_task(look())
     for _ in range(3):
-        await again(reindexer).words(silent)
-        await again(reindexer).vectors(silent)
+        await again(reindexer).rebuild_keywords(silent)
+        await again(reindexer).rebuild_vectors(silent)
         await spoil(database, update(table).values(embedder=OLD))
     done.set()
     seen = await looking
@@ -241,16 +241,16 @@ async def test_every_fact_is_found_all_the_while(database, written, reindexer):
 async def test_facts_without_a_vector_of_this_embedder_get_one_and_are_followed(database, written, reindexer, embedder):
     """Those that have one keep it, and the embedder is not asked for them."""
     async with database.transaction() as tx:
-        kept = await facts.write(tx, ITAY, [draft("mine", vector=(1.0, 0.0, 0.0), embedder=NEW)], now=NOW)
-        bare = await facts.write(tx, ITAY, [draft("bare")], now=NOW)
-        await outbox.done(tx, await outbox.dirty(tx, limit=1000))
-        before = await outbox.read(tx, [fact.id for fact in written])
+        kept = await facts.write(tx, ITAY, [make_draft("mine", vector=(1.0, 0.0, 0.0), embedder=NEW)], now=NOW)
+        bare = await facts.write(tx, ITAY, [make_draft("bare")], now=NOW)
+        await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
+        before = await outbox.load_facts(tx, [fact.id for fact in written])
         revision = (await facts.state(tx, ITAY)).revision
     await reindexer.vectors(silent)
     everything = {fact.id for fact in [*written, *bare]}
     async with database.transaction() as tx:
         dirty = {row.fact_id: row.version for row in await outbox.dirty(tx, limit=1000)}
-        after = await outbox.read(tx, [*everything])
+        after = await outbox.load_facts(tx, [*everything])
         risen = (await facts.state(tx, ITAY)).revision
 
     assert await embedded(database, NEW) == everything | {kept[0].id}
@@ -273,7 +273,7 @@ async def test_an_embedder_that_goes_down_leaves_what_was_done_and_the_next_run_
     first = await embedded(database, NEW)
     embedder.fails_at = None
     second = again(reindexer)
-    await second.vectors(silent)
+    await second.rebuild_vectors(silent)
 
     assert len(first) == reindexer.report.embedded == 3 * BATCH
     assert second.report.embedded == COUNT - 3 * BATCH
@@ -311,7 +311,7 @@ async def test_a_fact_that_changed_meanwhile_keeps_what_it_was_changed_to(databa
 
     async def do_it_first(texts) -> None:
         if len(embedder.asked) == 1:
-            await Reindexer(database, indexes, outbox, other).vectors(silent)
+            await Reindexer(database, indexes, outbox, other).rebuild_vectors(silent)
 
     embedder.meanwhile = do_it_first
     await reindexer.vectors(silent)
@@ -356,7 +356,7 @@ async def test_an_embedder_that_learns_its_name_from_its_first_vector_is_asked_f
 
     embedder.embed = embed
     second = again(reindexer)
-    await second.vectors(silent)
+    await second.rebuild_vectors(silent)
 
     assert [len(texts) for texts in asked] == [1]
     assert second.report.embedded == 0

@@ -11,7 +11,7 @@ from gaia_memory.models import Draft, Fact, NewFact, Scope
 from gaia_memory.ports import Retriever
 from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
 from gaia_memory.testing import ScriptedEmbedder
-from support.truth import ITAY, NOA, NOW, database, draft
+from support.truth import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -133,7 +133,7 @@ async def test_large_matrices_leave_the_event_loop_and_answer_the_same(database,
     """The size changes where it is computed, not what comes out."""
     await store(database, ITAY, TEXTS)
     small = await MAKERS["vectors"](database).retrieve(ITAY, "green tea", limit=2)
-    monkeypatch.setattr("gaia_memory.recall.retrievers.LARGE", 1)
+    monkeypatch.setattr("gaia_memory.recall.retrievers.MAX_EVENT_LOOP_ELEMENTS", 1)
 
     assert await MAKERS["vectors"](database).retrieve(ITAY, "green tea", limit=2) == small
 
@@ -151,7 +151,7 @@ async def test_hashed_vectors_that_share_only_chance_are_no_hits(database):
     """A small cosine of hashed words means nothing, and of signs alone nothing is hashed."""
     async with database.transaction() as tx:
         near, _ = await SqlFacts().write(
-            tx, ITAY, [draft("near", vector=(0.9, 0.44)), draft("far", vector=(0.1, 0.99))], now=NOW
+            tx, ITAY, [make_draft("near", vector=(0.9, 0.44)), make_draft("far", vector=(0.1, 0.99))], now=NOW
         )
     retriever = VectorRetriever(database, SqlFacts(), Hashed())
     found = await retriever.retrieve(ITAY, "anything", limit=10)
@@ -179,9 +179,9 @@ async def test_vectors_tell_facts_apart_by_contrast_and_say_how_alike_they_are_b
     """Where nothing else finds facts the score is the cosine, as the mem0 store gives it."""
     await store(database, ITAY, TEXTS)
     beside = await VectorRetriever(database, SqlFacts(), ScriptedEmbedder()).retrieve(ITAY, TEXTS[1], limit=10)
-    alone = VectorRetriever(database, SqlFacts(), ScriptedEmbedder(), is_alone=lambda: True)
+    alone = VectorRetriever(database, SqlFacts(), ScriptedEmbedder(), is_sole_retriever=lambda: True)
     cosines = {each.fact_id: each.score for each in await alone.retrieve(ITAY, TEXTS[1], limit=10)}
 
-    assert {each.fact_id: each.likeness for each in beside} == cosines
+    assert {each.fact_id: each.similarity for each in beside} == cosines
     assert max(cosines.values()) == pytest.approx(1)
     assert beside[0].score > 0 > beside[-1].score

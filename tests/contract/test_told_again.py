@@ -10,7 +10,7 @@ from gaia_memory.database.metadata import metadata
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.models import NewFact, Scope
-from support.truth import ITAY, NOA, NOW, database, draft
+from support.truth import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 
@@ -78,15 +78,15 @@ SOMETHING_ELSE = [
 async def forgotten(database, text: str, scope: Scope = ITAY) -> None:
     """Let a person have known a fact, and have forgotten it alone just now."""
     async with database.transaction() as tx:
-        [fact] = await facts.write(tx, scope, [draft(text)], now=NOW)
-        await facts.bury(tx, scope, [fact.id], said_until=NOW.timestamp())
+        [fact] = await facts.write(tx, scope, [make_draft(text)], now=NOW)
+        await facts.add_tombstones(tx, scope, [fact.id], said_until=NOW.timestamp())
         await facts.delete(tx, scope, [fact.id])
 
 
 async def is_told_again(database, text: str, scope: Scope = ITAY, *, said_at=BEFORE) -> bool:
     """Say whether a fact that is learned tells what was forgotten."""
     async with database.reading() as tx:
-        [found] = await facts.told_again(tx, scope, [NewFact(text, said_at=said_at)])
+        [found] = await facts.paraphrases_forgotten(tx, scope, [NewFact(text, said_at=said_at)])
     return found
 
 
@@ -119,7 +119,7 @@ async def test_talk_of_before_tells_everything_else(database, gone, learned):
 async def test_a_word_that_many_facts_hold_tells_none_of_them(database):
     """Such as the person's name, where an extractor writes it into every fact."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [draft(f"Itay knows thing{number}") for number in range(30)], now=NOW)
+        await facts.write(tx, ITAY, [make_draft(f"Itay knows thing{number}") for number in range(30)], now=NOW)
     await forgotten(database, "Itay juggles")
 
     assert await is_told_again(database, "Has juggled for years")
@@ -130,8 +130,8 @@ async def test_a_word_that_several_facts_hold_tells_little_beside_a_rare_one(dat
     """Who forgets what the family eats loses nothing else of the family, and still not what it eats."""
     async with database.transaction() as tx:
         told = ["climbs", "sails", "sings", "farms", "paints", "argues"]
-        await facts.write(tx, ITAY, [draft(f"Family {what} in summer") for what in told], now=NOW)
-        await facts.write(tx, NOA, [draft(f"Fact {number} of pizza") for number in range(9)], now=NOW)
+        await facts.write(tx, ITAY, [make_draft(f"Family {what} in summer") for what in told], now=NOW)
+        await facts.write(tx, NOA, [make_draft(f"Fact {number} of pizza") for number in range(9)], now=NOW)
     await forgotten(database, "Family loves pizza")
 
     assert not await is_told_again(database, "Family plans a trip to Norway")
@@ -152,7 +152,7 @@ async def test_many_facts_at_once_are_each_judged_alone(database):
         *(NewFact(f"Knows thing{number}", said_at=BEFORE) for number in range(600)),
     ]
     async with database.reading() as tx:
-        found = await facts.told_again(tx, ITAY, asked)
+        found = await facts.paraphrases_forgotten(tx, ITAY, asked)
 
     assert found == [True, False, False, False, True] + [False] * 600
 
@@ -170,7 +170,7 @@ async def test_what_somebody_says_again_may_come_back(database):
     await forgotten(database, "Loves pistachio ice cream")
     await forgotten(database, "Lives in Berlin")
     async with database.transaction() as tx:
-        await facts.unbury(tx, ITAY, ["Pistachio ice cream is great"])
+        await facts.remove_tombstones(tx, ITAY, ["Pistachio ice cream is great"])
 
     assert not await is_told_again(database, "Loves pistachio ice cream")
     assert await is_told_again(database, "Moved to Berlin")
@@ -180,7 +180,7 @@ async def test_a_word_of_a_longer_fact_lifts_only_itself(database):
     """Else somebody who keeps a short one would bring all of it back."""
     await forgotten(database, "Plans a surprise trip to Oslo in May with Marta")
     async with database.transaction() as tx:
-        await facts.unbury(tx, ITAY, ["Oslo is cold"])
+        await facts.remove_tombstones(tx, ITAY, ["Oslo is cold"])
 
     assert await is_told_again(database, "Surprises Marta in Oslo")
 
@@ -203,16 +203,19 @@ async def test_lifting_and_merging_reach_no_third_person(database):
         await forgotten(database, text, scope)
     async with database.transaction() as tx:
         await facts.merge(tx, NOA, ITAY)
-        await facts.unbury(tx, NOA, ["Lives in Berlin"])
+        await facts.remove_tombstones(tx, NOA, ["Lives in Berlin"])
 
     assert await is_told_again(database, "Moved to Berlin")
     assert await is_told_again(database, "Rex barks")
     assert not await is_told_again(database, "Rex barks", NOA)
     async with database.reading() as tx:
-        mine = [await facts.buried(tx, scope, ["Has a dog named Rex", "Lives in Berlin"]) for scope in (ITAY, NOA, ben)]
+        mine = [
+            await facts.have_tombstones(tx, scope, ["Has a dog named Rex", "Lives in Berlin"])
+            for scope in (ITAY, NOA, ben)
+        ]
     assert mine == [[True, True], [False, False], [False, True]]
     async with database.transaction() as tx:
-        await facts.unbury(tx, ITAY, ["Lives in Berlin"])
+        await facts.remove_tombstones(tx, ITAY, ["Lives in Berlin"])
     assert not await is_told_again(database, "Moved to Berlin")
     assert await is_told_again(database, "Moved to Berlin", ben)
 
@@ -224,14 +227,14 @@ async def test_no_word_can_be_told_from_what_is_kept(database):
         [row] = (await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all()
 
     assert 0 <= row.word < 2**16
-    assert paraphrase_tombstones.telling_words("Lives in Berlin") == {"berli"}
+    assert paraphrase_tombstones.distinctive_stems("Lives in Berlin") == {"berli"}
 
 
 async def test_a_merge_takes_the_salt_along_where_only_words_are_left(database):
     """A tombstone was lifted by a spelling that its words do not know."""
     await forgotten(database, "Lives in Berlin", NOA)
     async with database.transaction() as tx:
-        await facts.unbury(tx, NOA, ["Lives in Ber lin"])
+        await facts.remove_tombstones(tx, NOA, ["Lives in Ber lin"])
         await facts.merge(tx, NOA, ITAY)
 
     assert await is_told_again(database, "Moved to Berlin")

@@ -17,18 +17,18 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.engine import URL
 
-from gaia_memory.adk.plugins.frozen_profile import session_block
+from gaia_memory.adk.plugins.frozen_profile import profile_block_for_session
 from gaia_memory.engine import Engine
 from gaia_memory.facts.tables import profiles
 from gaia_memory.models import NewFact, SessionKey
-from support.truth import emptied, shared_url
-from support.turns import begin, speak
-from support.two_writers import APP, KEY, SCOPE, USER, Act, Pair, pair
+from support.truth import empty_database, shared_postgres_url
+from support.turns import begin_turn, record_turn
+from support.two_writers import APP, KEY, SCOPE, USER, EnginePair, Operation, open_pair
 
 OTHER = SessionKey(APP, USER, "itay:web")
 LATER = 3600.0
 
-Check = Callable[[Pair], Any]
+Check = Callable[[EnginePair], Any]
 
 
 @pytest.fixture(
@@ -40,17 +40,17 @@ Check = Callable[[Pair], Any]
     ],
     ids=lambda given: f"{given[0]}-every-{given[1]}",
 )
-async def both(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Pair]:
+async def both(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EnginePair]:
     """Two engines over an empty database of each kind, and after every how many statements they meet."""
     kind, stride = request.param
     file = URL.create("sqlite+aiosqlite", database=str(tmp_path / "memory.db"))
-    async with pair(file if kind == "sqlite" else await shared_url(request.config), tmp_path) as opened:
-        await emptied(opened.first.database)
-        opened.stride = stride
+    async with open_pair(file if kind == "sqlite" else await shared_postgres_url(request.config), tmp_path) as opened:
+        await empty_database(opened.first.database)
+        opened.statement_stride = stride
         yield opened
 
 
-async def everywhere(both: Pair, prepare: Check, act: Act, other: Act, check: Check) -> None:
+async def everywhere(both: EnginePair, prepare: Check, act: Operation, other: Operation, check: Check) -> None:
     """Let `other` meet `act` after each of its statements, and the other way round, each time from `prepare` on.
 
     Outside the slow tier only after every so many.
@@ -60,30 +60,30 @@ async def everywhere(both: Pair, prepare: Check, act: Act, other: Act, check: Ch
         while met:
             await _anew(both)
             await prepare(both)
-            met = await both.meet(one, two, at=at)
+            met = await both.run_interleaved(one, two, statement_number=at)
             if not met:
                 await two(both.second)
             await check(both)
-            at += both.stride
+            at += both.statement_stride
         assert at > 3
 
 
-async def _anew(both: Pair) -> None:
-    await emptied(both.first.database)
-    both.said.turns.clear()
-    both.clock.later = 0.0
-    both.learns(both.first, "F")
-    both.learns(both.second, "F")
+async def _anew(both: EnginePair) -> None:
+    await empty_database(both.first.database)
+    both.transcript.turns.clear()
+    both.clock.offset_seconds = 0.0
+    both.script_extractor(both.first, "F")
+    both.script_extractor(both.second, "F")
 
 
 async def spoken(engine: Engine, key: SessionKey = KEY) -> None:
     """Let a turn pass."""
-    await speak(engine, key)
+    await record_turn(engine, key)
 
 
-async def talked(both: Pair) -> None:
+async def talked(both: EnginePair) -> None:
     """Say something that is to be learned."""
-    both.said.say("hello")
+    both.transcript.add_turn("hello")
     await spoken(both.first)
 
 
@@ -112,47 +112,49 @@ async def texts(engine: Engine) -> list[str]:
     return [fact.text for fact in await engine.memory.facts(SCOPE)]
 
 
-async def nothing_left(both: Pair) -> None:
+async def nothing_left(both: EnginePair) -> None:
     assert await texts(both.first) == []
 
 
 @pytest.mark.parametrize("forget", [forget_all, forget_talk])
-async def test_what_is_forgotten_while_it_is_learned_is_not_learned(both: Pair, forget: Act) -> None:
+async def test_what_is_forgotten_while_it_is_learned_is_not_learned(both: EnginePair, forget: Operation) -> None:
     """The forget is later than the talk, so nothing of it is there afterwards."""
     await everywhere(both, talked, learn_it, forget, nothing_left)
 
 
-async def test_a_fact_that_is_forgotten_while_it_is_learned_again_stays_forgotten(both: Pair) -> None:
+async def test_a_fact_that_is_forgotten_while_it_is_learned_again_stays_forgotten(both: EnginePair) -> None:
     """The tombstone is seen, or the new source goes with the fact."""
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await remember(both.first)
         await talked(both)
 
     await everywhere(both, prepared, learn_it, forget_fact, nothing_left)
 
 
-async def test_a_fact_that_another_conversation_teaches_meanwhile_outlives_the_forgetting_of_one(both: Pair) -> None:
+async def test_a_fact_that_another_conversation_teaches_meanwhile_outlives_the_forgetting_of_one(
+    both: EnginePair,
+) -> None:
     """Whether the other conversation was sooner or later, it still stands for the fact."""
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await talked(both)
         await learn_it(both.first)
-        both.said.say("hello again", key=OTHER)
+        both.transcript.add_turn("hello again", key=OTHER)
         await spoken(both.first, OTHER)
 
     async def learn_other(engine: Engine) -> Any:
         return await engine.consolidate(OTHER)
 
-    async def check(both: Pair) -> None:
-        async with both.first.database.reading() as tx:
+    async def check(both: EnginePair) -> None:
+        async with both.first.database.read_transaction() as tx:
             origins = await both.first.facts.origins(tx, SCOPE)
         assert [[source.session_id for source in sources] for sources in origins.values()] == [[OTHER.session]]
 
     await everywhere(both, prepared, learn_other, forget_talk, check)
 
 
-async def one_learned(both: Pair) -> None:
+async def one_learned(both: EnginePair) -> None:
     assert await texts(both.first) in (["F"], ["G"])
 
 
@@ -163,64 +165,64 @@ async def taken_over(engine: Engine) -> Any:
 
 
 @pytest.mark.parametrize("other", [learn_it, taken_over])
-async def test_two_who_learn_one_conversation_learn_it_once(both: Pair, other: Act) -> None:
+async def test_two_who_learn_one_conversation_learn_it_once(both: EnginePair, other: Operation) -> None:
     """Also where the first one's lease ran out: what it comes back with is not written."""
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await talked(both)
-        both.learns(both.second, "G")
+        both.script_extractor(both.second, "G")
 
     await everywhere(both, prepared, learn_it, other, one_learned)
 
 
 @pytest.mark.parametrize("lost", [False, True])
-async def test_talk_that_is_handed_over_while_it_is_learned_is_learned_once(both: Pair, lost: bool) -> None:
+async def test_talk_that_is_handed_over_while_it_is_learned_is_learned_once(both: EnginePair, lost: bool) -> None:
     """By the sweep or by the one who handed it over, and never by both."""
     turns: list[Any] = []
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await talked(both)
-        turns[:] = both.said.turns[KEY]
-        both.learns(both.second, "G")
+        turns[:] = both.transcript.turns[KEY]
+        both.script_extractor(both.second, "G")
 
     async def handed(engine: Engine) -> Any:
-        both.clock.later += LATER if lost else 0.0
+        both.clock.offset_seconds += LATER if lost else 0.0
         return await engine.learn(KEY, turns)
 
     await everywhere(both, prepared, taken_over if lost else learn_it, handed, one_learned)
 
 
-async def test_the_same_fact_remembered_by_two_at_once_is_one(both: Pair) -> None:
+async def test_the_same_fact_remembered_by_two_at_once_is_one(both: EnginePair) -> None:
     """Both are told that it is kept."""
 
-    async def prepared(_: Pair) -> None:
+    async def prepared(_: EnginePair) -> None:
         return
 
-    async def check(both: Pair) -> None:
+    async def check(both: EnginePair) -> None:
         assert await texts(both.first) == ["F"]
 
     await everywhere(both, prepared, remember, remember, check)
 
 
-async def test_a_fact_is_remembered_or_forgotten_and_never_both(both: Pair) -> None:
+async def test_a_fact_is_remembered_or_forgotten_and_never_both(both: EnginePair) -> None:
     """A tombstone beside the fact would keep it from ever being learned again."""
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await remember(both.first)
 
-    async def check(both: Pair) -> None:
-        async with both.first.database.reading() as tx:
-            [is_buried] = await both.first.facts.buried(tx, SCOPE, ["F"])
+    async def check(both: EnginePair) -> None:
+        async with both.first.database.read_transaction() as tx:
+            [is_buried] = await both.first.facts.have_tombstones(tx, SCOPE, ["F"])
         assert await texts(both.first) == ([] if is_buried else ["F"])
 
     await everywhere(both, prepared, remember, forget_fact, check)
 
 
-async def test_what_is_forgotten_while_it_is_imported_is_not_there_afterwards(both: Pair) -> None:
+async def test_what_is_forgotten_while_it_is_imported_is_not_there_afterwards(both: EnginePair) -> None:
     """The export is older than the forgetting."""
     exported: dict[str, Any] = {}
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await remember(both.first)
         exported.update(await both.first.memory.export(SCOPE))
 
@@ -230,23 +232,23 @@ async def test_what_is_forgotten_while_it_is_imported_is_not_there_afterwards(bo
     await everywhere(both, prepared, take, forget_all, nothing_left)
 
 
-async def test_a_profile_never_outlives_what_it_was_made_of(both: Pair) -> None:
+async def test_a_profile_never_outlives_what_it_was_made_of(both: EnginePair) -> None:
     """Neither the one that is frozen for the session nor the one that is kept for the next."""
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await remember(both.first)
         await spoken(both.first)
 
     async def profiled(engine: Engine) -> Any:
-        row = await engine.marks.row(KEY)
+        row = await engine.turn_presence.row(KEY)
         assert row is not None
-        return await session_block(engine, KEY, row)
+        return await profile_block_for_session(engine, KEY, row)
 
-    async def check(both: Pair) -> None:
-        row = await both.first.marks.row(KEY)
+    async def check(both: EnginePair) -> None:
+        row = await both.first.turn_presence.row(KEY)
         assert row is not None
         assert not row.profile
-        async with both.first.database.reading() as tx:
+        async with both.first.database.read_transaction() as tx:
             kept = (await tx.execute(select(profiles.c.bullets))).scalars().all()
         assert kept in ([], [[]])
 
@@ -254,26 +256,26 @@ async def test_a_profile_never_outlives_what_it_was_made_of(both: Pair) -> None:
 
 
 async def test_a_turn_while_its_conversation_is_learned_and_cleared_is_learned_too(
-    both: Pair, monkeypatch: pytest.MonkeyPatch
+    both: EnginePair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It waits for the clear, which here stands still, or the clear for it; all that was said is asked for once."""
     monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
     asked: Counter[str] = Counter()
 
     async def turn(engine: Engine) -> None:
-        hold = await begin(engine, KEY)
-        both.said.say("more", at=2_000.0)
-        await engine.marks.leave(hold)
+        hold = await begin_turn(engine, KEY)
+        both.transcript.add_turn("more", at=2_000.0)
+        await engine.turn_presence.release(hold)
 
-    async def check(both: Pair) -> None:
+    async def check(both: EnginePair) -> None:
         for engine in (both.first, both.second):
             asked.update(_asked(engine))
-        both.learns(both.first, "F")
+        both.script_extractor(both.first, "F")
         await both.first.sweep(force=True)
         asked.update(_asked(both.first))
 
         assert asked == {"hello": 1, "more": 1}
-        assert KEY not in both.said.turns
+        assert KEY not in both.transcript.turns
         asked.clear()
 
     await everywhere(both, talked, learn_it, turn, check)
@@ -284,53 +286,53 @@ def _asked(engine: Engine) -> list[str]:
     return [message.text for chunk in extractor.chunks for message in chunk.messages]
 
 
-async def test_two_who_sweep_what_was_there_before_them_learn_each_once(both: Pair) -> None:
+async def test_two_who_sweep_what_was_there_before_them_learn_each_once(both: EnginePair) -> None:
     """Both enter the sessions they find, and one of them is spoken in meanwhile."""
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         for number in range(2):
-            both.said.say(f"hello {number}", key=SessionKey(APP, USER, f"s{number}"))
+            both.transcript.add_turn(f"hello {number}", key=SessionKey(APP, USER, f"s{number}"))
 
     async def swept(engine: Engine) -> Any:
         return await engine.sweep(force=True)
 
-    async def check(both: Pair) -> None:
+    async def check(both: EnginePair) -> None:
         asked = Counter(_asked(both.first) + _asked(both.second))
-        both.learns(both.first, "F")
+        both.script_extractor(both.first, "F")
         await both.first.sweep(force=True)
         asked.update(_asked(both.first))
 
         assert asked == {f"hello {number}": 1 for number in range(2)}
-        assert both.said.turns == {}
+        assert both.transcript.turns == {}
 
     await everywhere(both, prepared, swept, swept, check)
 
 
-async def test_facts_added_while_everything_is_forgotten_are_all_there_or_none(both: Pair) -> None:
+async def test_facts_added_while_everything_is_forgotten_are_all_there_or_none(both: EnginePair) -> None:
     """A batch is one."""
     batch = [NewFact(f"fact {number}") for number in range(3)]
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await remember(both.first)
 
     async def added(engine: Engine) -> Any:
         return await engine.memory.add(SCOPE, batch)
 
-    async def check(both: Pair) -> None:
+    async def check(both: EnginePair) -> None:
         assert await texts(both.first) in ([], [fact.text for fact in batch])
 
     await everywhere(both, prepared, added, forget_all, check)
 
 
-async def test_two_facts_forgotten_while_the_store_is_begun_anew_are_no_deadlock(both: Pair) -> None:
+async def test_two_facts_forgotten_while_the_store_is_begun_anew_are_no_deadlock(both: EnginePair) -> None:
     """One locks the outbox in the order of its facts, the other all of it."""
     ids: list[str] = []
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         written = await both.first.memory.add(SCOPE, [NewFact("one"), NewFact("two"), NewFact("three")])
         ids[:] = [fact.id for fact in written]
         async with both.first.database.transaction() as tx:
-            await both.first.outbox.done(tx, await both.first.outbox.dirty(tx, limit=10))
+            await both.first.outbox.acknowledge(tx, await both.first.outbox.dirty(tx, limit=10))
 
     async def gone(engine: Engine) -> None:
         async with engine.database.transaction() as tx:
@@ -339,38 +341,38 @@ async def test_two_facts_forgotten_while_the_store_is_begun_anew_are_no_deadlock
 
     async def begun(engine: Engine) -> None:
         async with engine.database.transaction() as tx:
-            await engine.outbox.renew(tx, uuid.uuid4().hex)
+            await engine.outbox.reset_store(tx, uuid.uuid4().hex)
 
     await everywhere(both, prepared, gone, begun, nothing_left)
 
 
-async def test_a_conversation_that_nobody_has_entered_yet_is_forgotten_all_the_same(both: Pair) -> None:
+async def test_a_conversation_that_nobody_has_entered_yet_is_forgotten_all_the_same(both: EnginePair) -> None:
     """It was there before the first sweep; what is said in it later is learned."""
-    both.said.say("hello")
+    both.transcript.add_turn("hello")
     await forget_talk(both.first)
-    both.said.say("and now?", at=time.time() + LATER)
+    both.transcript.add_turn("and now?", at=time.time() + LATER)
     await both.first.sweep(force=True)
 
     assert _asked(both.first) == ["and now?"]
 
 
-async def test_a_clock_that_is_behind_takes_no_forgetting_back(both: Pair) -> None:
+async def test_a_clock_that_is_behind_takes_no_forgetting_back(both: EnginePair) -> None:
     """Two hosts forget the same conversation, and one of them lives a minute earlier."""
     await spoken(both.first)
     for said_until in (100.0, 40.0):
         async with both.first.database.transaction() as tx:
-            await both.first.ledger.forget_talk(tx, user=USER, app=APP, session=KEY.session, said_until=said_until)
-    row = await both.first.marks.row(KEY)
+            await both.first.ledger.forget_session(tx, user=USER, app=APP, session=KEY.session, said_until=said_until)
+    row = await both.first.turn_presence.row(KEY)
 
     assert row is not None
     assert row.forgotten_at == 100.0
 
 
-async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: Pair) -> None:
+async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: EnginePair) -> None:
     """It is refused, and looks why: the clear must not end in between, or nobody would count the turn."""
     now = both.clock.now().timestamp()
 
-    async def prepared(both: Pair) -> None:
+    async def prepared(both: EnginePair) -> None:
         await spoken(both.first)
         async with both.second.database.transaction() as tx:
             await both.second.ledger.claim(tx, KEY, "elsewhere:1:1", now=now, lease_seconds=30)
@@ -380,16 +382,16 @@ async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: Pair) -> None
         async with engine.database.transaction() as tx:
             await engine.ledger.end_clearing(tx, KEY, "elsewhere:1:1", cleared_at=now)
 
-    async def check(both: Pair) -> None:
-        row = await both.first.marks.row(KEY)
+    async def check(both: EnginePair) -> None:
+        row = await both.first.turn_presence.row(KEY)
         assert row is not None
         assert (row.turn_no, row.clearing) == (2, None)
 
     async def turn(engine: Engine) -> None:
-        await speak(engine, KEY)
+        await record_turn(engine, KEY)
 
     for at in (1, 2, 3):
         await _anew(both)
         await prepared(both)
-        assert await both.meet(turn, end, at=at)
+        assert await both.run_interleaved(turn, end, statement_number=at)
         await check(both)

@@ -14,7 +14,7 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.facts import SqlFacts, tables
 from gaia_memory.facts.rows import new_ids
 from gaia_memory.models import Draft, NewFact
-from support.truth import ITAY, NOA, NOW, database, draft, memory_database
+from support.truth import ITAY, NOA, NOW, database, make_draft, memory_database
 
 __all__ = ["database"]
 
@@ -34,12 +34,12 @@ async def numbers(database):
 async def test_the_number_of_a_fact_is_never_given_twice(database):
     """Also where the last facts are gone: what was noted of theirs would be taken for the new one's."""
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [draft("one"), draft("two")], now=NOW)
-        gone = await facts.write(tx, NOA, [draft(f"note {number}") for number in range(30)], now=NOW)
+        await facts.write(tx, ITAY, [make_draft("one"), make_draft("two")], now=NOW)
+        gone = await facts.write(tx, NOA, [make_draft(f"note {number}") for number in range(30)], now=NOW)
     before, _, _ = await numbers(database)
     async with database.transaction() as tx:
         await facts.delete(tx, NOA, [fact.id for fact in gone])
-        await facts.write(tx, NOA, [draft("three"), draft("Three."), draft("four")], now=NOW)
+        await facts.write(tx, NOA, [make_draft("three"), make_draft("Three."), make_draft("four")], now=NOW)
     rows, words, told = await numbers(database)
 
     assert rows[:2] == before[:2]
@@ -74,7 +74,7 @@ async def test_a_source_is_known_again_by_what_was_hashed_of_it(database):
 async def written_into(opened, *, pages):
     async with opened.transaction() as tx:
         await tx.execute(text(f"PRAGMA max_page_count={pages}"))
-        await facts.write(tx, ITAY, [draft(f"secretly note {number} " * 50) for number in range(900)], now=NOW)
+        await facts.write(tx, ITAY, [make_draft(f"secretly note {number} " * 50) for number in range(900)], now=NOW)
 
 
 async def test_a_database_without_room_takes_all_or_nothing(tmp_path):
@@ -82,7 +82,7 @@ async def test_a_database_without_room_takes_all_or_nothing(tmp_path):
     async with memory_database("sqlite", tmp_path) as opened:
         with pytest.raises(MemoryUnavailable, match="full") as told:
             await written_into(opened, pages=60)
-        async with opened.reading() as tx:
+        async with opened.read_transaction() as tx:
             assert await facts.count(tx, ITAY) == 0
 
     assert "secretly" not in str(told.value)

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from support.acceptance import contract, ids_in, named, report
+from support.acceptance import check_ids, checks_named_by_tests, contract_checks, report
 
 
 def test_the_contract_has_116_checks():
     """None is lost, none is invented."""
-    ids = contract()
+    ids = contract_checks()
 
     assert len(ids) == 116
     assert all(re.fullmatch(r"[SLIRPQCG]\d{2}", name) for name in ids)
@@ -20,7 +20,7 @@ def test_the_contract_has_116_checks():
 
 def test_every_acceptance_id_that_a_test_names_is_in_the_contract():
     """A mistyped id would claim a check that nobody asked for."""
-    unknown = {name: places for name, places in named().items() if name not in contract()}
+    unknown = {name: places for name, places in checks_named_by_tests().items() if name not in contract_checks()}
 
     assert unknown == {}
 
@@ -31,7 +31,7 @@ def test_the_coverage_of_the_contract_is_told(request):
     if request.config.getoption("capture") == "no":
         sys.stdout.write(f"\n{text}\n")
 
-    assert len(text.splitlines()) == len(contract()) + 2
+    assert len(text.splitlines()) == len(contract_checks()) + 2
     assert "of 116 are named by a test" in text
 
 
@@ -47,4 +47,4 @@ def test_the_coverage_of_the_contract_is_told(request):
 )
 def test_an_id_is_read_from_the_name_of_a_test(name, ids):
     """With a capital anywhere, with a small letter at the start."""
-    assert ids_in(name) == ids
+    assert check_ids(name) == ids

@@ -10,7 +10,16 @@ from importlib.metadata import packages_distributions
 
 import pytest
 
-from support.checkout import PACKAGE, ROOT, imports, name_of, python_files, told, tree_of, within
+from support.checkout import (
+    PACKAGE,
+    ROOT,
+    imports,
+    is_within,
+    python_files,
+    relative_name,
+    syntax_tree,
+    violation_message,
+)
 
 BORDERS = {
     "mem0": ("backend/",),
@@ -38,16 +47,16 @@ def test_a_library_stays_behind_its_border(module):
         for file in python_files(PACKAGE)
         if not file.relative_to(PACKAGE).as_posix().startswith(allowed)
         for found in imports(file)
-        if within(found.module, module)
+        if is_within(found.module, module)
     ]
 
-    assert not crossings, told(crossings, f"{module} may be imported in {', '.join(allowed)} only:")
+    assert not crossings, violation_message(crossings, f"{module} may be imported in {', '.join(allowed)} only:")
 
 
 def test_every_border_is_one_that_is_used():
     """A border around nothing is a name that changed."""
     used = {found.module for file in python_files(PACKAGE) for found in imports(file)}
-    unused = [module for module in BORDERS if not any(within(name, module) for name in used)]
+    unused = [module for module in BORDERS if not any(is_within(name, module) for name in used)]
 
     # The fakes are for tests alone.
     assert unused == ["gaia_memory.testing"]
@@ -57,19 +66,19 @@ def test_spans_are_made_with_the_interface_alone():
     """What collects them, and sends them somewhere, is the host's choice and not installed with us."""
     found = [found for file in python_files(PACKAGE) for found in imports(file)]
     strays = [
-        str(each) for each in found for part in ("sdk", "exporter") if within(each.module, f"opentelemetry.{part}")
+        str(each) for each in found for part in ("sdk", "exporter") if is_within(each.module, f"opentelemetry.{part}")
     ]
 
-    assert not strays, told(strays, "opentelemetry-api only:")
+    assert not strays, violation_message(strays, "opentelemetry-api only:")
 
 
 def calls(name: str, *, but: tuple[str, ...]) -> list[str]:
     """Where the package calls something by its dotted name, in other modules than those."""
     return [
-        f"{name_of(file)}:{node.lineno}"
+        f"{relative_name(file)}:{node.lineno}"
         for file in python_files(PACKAGE)
         if file.relative_to(PACKAGE).as_posix() not in but
-        for node in ast.walk(tree_of(file))
+        for node in ast.walk(syntax_tree(file))
         if isinstance(node, ast.Call) and ast.unparse(node).startswith(f"{name}(")
     ]
 
@@ -81,7 +90,7 @@ def test_every_logger_makes_legible_what_it_is_given():
     strays = calls("logging.getLogger", but=("log.py", *others))
     loud = [place for level in ("info", "warning", "error") for place in calls(f"logging.{level}", but=())]
 
-    assert not strays + loud, told(strays + loud, "log through gaia_memory.log.logger_for:")
+    assert not strays + loud, violation_message(strays + loud, "log through gaia_memory.log.logger_for:")
 
 
 def test_a_command_shows_text_through_one_door():
@@ -89,7 +98,7 @@ def test_a_command_shows_text_through_one_door():
     strays = calls("typer.echo", but=("cli/ui/terminal.py", "cli/ui/fact_output.py"))
     strays = [place for place in strays if not is_blank_line(place)] + calls("print", but=())
 
-    assert not strays, told(strays, "show it with say, say_lines, note or complain:")
+    assert not strays, violation_message(strays, "show it with say, say_lines, note or complain:")
 
 
 def is_blank_line(place: str) -> bool:
@@ -119,5 +128,5 @@ def test_what_is_imported_is_what_is_declared():
     undeclared = sorted(top for top, names in providers.items() if (declared | extras).isdisjoint(names))
     unused = sorted(declared.difference(*providers.values()))
 
-    assert not undeclared, told(undeclared, "imported, but not in the dependencies of pyproject.toml:")
-    assert not unused, told(unused, "in the dependencies of pyproject.toml, but not imported:")
+    assert not undeclared, violation_message(undeclared, "imported, but not in the dependencies of pyproject.toml:")
+    assert not unused, violation_message(unused, "in the dependencies of pyproject.toml, but not imported:")

@@ -15,7 +15,7 @@ import pytest
 
 import gaia_memory
 from gaia_memory import errors
-from support.checkout import PACKAGE, ROOT, SOURCE, name_of, python_files, told, tree_of
+from support.checkout import PACKAGE, ROOT, SOURCE, python_files, relative_name, syntax_tree, violation_message
 
 PUBLIC = [
     "ConfigError",
@@ -77,7 +77,9 @@ def test_importing_the_package_loads_nothing_heavy():
 
 def test_loading_a_configuration_loads_neither_adk_nor_mem0():
     """`gaia config check` and every part that looks its configuration up stay quick."""
-    loaded = python("import sys; from gaia_memory.config.sources.load import load; load({}); print(*sys.modules)").split()
+    loaded = python(
+        "import sys; from gaia_memory.config.sources.load import load; load({}); print(*sys.modules)"
+    ).split()
 
     assert [name for name in SLOW if name in loaded] == []
 
@@ -124,16 +126,16 @@ def test_every_exception_of_the_package_stands_in_errors():
     """One tree: the rooms raise, and define none. The fakes may: their failures are the test's."""
     known = {name for name, kind in vars(errors).items() if inspect.isclass(kind)}
     strays = [
-        f"{name_of(file)}:{node.lineno} {node.name}"
+        f"{relative_name(file)}:{node.lineno} {node.name}"
         for file in python_files(PACKAGE)
         if file.name not in {"errors.py", "testing.py"}
-        for node in ast.walk(tree_of(file))
+        for node in ast.walk(syntax_tree(file))
         if isinstance(node, ast.ClassDef)
         for parent in [ast.unparse(base).rpartition(".")[2] for base in node.bases]
         if parent in known or parent.endswith(("Error", "Exception"))
     ]
 
-    assert not strays, told(strays, "exceptions belong into errors.py:")
+    assert not strays, violation_message(strays, "exceptions belong into errors.py:")
 
 
 def test_the_wheel_holds_the_package_with_its_type_marker_and_nothing_else(tmp_path: Path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from support.checkout import PACKAGE, ROOT, told
+from support.checkout import PACKAGE, ROOT, violation_message
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -25,14 +25,14 @@ def test_every_room_is_on_the_map():
     """Whoever looks for a room finds it in the README."""
     missing = sorted(rooms() - on_the_map())
 
-    assert not missing, told(missing, "not in the map of README.md:")
+    assert not missing, violation_message(missing, "not in the map of README.md:")
 
 
 def test_the_map_names_no_room_that_is_gone():
     """A wrong map is worse than none."""
     gone = sorted(on_the_map() - rooms())
 
-    assert not gone, told(gone, "in the map of README.md, but not in the package:")
+    assert not gone, violation_message(gone, "in the map of README.md, but not in the package:")
 
 
 def test_the_first_two_commands_of_the_readme_are_the_demo_and_the_tests():

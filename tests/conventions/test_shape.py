@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from support.checkout import PACKAGE, ROOT, TESTS, Function, functions, name_of, python_files, told, tree_of
+from support.checkout import (
+    PACKAGE,
+    ROOT,
+    TESTS,
+    Function,
+    functions,
+    python_files,
+    relative_name,
+    syntax_tree,
+    violation_message,
+)
 
 MODULE_LINES = 400
 FUNCTION_LINES = 60
@@ -25,20 +35,20 @@ CATCH_ALL = {
     "src/gaia_memory/backend/mem0_store/follower.py": "the loop that follows tries again, whatever failed",
     "src/gaia_memory/backend/mem0_store/open_store.py": "a broken store may fail to be read or closed in any way",
     "src/gaia_memory/backend/language_model.py": "somebody's provider may raise anything, and some exit",
-    "src/gaia_memory/backend/mem0_store/locations.py": "a damaged folder may fail to open in any way; a new one replaces it",
+    "src/gaia_memory/backend/mem0_store/locations.py": "a damaged folder may fail to open in any way; it is replaced",
     "src/gaia_memory/backend/thread_pools.py": "an error of a worker thread is handed to the one who waits",
     "src/gaia_memory/backend/mem0_store/chroma/probe.py": "whatever a damaged folder raises means damaged",
     "src/gaia_memory/backend/providers/reranker.py": "somebody's provider may raise anything, and some exit",
     "src/gaia_memory/backend/mem0_store/store.py": "each store of mem0 refuses a fact with errors of its own",
-    "src/gaia_memory/backend/mem0_store/vector_backfill.py": "somebody's provider may raise anything; the vector comes later",
+    "src/gaia_memory/backend/mem0_store/vector_backfill.py": "a provider may raise anything; the vector comes later",
     "src/gaia_memory/cli/__init__.py": "a person at a terminal is helped by a sentence, not by a traceback",
     "src/gaia_memory/cli/doctor/run_checks.py": "whatever a broken installation raises is a finding",
     "src/gaia_memory/cli/doctor/model_checks.py": "a model of ADK's may raise anything",
-    "src/gaia_memory/sessions/learning/sweep_scheduler.py": "a database that is away for a moment must not end the beat",
+    "src/gaia_memory/sessions/learning/sweep_scheduler.py": "a database outage must not end the scheduler",
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
     "src/gaia_memory/recall/pipeline.py": "a retriever costs its share, not the answer",
     "src/gaia_memory/telemetry/spans.py": "somebody's tracer or processor may raise anything",
-    "src/gaia_memory/sessions/learning/consolidate.py": "whatever breaks one conversation is counted, told and tried again",
+    "src/gaia_memory/sessions/learning/consolidate.py": "a broken conversation is counted, reported and retried",
     "src/gaia_memory/sessions/learning/discovery.py": "a host's session service may fail in any way",
     "src/gaia_memory/sessions/learning/sweep.py": "one conversation that breaks must not keep the others waiting",
 }
@@ -46,29 +56,31 @@ CATCH_ALL = {
 
 def test_modules_are_short():
     """Whoever opens a room reads it to the end."""
-    long = [f"{name_of(file)}: {size}" for file in python_files(PACKAGE) if (size := lines(file)) > MODULE_LINES]
+    long = [f"{relative_name(file)}: {size}" for file in python_files(PACKAGE) if (size := lines(file)) > MODULE_LINES]
 
-    assert not long, told(long, f"more than {MODULE_LINES} lines:")
+    assert not long, violation_message(long, f"more than {MODULE_LINES} lines:")
 
 
 def test_functions_are_short():
     """One function, one thought."""
     long = [
-        f"{name_of(file)}:{function.lineno} {function.name}: {size}"
+        f"{relative_name(file)}:{function.lineno} {function.name}: {size}"
         for file in python_files(PACKAGE)
         for function in functions(file)
         if (size := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES
     ]
 
-    assert not long, told(long, f"more than {FUNCTION_LINES} lines:")
+    assert not long, violation_message(long, f"more than {FUNCTION_LINES} lines:")
 
 
 def test_no_module_is_named_for_nothing():
     """A drawer called `utils` fills up; a name says what is inside."""
     paths = [*PACKAGE.rglob("*.py"), *(folder for folder in PACKAGE.rglob("*") if folder.is_dir())]
-    banned = sorted(name_of(path) for path in paths if not BANNED_NAMES.isdisjoint(path.stem.strip("_").split("_")))
+    banned = sorted(
+        relative_name(path) for path in paths if not BANNED_NAMES.isdisjoint(path.stem.strip("_").split("_"))
+    )
 
-    assert not banned, told(banned, "name them after the one thing inside:")
+    assert not banned, violation_message(banned, "name them after the one thing inside:")
 
 
 def test_the_top_level_holds_what_the_layout_names():
@@ -76,28 +88,28 @@ def test_the_top_level_holds_what_the_layout_names():
     found = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
 
     strays = sorted(found - TOP_LEVEL - BUILT)
-    assert not strays, told(strays, "not in the layout:")
+    assert not strays, violation_message(strays, "not in the layout:")
 
 
 def test_catch_alls_stand_at_borders_only():
     """Elsewhere an `except Exception` hides a mistake."""
-    found = {name_of(file) for file in python_files(PACKAGE) if catch_alls(file)}
+    found = {relative_name(file) for file in python_files(PACKAGE) if catch_alls(file)}
     strays, stale = sorted(found - set(CATCH_ALL)), sorted(set(CATCH_ALL) - found)
 
-    assert not strays, told(strays, "catch what can happen by name, or give the reason in CATCH_ALL:")
-    assert not stale, told(stale, "CATCH_ALL lists files that catch nothing any more:")
+    assert not strays, violation_message(strays, "catch what can happen by name, or give the reason in CATCH_ALL:")
+    assert not stale, violation_message(stale, "CATCH_ALL lists files that catch nothing any more:")
 
 
 def test_every_catch_all_says_why():
     """In a comment on its line or beside it."""
     silent = [
-        f"{name_of(file)}:{line}"
+        f"{relative_name(file)}:{line}"
         for file in python_files(PACKAGE)
         for line in catch_alls(file)
         if not any("#" in text for text in file.read_text(encoding="utf-8").splitlines()[line - 2 : line + 1])
     ]
 
-    assert not silent, told(silent, "say in a comment why everything is caught:")
+    assert not silent, violation_message(silent, "say in a comment why everything is caught:")
 
 
 @pytest.mark.parametrize(
@@ -122,14 +134,14 @@ def test_a_catch_all_is_recognised_in_every_form(tmp_path, code, found):
 def test_every_test_says_in_a_sentence_what_it_holds():
     """`pytest --collect-only` and the docstrings read as the specification."""
     silent = [
-        f"{name_of(file)}:{function.lineno} {function.name}"
+        f"{relative_name(file)}:{function.lineno} {function.name}"
         for file in python_files(TESTS)
         if file.name.startswith("test_")
-        for function in written_tests(tree_of(file))
+        for function in written_tests(syntax_tree(file))
         if not ast.get_docstring(function)
     ]
 
-    assert not silent, told(silent, "tests without a docstring:")
+    assert not silent, violation_message(silent, "tests without a docstring:")
 
 
 def lines(file: Path) -> int:
@@ -151,7 +163,7 @@ def written_tests(tree: ast.Module) -> list[Function]:
 def catch_alls(file: Path) -> list[int]:
     """The lines that catch every exception and do not raise it again."""
     found = []
-    for node in ast.walk(tree_of(file)):
+    for node in ast.walk(syntax_tree(file)):
         if isinstance(node, ast.ExceptHandler):
             again = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
             if not again and (node.type is None or names_everything(node.type)):

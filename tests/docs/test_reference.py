@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
     """What the code says now."""
-    return render.files()
+    return render.rendered_pages()
 
 
 @pytest.mark.parametrize("name", ["cli", "commands", "errors", "public-api"])

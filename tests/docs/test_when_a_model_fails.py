@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.extractor import ATTEMPTS
-from gaia_memory.sessions.learning.backoff import LONGEST_NAMED_PAUSE, PARK_AFTER, SPREAD, after_failures, after_outages
-from gaia_memory.sessions.learning.circuit_breaker import ENOUGH
-from gaia_memory.sessions.learning.sweep import PARALLEL
+from gaia_memory.backend.extractor import MAX_ATTEMPTS
+from gaia_memory.sessions.learning.backoff import (
+    JITTER_RATIO,
+    MAX_RETRY_AFTER_SECONDS,
+    PARK_AFTER_BAD_ANSWERS,
+    failure_backoff_seconds,
+    outage_backoff_seconds,
+)
+from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
+from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 
 PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
 
@@ -17,15 +23,21 @@ PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
 @pytest.mark.parametrize(
     ("sentence", "is_true"),
     [
-        (f"| after {PARK_AFTER} in a row |", True),
-        ("after 15 s, doubled up to 10 minutes", 15 <= after_outages(1) <= 19 and 480 <= after_outages(99) <= 600),
-        ("after a minute, doubled up to an hour", 60 <= after_failures(1) <= 75 and 2880 <= after_failures(99) <= 3600),
-        ("of which an hour is believed", LONGEST_NAMED_PAUSE == 3600),
-        ("Each pause is up to a quarter longer by chance", SPREAD == 0.25),
-        ("A bad answer is asked for three times at each try", ATTEMPTS == 3),
-        (f"misses the model for {ENOUGH} different persons in a row", True),
-        (f"after {ENOUGH} in a row only that", True),
-        (f"oldest first, {PARALLEL} conversations at once in each process", True),
+        (f"| after {PARK_AFTER_BAD_ANSWERS} in a row |", True),
+        (
+            "after 15 s, doubled up to 10 minutes",
+            15 <= outage_backoff_seconds(1) <= 19 and 480 <= outage_backoff_seconds(99) <= 600,
+        ),
+        (
+            "after a minute, doubled up to an hour",
+            60 <= failure_backoff_seconds(1) <= 75 and 2880 <= failure_backoff_seconds(99) <= 3600,
+        ),
+        ("of which an hour is believed", MAX_RETRY_AFTER_SECONDS == 3600),
+        ("Each pause is up to a quarter longer by chance", JITTER_RATIO == 0.25),
+        ("A bad answer is asked for three times at each try", MAX_ATTEMPTS == 3),
+        (f"misses the model for {FAILURE_THRESHOLD} different persons in a row", True),
+        (f"after {FAILURE_THRESHOLD} in a row only that", True),
+        (f"oldest first, {MAX_PARALLEL_CONVERSATIONS} conversations at once in each process", True),
     ],
 )
 def test_the_page_says_what_the_code_does(sentence: str, is_true: bool) -> None:
@@ -36,8 +48,8 @@ def test_the_page_says_what_the_code_does(sentence: str, is_true: bool) -> None:
 
 def test_an_hour_without_an_answer_is_about_twenty_questions() -> None:
     """Those that were under way when it began, and one after each pause."""
-    asked, passed = PARALLEL, 0.0
-    while (passed := passed + after_outages(asked - PARALLEL + 1)) < 3600:
+    asked, passed = MAX_PARALLEL_CONVERSATIONS, 0.0
+    while (passed := passed + outage_backoff_seconds(asked - MAX_PARALLEL_CONVERSATIONS + 1)) < 3600:
         asked += 1
 
     assert 10 < asked < 22

@@ -10,7 +10,7 @@ import pytest
 from google import genai
 from google.genai import errors, types
 
-from support.fake_gemini import Blocked, Drop, Failure, Hang, call, cut, facts, split, thinking
+from support.fake_gemini import Blocked, Drop, Failure, Hang, call, facts, in_parts, truncated, with_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,14 @@ def test_the_real_client_gets_scripted_answers_and_every_request_is_kept(
     gemini: FakeGemini, client: genai.Client
 ) -> None:
     """Text, calls, thoughts and split answers arrive as the client shows real ones."""
-    gemini.add("agent", "hello", call("look", city="Rome"), thinking("42"), split("one two three", 3), cut("half"))
+    gemini.add(
+        "agent",
+        "hello",
+        call("look", city="Rome"),
+        with_thoughts("42"),
+        in_parts("one two three", 3),
+        truncated("half"),
+    )
     plain, tool, thought, parts, half = [asked(client, f"question {number}") for number in range(5)]
 
     assert plain.text == "hello"
@@ -44,7 +51,9 @@ def test_the_real_client_gets_scripted_answers_and_every_request_is_kept(
     assert (parts.text, len(parts.parts or [])) == ("one two three", 3)
     assert half.candidates is not None
     assert half.candidates[0].finish_reason == types.FinishReason.MAX_TOKENS
-    assert [request.contents for request in gemini.of("agent")] == [f"question {number}" for number in range(5)]
+    assert [request.contents for request in gemini.requests_of("agent")] == [
+        f"question {number}" for number in range(5)
+    ]
     assert asked(client).text == "ok"
 
 
@@ -79,7 +88,7 @@ def test_failures_reach_the_real_client_as_failures(gemini: FakeGemini, client: 
 def test_a_request_that_hangs_times_out_and_is_let_go(gemini: FakeGemini, client: genai.Client) -> None:
     """The client waits until its own time-out, or until the server lets go."""
     gemini.add("agent", Hang())
-    threading.Timer(0.1, gemini.let_go).start()
+    threading.Timer(0.1, gemini.release_hanging).start()
 
     with pytest.raises(httpx.HTTPError):
         asked(client)
@@ -104,7 +113,7 @@ async def test_the_real_client_embeds_in_the_dimensions_asked_for(gemini: FakeGe
     assert [len(vector) for vector in vectors] == [128] * 4
     assert vectors[0] == vectors[1]
     assert near(vectors[0], vectors[2]) > near(vectors[0], vectors[3])
-    assert gemini.of("embedder")[0].texts == ["green tea", "green tea", "tea", "a red car"]
+    assert gemini.requests_of("embedder")[0].texts == ["green tea", "green tea", "tea", "a red car"]
 
 
 def test_requests_are_told_apart_by_what_they_hold(gemini: FakeGemini, client: genai.Client) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gaia_memory.testing import call
-from support.harness import ALL, SYS, Sut, facts, responses, texts, tools
+from support.harness import ALL, SYS, Sut, facts, text_parts, tool_names, tool_responses
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -24,9 +24,9 @@ async def test_the_harness_sees_a_conversation_learned_and_known_in_the_next_ses
     assert replies == ["nice"]
     assert before is not None
     assert len(before.events) == 2
-    assert (sut.EXT, await sut.rows("itay")) == ([], [])
+    assert (sut.EXT, await sut.fact_rows("itay")) == ([], [])
 
-    report = await sut.run_idle("itay", "cli")
+    report = await sut.sweep_after_idle("itay", "cli")
 
     assert report.consolidated == 1
     assert len(sut.EXT) == 1
@@ -37,9 +37,9 @@ async def test_the_harness_sees_a_conversation_learned_and_known_in_the_next_ses
     assert await sut.chat("itay", "telegram", "what do I eat?") == ["you are vegetarian"]
     assert "- Vegetarian" in SYS(sut.REQ[-1])
     assert "User is vegetarian" in sut.PROF[0]
-    assert {"remember", "load_memory"} <= tools(sut.REQ[-1])
-    assert [each["text"] for each in responses(sut.REQ[-1])[0]["memories"]] == ["User is vegetarian"]
-    assert texts(sut.REQ[1], "user") == ["what do I eat?"]
+    assert {"remember", "load_memory"} <= tool_names(sut.REQ[-1])
+    assert [each["text"] for each in tool_responses(sut.REQ[-1])[0]["memories"]] == ["User is vegetarian"]
+    assert text_parts(sut.REQ[1], "user") == ["what do I eat?"]
 
 
 async def test_the_harness_reopens_the_same_home_and_keeps_people_apart(make: Make, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ async def test_the_harness_reopens_the_same_home_and_keeps_people_apart(make: Ma
     await sut.chat("a", "cli", "hi")
     await sut.chat("b", "cli", "hello")
 
-    assert texts(sut.REQ[-2]) == ["my name is Itay", "ok", "hi"]
+    assert text_parts(sut.REQ[-2]) == ["my name is Itay", "ok", "hi"]
     assert "Itay" not in ALL(sut.REQ[-1])
 
 
@@ -59,11 +59,11 @@ async def test_the_harness_takes_a_configuration(make: Make) -> None:
     sut = await make("memory: {enabled: false}")
     await sut.chat("a", "cli", "hi")
 
-    assert "load_memory" not in tools(sut.REQ[-1])
+    assert "load_memory" not in tool_names(sut.REQ[-1])
 
-    sut.set_yaml("memory: {recall_limit: 2}")
+    sut.write_config("memory: {recall_limit: 2}")
     await sut.reopen()
     await sut.chat("a", "cli", "hi again")
 
-    assert "load_memory" in tools(sut.REQ[-1])
+    assert "load_memory" in tool_names(sut.REQ[-1])
     assert sut.gaia.config.memory.recall_limit == 2

@@ -12,9 +12,9 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from gaia_memory.database.migrate import version_of
+from gaia_memory.database.migrate import schema_version
 from gaia_memory.database.migrations import REVISIONS
-from gaia_memory.database.read_only import examine, file_of, open_unchanged
+from gaia_memory.database.read_only import check_database_file, database_path, open_read_only
 from gaia_memory.database.sql_engine import SqlDatabase, open_database
 from gaia_memory.errors import MemoryUnavailable
 
@@ -51,12 +51,12 @@ def test_a_database_in_use_is_read_beside_its_writer(written: tuple[Path, sqlite
     """What is in the write-ahead log counts, and the writer goes on."""
     path, connection = written
     before = state(path.parent)
-    found = examine(path)
+    found = check_database_file(path)
     after = state(path.parent)
     connection.execute("INSERT INTO t VALUES ('more')")
     connection.commit()
 
-    assert (found.is_there, found.problem, found.tables, found.checked) == (True, "", {"t"}, True)
+    assert (found.is_present, found.problem, found.tables, found.is_checked) == (True, "", {"t"}, True)
     assert after == before
 
 
@@ -67,7 +67,7 @@ def test_a_database_nobody_has_open_gets_no_file_beside_it(written: tuple[Path, 
     before = state(path.parent)
 
     assert set(before) == {"memory.db"}
-    assert examine(path).tables == {"t"}
+    assert check_database_file(path).tables == {"t"}
     assert state(path.parent) == before
 
 
@@ -78,7 +78,7 @@ def test_what_a_crash_left_in_the_log_is_seen_and_left_there(
     crashed = tmp_path / "crashed"
     shutil.copytree(written[0].parent, crashed)
     before = state(crashed)
-    found = examine(crashed / "memory.db")
+    found = check_database_file(crashed / "memory.db")
     after = state(crashed)
 
     assert (found.problem, found.tables) == ("", {"t"})
@@ -101,15 +101,21 @@ def test_what_is_wrong_with_a_file_is_told(written: tuple[Path, sqlite3.Connecti
         keeper.execute("PRAGMA locking_mode=EXCLUSIVE")
         keeper.execute("INSERT INTO t VALUES ('mine')")
         keeper.commit()
-        is_locked = examine(locked)
+        is_locked = check_database_file(locked)
 
-    assert examine(damaged).problem
-    assert "xxx" not in examine(damaged).problem
-    assert examine(other).problem == "file is not a database"
-    assert "no file" in examine(tmp_path).problem
+    assert check_database_file(damaged).problem
+    assert "xxx" not in check_database_file(damaged).problem
+    assert check_database_file(other).problem == "file is not a database"
+    assert "no file" in check_database_file(tmp_path).problem
     assert is_locked.problem == "database is locked"
-    assert (examine(tmp_path / "none.db").is_there, examine(tmp_path / "none.db").problem) == (False, "")
-    assert (examine(tmp_path / "empty.db").is_there, examine(tmp_path / "empty.db").problem) == (True, "")
+    assert (
+        check_database_file(tmp_path / "none.db").is_present,
+        check_database_file(tmp_path / "none.db").problem,
+    ) == (False, "")
+    assert (
+        check_database_file(tmp_path / "empty.db").is_present,
+        check_database_file(tmp_path / "empty.db").problem,
+    ) == (True, "")
 
 
 def test_a_check_that_takes_too_long_is_ended(written: tuple[Path, sqlite3.Connection]) -> None:
@@ -117,24 +123,24 @@ def test_a_check_that_takes_too_long_is_ended(written: tuple[Path, sqlite3.Conne
     path, connection = written
     connection.executemany("INSERT INTO t VALUES (?)", [("x" * 500,)] * 20_000)
     connection.commit()
-    found = examine(path, seconds=0.0)
+    found = check_database_file(path, timeout_seconds=0.0)
 
-    assert (found.problem, found.checked, found.tables) == ("", False, {"t"})
+    assert (found.problem, found.is_checked, found.tables) == ("", False, {"t"})
 
 
 async def test_queries_read_without_making_or_changing_anything(folder: Path) -> None:
     """A file that is missing stays missing; one that is there can be asked for its version, and not written."""
     url = f"sqlite+aiosqlite:///{folder / 'memory.db'}"
-    missing = open_unchanged(url)
+    missing = open_read_only(url)
     with pytest.raises(MemoryUnavailable):
-        async with SqlDatabase(missing).reading():
+        async with SqlDatabase(missing).read_transaction():
             raise AssertionError
     nothing = list(folder.iterdir())
     await (await open_database(url, home=folder)).close()
     before = state(folder)
-    engine = open_unchanged(url)
-    version = await version_of(engine)
-    async with SqlDatabase(engine).reading() as tx:
+    engine = open_read_only(url)
+    version = await schema_version(engine)
+    async with SqlDatabase(engine).read_transaction() as tx:
         count = (await tx.execute(text("SELECT count(*) FROM gaia_facts"))).scalar_one()
     with pytest.raises(OperationalError, match="readonly"):
         async with engine.connect() as connection:
@@ -148,5 +154,5 @@ async def test_queries_read_without_making_or_changing_anything(folder: Path) ->
 
 def test_only_sqlite_has_a_file(tmp_path: Path) -> None:
     """A server looks after its own."""
-    assert file_of("postgresql+asyncpg://me@127.0.0.1/talk") is None
-    assert file_of(f"sqlite+aiosqlite:///{tmp_path / 'x.db'}") == tmp_path / "x.db"
+    assert database_path("postgresql+asyncpg://me@127.0.0.1/talk") is None
+    assert database_path(f"sqlite+aiosqlite:///{tmp_path / 'x.db'}") == tmp_path / "x.db"

@@ -16,14 +16,14 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.pool import NullPool
 
 from gaia_memory.database import migrations
-from gaia_memory.database.id_encoding import bounded, encode_id
+from gaia_memory.database.id_encoding import encode_id, index_key
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.facts import SqlFacts, SqlIndexes, scopes, tables
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.ledger.tables import bootstraps, conversations, late_turns, skips
-from gaia_memory.models import Anchor, Mark, SessionKey
-from support.truth import ITAY, both_kinds, memory_url, texts
+from gaia_memory.models import EventPosition, SessionKey, WindowAnchor
+from support.truth import ITAY, fact_texts, memory_url, on_each_database
 
 facts, ledger = SqlFacts(), SqlLedger()
 ME = "elsewhere:1:1.00/a"
@@ -56,7 +56,7 @@ def key_of(state: str) -> SessionKey:
 def old_row(state: str) -> dict:
     """Give a row as the first version wrote it."""
     key = key_of(state)
-    row = {"conversation": bounded(key.app, key.user, key.session), "person": bounded(key.user)}
+    row = {"conversation": index_key(key.app, key.user, key.session), "person": index_key(key.user)}
     row |= {"app": encode_id(key.app), "user_id": encode_id(key.user), "session_id": encode_id(key.session)}
     row |= {"turn_no": 0, "touched": 100.0, "learned_turns": 0, "learned_turn_no": 0, "done_turn_no": 0}
     row |= {"claimed_turn_no": 0, "attempts": 0, "parked": False}
@@ -91,7 +91,7 @@ def _make_old(connection: Connection) -> None:
 
 async def old_facts(connection, *said: str) -> None:
     """Write facts of ITAY as every version did before facts had a form of their words, or traits."""
-    state = await scopes.raise_revision(connection, ITAY)
+    state = await scopes.bump_revision(connection, ITAY)
     times = dict.fromkeys(["created_at", "updated_at"], 1.0)
     for number, each in enumerate(said):
         row = {"id": f"00000000-0000-4000-8000-{number:012}", "partition": ITAY.partition, "text": each}
@@ -119,35 +119,35 @@ async def fill(engine) -> None:
         await connection.execute(text("INSERT INTO gaia_bootstraps VALUES ('gaia')"))
 
 
-@both_kinds
+@on_each_database
 async def test_everything_is_kept_and_what_is_new_begins_empty(kind, tmp_path):
     """Each row holds what it held."""
     async with memory_url(kind, tmp_path) as url:
         async with old_engine(url) as engine:
             await fill(engine)
         database = await open_database(url, home=tmp_path)
-        async with database.reading() as tx:
+        async with database.read_transaction() as tx:
             version = (await tx.execute(text("SELECT version_num FROM gaia_alembic_version"))).scalar_one()
             rows = {row.session_id: row for row in await tx.execute(select(conversations))}
             kept = await facts.facts(tx, ITAY)
-            skipped = await ledger.skipped(tx, key_of("learned"), among=["e/1", "e/2", "e1"])
+            skipped = await ledger.skipped_events(tx, key_of("learned"), event_ids=["e/1", "e/2", "e1"])
             learned = await ledger.row(tx, key_of("learned"))
             known = await ledger.row(tx, key_of("known"))
-            assert await ledger.bootstrapped(tx, "gaia")
+            assert await ledger.is_bootstrapped(tx, "gaia")
             cached = await facts.cached_profile(tx, ITAY)
             found = await facts.match(tx, ITAY, "tea", limit=5)
-            outdated = await SqlIndexes().outdated(tx)
+            outdated = await SqlIndexes().count_outdated(tx)
             assert (await tx.execute(select(late_turns))).all() == []
         await database.close()
 
     assert version == migrations.REVISIONS[-1]
-    assert texts(kept) == ["drinks tea", "walks at dawn"]
+    assert fact_texts(kept) == ["drinks tea", "walks at dawn"]
     assert [each.fact_id for each in found] == [kept[0].id]
     assert outdated == 2
     assert skipped == {"e/1"}
     assert (cached.bullets, cached.fingerprint, cached.made_by, cached.made_at) == (("tea",), "f", None, None)
-    assert (learned.watermark, learned.learned_turns, learned.is_learned) == (Mark(90.0, "e/3"), 3, True)
-    assert (known.profile, known.anchor) == ("- tea", Anchor(turn_no=1, at=1.0))
+    assert (learned.watermark, learned.learned_turns, learned.is_learned) == (EventPosition(90.0, "e/3"), 3, True)
+    assert (known.profile, known.anchor) == ("- tea", WindowAnchor(turn_no=1, timestamp=1.0))
     assert len(rows) == len(STATES)
     for state in STATES:
         row = rows[encode_id(state)]._mapping
@@ -156,10 +156,10 @@ async def test_everything_is_kept_and_what_is_new_begins_empty(kind, tmp_path):
         assert (row["is_foreign"], row["is_private"], row["asks_of_rows"]) == (False, False, False)
         assert row["active_owner"] is None
         assert (row["profile_made_at"], row["profile_made_by"]) == (None, None)
-        assert row["app_key"] == bounded(key_of(state).app)
+        assert row["app_key"] == index_key(key_of(state).app)
 
 
-@both_kinds
+@on_each_database
 async def test_what_was_due_is_found_after_it_and_can_be_learned(kind, tmp_path):
     """Marks run out as they would have, and an app with a very long id is found by its key."""
     async with memory_url(kind, tmp_path) as url:
@@ -170,7 +170,7 @@ async def test_what_was_due_is_found_after_it_and_can_be_learned(kind, tmp_path)
         async def due(now, quiet_since):
             async with database.transaction() as tx:
                 await ledger.expire(tx, now=now)
-            async with database.reading() as tx:
+            async with database.read_transaction() as tx:
                 found = await ledger.due(tx, now=now, quiet_since=quiet_since, limit=99, apps=["gaia", LONG])
             return {one.key.session for one in found}
 
@@ -190,7 +190,7 @@ async def test_what_was_due_is_found_after_it_and_can_be_learned(kind, tmp_path)
     assert [one.key for one in pending] == [key_of("fresh")]
 
 
-@both_kinds
+@on_each_database
 async def test_what_an_older_process_enters_after_it_is_found_too(kind, tmp_path):
     """It goes on with the tables as it knows them until it is restarted: rows without a key, turns without a name."""
     async with memory_url(kind, tmp_path) as url:
@@ -209,20 +209,20 @@ async def test_what_an_older_process_enters_after_it_is_found_too(kind, tmp_path
     assert {one.key.session for one in found} == {"fresh", "talking", "known"}
 
 
-@both_kinds
+@on_each_database
 async def test_several_may_bring_it_up_to_date_at_the_same_moment(kind, tmp_path):
     """One of them does, the others wait for it."""
     async with memory_url(kind, tmp_path) as url:
         async with old_engine(url) as engine:
             await fill(engine)
         opened = await asyncio.gather(*(open_database(url, home=tmp_path) for _ in range(4)))
-        async with opened[0].reading() as tx:
+        async with opened[0].read_transaction() as tx:
             assert len((await tx.execute(select(conversations))).all()) == len(STATES)
         for database in opened:
             await database.close()
 
 
-@both_kinds
+@on_each_database
 async def test_the_indexes_of_the_ledger_are_exactly_those_the_code_names(kind, tmp_path):
     """With the condition for which rows they hold, which a comparison of tables leaves out."""
     tables = [conversations, skips, late_turns, bootstraps]
@@ -290,7 +290,7 @@ async def killed_at(kind, folder, step: int) -> None:
         process.send_signal(signal.SIGKILL)
         await process.wait()
         database = await asyncio.wait_for(open_database(url, home=folder), 60)
-        async with database.reading() as tx:
+        async with database.read_transaction() as tx:
             rows = (await tx.execute(select(conversations))).all()
             version = (await tx.execute(text("SELECT version_num FROM gaia_alembic_version"))).scalar_one()
             assert len(await facts.facts(tx, ITAY)) == 2
@@ -300,14 +300,14 @@ async def killed_at(kind, folder, step: int) -> None:
     assert {row.app_key for row in rows} == {"gaia", "sha256-" + hashlib.sha256(encode_id(LONG).encode()).hexdigest()}
 
 
-@both_kinds
+@on_each_database
 async def test_a_migration_that_was_killed_in_the_middle_is_done_by_the_next_one(kind, tmp_path):
     """Nothing of it is left before that: neither tables half changed, nor a lock."""
     await killed_at(kind, tmp_path, 12)
 
 
 @pytest.mark.slow
-@both_kinds
+@on_each_database
 async def test_a_migration_may_be_killed_after_any_statement(kind, tmp_path):
     """From the first to the last."""
     async with memory_url(kind, tmp_path) as url:

@@ -20,11 +20,11 @@ from sqlalchemy import inspect, text
 import gaia_memory.facts.tables
 import gaia_memory.ledger.tables  # noqa: F401 - both rooms' tables join the one metadata
 from gaia_memory.database import migrations
-from gaia_memory.database.metadata import PREFIX, metadata
+from gaia_memory.database.metadata import TABLE_PREFIX, metadata
 from gaia_memory.database.sql_engine import open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlOutbox
-from support.truth import ITAY, NOW, both_kinds, draft, memory_database, memory_url, texts
+from support.truth import ITAY, NOW, fact_texts, make_draft, memory_database, memory_url, on_each_database
 
 facts = SqlFacts()
 
@@ -37,12 +37,12 @@ def belongs_to(dialect):
             return True
         if reflected and dialect == "sqlite" and name.startswith("gaia_words"):
             return False
-        return name.startswith(PREFIX) and thing.info.get("only", dialect) == dialect
+        return name.startswith(TABLE_PREFIX) and thing.info.get("only", dialect) == dialect
 
     return included
 
 
-@both_kinds
+@on_each_database
 async def test_the_migrations_lead_to_exactly_the_tables_the_code_uses(kind, tmp_path):
     """Types included; nothing more, nothing less."""
     async with memory_database(kind, tmp_path) as database, database.engine.connect() as connection:
@@ -67,7 +67,7 @@ def test_the_revisions_the_code_names_are_the_scripts_that_are_there():
     assert [script.revision for script in reversed(list(scripts.walk_revisions()))] == list(migrations.REVISIONS)
 
 
-@both_kinds
+@on_each_database
 async def test_only_tables_of_ours_are_made_and_those_of_the_host_stay_as_they_are(kind, tmp_path):
     """A server database may hold the host's sessions and a migration history of its own."""
     async with memory_url(kind, tmp_path) as url:
@@ -88,7 +88,7 @@ async def test_only_tables_of_ours_are_made_and_those_of_the_host_stay_as_they_a
         await engine.dispose()
     assert theirs == ["theirs"]
     assert loaded.id == session.id
-    assert all(name.startswith(PREFIX) for name in added)
+    assert all(name.startswith(TABLE_PREFIX) for name in added)
     assert "gaia_facts" in added
 
 
@@ -98,14 +98,14 @@ async def tables(engine):
         return set(await connection.run_sync(lambda sync: inspect(sync).get_table_names()))
 
 
-@both_kinds
+@on_each_database
 async def test_many_may_open_a_new_database_at_the_same_moment(kind, tmp_path):
     """One of them makes the tables, the others wait for it."""
     async with memory_url(kind, tmp_path) as url:
         opened = await asyncio.gather(*(open_database(url, home=tmp_path) for _ in range(6)))
         stores = set()
         for database in opened:
-            async with database.reading() as tx:
+            async with database.read_transaction() as tx:
                 stores.add((await SqlOutbox().store(tx)).store_id)
             await database.close()
 
@@ -129,7 +129,7 @@ def test_two_processes_may_make_the_same_file_at_the_same_moment(tmp_path):
     assert [process.returncode for process in running] == [0, 0, 0], errors
 
 
-@both_kinds
+@on_each_database
 async def test_a_database_that_is_up_to_date_is_opened_without_loading_the_migrations(kind, tmp_path, monkeypatch):
     """One short statement; nothing is written."""
     async with memory_url(kind, tmp_path) as url:
@@ -139,7 +139,7 @@ async def test_a_database_that_is_up_to_date_is_opened_without_loading_the_migra
         await database.close()
 
 
-@both_kinds
+@on_each_database
 async def test_a_database_of_a_newer_version_is_refused_in_words(kind, tmp_path):
     """It is left as it is."""
     async with memory_database(kind, tmp_path) as database:
@@ -159,7 +159,7 @@ async def test_the_files_are_for_their_owner_only(tmp_path):
     service = DatabaseSessionService(db_engine=sessions)
     await service.create_session(app_name="gaia", user_id="itay")
     async with database.transaction() as tx:
-        await facts.write(tx, ITAY, [draft("x")], now=NOW)
+        await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in home.iterdir()}
     await sessions.dispose()
     await database.close()
@@ -169,7 +169,7 @@ async def test_the_files_are_for_their_owner_only(tmp_path):
     assert set(modes.values()) == {0o600}
 
 
-@both_kinds
+@on_each_database
 async def test_an_engine_of_ours_serves_the_session_service_of_adk(kind, tmp_path):
     """Many sessions at once; on SQLite nobody is refused because somebody else writes."""
     async with memory_url(kind, tmp_path) as url:
@@ -192,25 +192,25 @@ async def test_an_engine_of_ours_serves_the_session_service_of_adk(kind, tmp_pat
     assert left == 27
 
 
-@both_kinds
+@on_each_database
 async def test_a_reader_sees_one_state_while_others_write(kind, tmp_path):
     """And neither waits for the other."""
     async with memory_database(kind, tmp_path) as database:
-        async with database.reading() as tx:
+        async with database.read_transaction() as tx:
             before = await facts.count(tx, ITAY)
             async with database.transaction() as writing:
-                await facts.write(writing, ITAY, [draft("x")], now=NOW)
+                await facts.write(writing, ITAY, [make_draft("x")], now=NOW)
             during = await facts.count(tx, ITAY)
-        async with database.reading() as tx:
+        async with database.read_transaction() as tx:
             after = await facts.count(tx, ITAY)
 
     assert (before, during, after) == (0, 0, 1)
 
 
-@both_kinds
+@on_each_database
 async def test_a_reader_cannot_write_on_a_server_and_does_not_take_the_lock_on_a_file(kind, tmp_path):
     """A write in the wrong transaction is found in a test, not in the field."""
-    async with memory_database(kind, tmp_path) as database, database.reading() as tx:
+    async with memory_database(kind, tmp_path) as database, database.read_transaction() as tx:
         if kind == "postgresql":
             with pytest.raises(Exception, match="read-only"):
                 await tx.execute(text("DELETE FROM gaia_facts"))
@@ -276,10 +276,10 @@ async def test_after_a_scrub_no_file_holds_a_forgotten_word(tmp_path):
     async with memory_database("sqlite", tmp_path) as database:
         for batch in range(5):
             async with database.transaction() as tx:
-                drafts = [draft(f"keeps zebra{batch}x{number} in the yard", note="zebra") for number in range(50)]
+                drafts = [make_draft(f"keeps zebra{batch}x{number} in the yard", note="zebra") for number in range(50)]
                 await facts.write(tx, ITAY, drafts, now=NOW)
         async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [draft("keeps a quagga")], now=NOW)
+            await facts.write(tx, ITAY, [make_draft("keeps a quagga")], now=NOW)
         assert files_holding(tmp_path, b"zebra") != []
         async with database.transaction() as tx:
             striped = [fact.id for fact in await facts.facts(tx, ITAY) if "zebra" in fact.text]
@@ -300,8 +300,8 @@ async def test_a_scrub_says_when_a_reader_is_in_its_way(tmp_path):
     """It gives up soon, keeps nobody waiting, and is asked again."""
     async with memory_database("sqlite", tmp_path) as database:
         async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [draft("x")], now=NOW)
-        async with database.reading() as tx:
+            await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
+        async with database.read_transaction() as tx:
             await facts.count(tx, ITAY)
             async with database.transaction() as writing:
                 await facts.delete_all(writing, ITAY, forgotten_at=1.0)
@@ -329,13 +329,13 @@ async def test_the_log_of_a_sessions_database_is_emptied_on_request(tmp_path):
     assert timeout == 15_000
 
 
-@both_kinds
+@on_each_database
 async def test_a_scrub_of_a_database_at_rest_succeeds(kind, tmp_path):
     """On a server it is a VACUUM of our tables."""
     async with memory_database(kind, tmp_path) as database:
         async with database.transaction() as tx:
-            await facts.write(tx, ITAY, [draft("stays")], now=NOW)
+            await facts.write(tx, ITAY, [make_draft("stays")], now=NOW)
 
         assert await database.scrub()
-        async with database.reading() as tx:
-            assert texts(await facts.facts(tx, ITAY)) == ["stays"]
+        async with database.read_transaction() as tx:
+            assert fact_texts(await facts.facts(tx, ITAY)) == ["stays"]

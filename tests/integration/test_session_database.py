@@ -10,11 +10,11 @@ from google.adk.sessions.database_session_service import DatabaseSessionService
 from sqlalchemy import text
 
 from gaia_memory import open_memory
-from gaia_memory.adk.sessions.session_service import PreparedSessions
+from gaia_memory.adk.sessions.session_service import RaceSafeSessionService
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
-from support.commandline import gaia_process
-from support.truth import both_kinds, memory_url
+from support.commandline import run_gaia_process
+from support.truth import memory_url, on_each_database
 
 
 async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) 
         async with engine.begin() as connection:
             [version] = await connection.execute(text("SELECT key, value FROM adk_internal_metadata"))
             await connection.execute(text("DELETE FROM adk_internal_metadata"))
-        late = PreparedSessions(db_engine=engine)
+        late = RaceSafeSessionService(db_engine=engine)
         preparing = asyncio.create_task(late.create_session(app_name="app", user_id="u"))
         await asyncio.sleep(0.05)
         async with engine.begin() as connection:
@@ -38,7 +38,7 @@ async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) 
     assert session.user_id == "u"
 
 
-@both_kinds
+@on_each_database
 async def test_what_a_process_that_was_killed_has_half_done_is_finished(tmp_path: Path, kind: str) -> None:
     """ADK by itself refuses the database from then on; without that refusal nothing would be left to mend."""
     async with memory_url(kind, tmp_path) as url:
@@ -50,7 +50,7 @@ async def test_what_a_process_that_was_killed_has_half_done_is_finished(tmp_path
                 await connection.execute(text("DELETE FROM adk_internal_metadata"))
             with pytest.raises(ValueError, match="Schema version not found"):
                 await DatabaseSessionService(db_engine=engine).prepare_tables()
-            after = PreparedSessions(db_engine=engine)
+            after = RaceSafeSessionService(db_engine=engine)
             session = await after.get_session(app_name="app", user_id="u", session_id="s")
             await DatabaseSessionService(db_engine=engine).prepare_tables()
         finally:
@@ -80,7 +80,7 @@ async def test_a_database_that_is_none_is_told_once(tmp_path: Path) -> None:
     """The error says it all: log lines of a sweep that met the same would hide it."""
     (tmp_path / "sessions.db").write_bytes(b"this is no database at all" * 100)
     tmp_path.chmod(0o700)
-    told = gaia_process("chat", "--user", "ada", "--model", "offline", environment={"GAIA_HOME": str(tmp_path)})
+    told = run_gaia_process("chat", "--user", "ada", "--model", "offline", environment={"GAIA_HOME": str(tmp_path)})
 
     assert told.code == 1
     assert told.out == ""
@@ -151,7 +151,7 @@ asyncio.run(main())
 """
 
 
-@both_kinds
+@on_each_database
 async def test_several_processes_make_the_tables_at_once(tmp_path: Path, kind: str) -> None:
     """Each at the first use of its session service, and each in several tasks."""
     async with memory_url(kind, tmp_path) as url:

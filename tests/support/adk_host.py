@@ -25,13 +25,13 @@ def function_response(name: str, call_id: str, **result: Any) -> types.Part:
     return types.Part(function_response=types.FunctionResponse(id=call_id, name=name, response=result))
 
 
-def calls(*parts: types.Part) -> types.Content:
+def model_content(*parts: types.Part) -> types.Content:
     return types.Content(role="model", parts=list(parts))
 
 
-async def say(runner: Runner, message: str | types.Content, **run: Any) -> list[Event]:
+async def run_turn(runner: Runner, message: str | types.Content, **run_options: Any) -> list[Event]:
     content = types.UserContent(message) if isinstance(message, str) else message
-    turn = runner.run_async(user_id=USER, session_id=SESSION, new_message=content, **run)
+    turn = runner.run_async(user_id=USER, session_id=SESSION, new_message=content, **run_options)
     return [event async for event in turn]
 
 
@@ -40,7 +40,7 @@ def sent_texts(request: LlmRequest) -> list[str]:
     return [part.text for content in request.contents for part in content.parts or [] if part.text]
 
 
-def own_texts(request: LlmRequest) -> list[str]:
+def user_texts(request: LlmRequest) -> list[str]:
     """What the person said, as the model was sent it: no relayed words of other agents."""
     return [
         part.text
@@ -51,7 +51,7 @@ def own_texts(request: LlmRequest) -> list[str]:
     ]
 
 
-def sent_kinds(request: LlmRequest) -> list[str]:
+def part_kinds(request: LlmRequest) -> list[str]:
     """The sequence of texts, calls and responses the model was sent."""
     return [
         "call" if part.function_call else "response" if part.function_response else str(part.text)
@@ -60,9 +60,9 @@ def sent_kinds(request: LlmRequest) -> list[str]:
     ]
 
 
-def unpaired(requests: Sequence[LlmRequest]) -> list[str]:
+def unpaired_calls(requests: Sequence[LlmRequest]) -> list[str]:
     """Names of calls without their response and of responses without their call, in any request."""
-    left: list[str] = []
+    unpaired_names: list[str] = []
     for request in requests:
         open_calls: list[str] = []
         for content in request.contents:
@@ -72,18 +72,18 @@ def unpaired(requests: Sequence[LlmRequest]) -> list[str]:
                 elif part.function_response and part.function_response.name in open_calls:
                     open_calls.remove(part.function_response.name)
                 elif part.function_response:
-                    left.append(str(part.function_response.name))
-        left += open_calls
-    return left
+                    unpaired_names.append(str(part.function_response.name))
+        unpaired_names += open_calls
+    return unpaired_names
 
 
-async def stored(service: BaseSessionService) -> Session:
+async def load_session(service: BaseSessionService) -> Session:
     session = await service.get_session(app_name=APP, user_id=USER, session_id=SESSION)
     assert session is not None
     return session
 
 
-def echo() -> ScriptedLlm:
+def echo_model() -> ScriptedLlm:
     """A model that answers every message with `re` and the message."""
 
     def answer(request: LlmRequest) -> str:

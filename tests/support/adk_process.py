@@ -20,34 +20,34 @@ import httpx
 
 ADK = str(Path(sys.executable).with_name("adk"))
 APP, USER, SESSION = "assistant", "ada", "s1"
-MEMORY = "mem0://?config=gaia.yaml"
-PLUGINS = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
-SERVICES = """\
+MEMORY_URI = "mem0://?config=gaia.yaml"
+PLUGIN_CLASSES = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
+SERVICES_YAML = """\
 services:
   - scheme: mem0
     type: memory
     class: gaia_memory.Mem0MemoryService
 """
-OFFLINE = 'build_model("auto")'
+OFFLINE_MODEL = 'build_model("auto")'
 """A model that answers by rules where there is no key."""
 READY_SECONDS, WAIT_SECONDS, STOP_SECONDS = 90.0, 60.0, 60.0
 
-_OURS = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "ADK_")
+_REMOVED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "ADK_")
 _ADDRESS = re.compile(r"Uvicorn running on (http://[\d.:]+)")
 
 T = TypeVar("T")
 
 
-def wait_for(condition: Callable[[], T], *, seconds: float = WAIT_SECONDS, told: Callable[[], str] = str) -> T:
+def wait_for(condition: Callable[[], T], *, seconds: float = WAIT_SECONDS, describe: Callable[[], str] = str) -> T:
     """Return what `condition` gives once it is true."""
-    ends = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     while not (found := condition()):
-        assert time.monotonic() < ends, f"it is not so after {seconds} s: {told()}"
+        assert time.monotonic() < deadline, f"it is not so after {seconds} s: {describe()}"
         time.sleep(0.05)
     return found
 
 
-def bare_agent(tools: str = "", *, model: str = '"gemini-3.5-flash"', own_plugins: str = "") -> str:
+def agent_source(tools: str = "", *, model: str = '"gemini-3.5-flash"', own_plugins: str = "") -> str:
     """Return an `agent.py`; with `own_plugins`, the name of an App, it brings the plugins along."""
     lines = [
         "from google.adk.agents import LlmAgent",
@@ -61,19 +61,19 @@ def bare_agent(tools: str = "", *, model: str = '"gemini-3.5-flash"', own_plugin
     return "\n".join([*lines, app if own_plugins else "", ""])
 
 
-class Agents:
+class AgentsFolder:
     """A folder of agents as `adk` takes it, with the two `services.yaml` and a `gaia.yaml`."""
 
     def __init__(self, folder: Path, settings: str = "", **agents: str) -> None:
         """Write the folder; each agent is the text of its `agent.py`."""
         self.folder = folder
         self.data = folder / "data"
-        for name, program in (agents or {APP: bare_agent()}).items():
+        for name, program in (agents or {APP: agent_source()}).items():
             (folder / name).mkdir(parents=True)
             (folder / name / "__init__.py").write_text("from . import agent\n", encoding="utf-8")
             (folder / name / "agent.py").write_text(program, encoding="utf-8")
-            (folder / name / "services.yaml").write_text(SERVICES, encoding="utf-8")
-        (folder / "services.yaml").write_text(SERVICES, encoding="utf-8")
+            (folder / name / "services.yaml").write_text(SERVICES_YAML, encoding="utf-8")
+        (folder / "services.yaml").write_text(SERVICES_YAML, encoding="utf-8")
         self.config = folder / "gaia.yaml"
         self.configure(settings)
 
@@ -97,21 +97,21 @@ class Agents:
             found.setdefault((unquote(app), unquote(user)), []).append(text)
         return found
 
-    def texts(self, user: str = USER, *, app: str = APP) -> list[str]:
+    def fact_texts(self, user: str = USER, *, app: str = APP) -> list[str]:
         """Return the texts of a person's facts, oldest first."""
         return self.facts().get((app, user), [])
 
 
-def environment(folder: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
+def environment(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return an environment with a home of its own, without keys and settings but these."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-    kept = {name: value for name, value in kept.items() if not name.endswith("_API_KEY")}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(_REMOVED_PREFIXES)}
+    inherited = {name: value for name, value in inherited.items() if not name.endswith("_API_KEY")}
     home = folder / "user"
     (home / ".adk").mkdir(parents=True, exist_ok=True)
     # Without an answer `adk web` asks whether Google may collect how it is used.
     (home / ".adk" / "config.json").write_text('{"telemetry": false}\n', encoding="utf-8")
     # `adk run` keeps its log in the folder for temporary files.
-    return {**kept, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(more or {})}
+    return {**inherited, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(extra or {})}
 
 
 class Server:
@@ -129,9 +129,9 @@ class Server:
         """What it has told so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
-    def ready(self) -> None:
+    def wait_until_ready(self) -> None:
         """Wait until it answers."""
-        self.url = wait_for(self._address, seconds=READY_SECONDS, told=lambda: self.log)
+        self.url = wait_for(self._address, seconds=READY_SECONDS, describe=lambda: self.log)
         self.http.base_url = httpx.URL(self.url)
 
     def _address(self) -> str:
@@ -139,7 +139,7 @@ class Server:
         found = _ADDRESS.search(self.log)
         return found[1] if found else ""
 
-    def begin(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> str:
+    def create_session(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> str:
         """Make a session and return its id."""
         answer = self.http.post(_path(app, user, "sessions", session), json={})
         assert answer.status_code == 200, f"{answer.status_code} {answer.text}"
@@ -155,11 +155,11 @@ class Server:
         """Send a message to `/run` and return the answer as it comes; hang up after so many seconds."""
         return self.http.post("/run", json=_request(text, session, user, app), timeout=seconds)
 
-    def say(self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP) -> str:
+    def send(self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP) -> str:
         """Send a message to `/run` and return what is said to it."""
         answer = self.post(text, session=session, user=user, app=app)
         assert answer.status_code == 200, f"{answer.status_code} {answer.text}"
-        return _said(answer.json())
+        return _text_of_events(answer.json())
 
     def stream(self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP) -> str:
         """Send a message to `/run_sse` and return what is said to it in the end."""
@@ -170,7 +170,7 @@ class Server:
                 json.loads(line.removeprefix("data: ")) for line in answer.iter_lines() if line.startswith("data")
             ]
         assert not [event for event in events if "error" in event], str(events)
-        return _said(event for event in events if not event.get("partial"))
+        return _text_of_events(event for event in events if not event.get("partial"))
 
     def add_to_memory(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> httpx.Response:
         """Hand a session over to the memory service."""
@@ -189,17 +189,17 @@ class Server:
         try:
             self.process.wait(STOP_SECONDS)
         finally:
-            end_group(self.process)
+            kill_process_group(self.process)
 
 
 @contextmanager
-def serving(
+def adk_server(
     command: str,
-    agents: Agents,
+    agents: AgentsFolder,
     *options: str,
-    memory: str = MEMORY,
+    memory: str = MEMORY_URI,
     sessions: str | None = None,
-    plugins: tuple[str, ...] = PLUGINS,
+    plugins: tuple[str, ...] = PLUGIN_CLASSES,
     environ: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
     """Run `adk web` or `adk api_server` over a folder until the block ends; what it told is shown when that fails."""
@@ -223,7 +223,7 @@ def serving(
         )
     server = Server(process, log)
     try:
-        server.ready()
+        server.wait_until_ready()
         yield server
     except BaseException:
         server.stop()
@@ -233,29 +233,31 @@ def serving(
         server.stop()
 
 
-def adk_run(agents: Agents, *options: str, typed: str, environ: Mapping[str, str] | None = None, app: str = APP) -> str:
+def adk_run(
+    agents: AgentsFolder, *options: str, input_text: str, environ: Mapping[str, str] | None = None, app: str = APP
+) -> str:
     """Run `adk run` over one agent, type these lines and return what it told."""
-    outside = agents.folder.with_name(f"{agents.folder.name}-outside")
-    outside.mkdir(exist_ok=True)
+    working_dir = agents.folder.with_name(f"{agents.folder.name}-outside")
+    working_dir.mkdir(exist_ok=True)
     process = subprocess.Popen(
         [ADK, "run", *options, str(agents.folder / app)],
-        cwd=outside,
-        env=environment(outside, environ),
+        cwd=working_dir,
+        env=environment(working_dir, environ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
     try:
-        output, _ = process.communicate(typed.encode(), timeout=READY_SECONDS)
+        output, _ = process.communicate(input_text.encode(), timeout=READY_SECONDS)
     finally:
-        end_group(process)
-    told = output.decode()
-    assert process.returncode == 0, told
-    return told
+        kill_process_group(process)
+    output_text = output.decode()
+    assert process.returncode == 0, output_text
+    return output_text
 
 
-def end_group(process: subprocess.Popen[bytes]) -> None:
+def kill_process_group(process: subprocess.Popen[bytes]) -> None:
     """End a process that leads a group, and all of the group, at once."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -271,6 +273,6 @@ def _path(app: str, user: str, *parts: str) -> str:
     return "/".join(["/apps", quote(app, safe=""), "users", *(quote(part, safe="") for part in (user, *parts))])
 
 
-def _said(events: Any) -> str:
+def _text_of_events(events: Any) -> str:
     parts = [part for event in events for part in event.get("content", {}).get("parts", [])]
     return "\n".join(part["text"] for part in parts if "text" in part)

@@ -11,16 +11,16 @@ from typing import Any
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.models import Chunk, Mark, Message, SessionKey, Turn
+from gaia_memory.models import Chunk, EventPosition, Message, SessionKey, Turn
 from gaia_memory.testing import bag_of_words
 
 PROVIDER = "scripted"
 DIMENSIONS = 64
 KEY = SessionKey("app", "itay", "s1")
-DAY = datetime(2026, 11, 20, 12, tzinfo=UTC)
+SAID_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-class Script:
+class ProviderScript:
     """What the scripted providers answer next, and what they were asked."""
 
     def __init__(self) -> None:
@@ -31,17 +31,17 @@ class Script:
         self.purposes: list[str] = []
         # Not of length one, as with some real models.
         self.vector: Callable[[str], Any] = lambda text: [3.0 * value for value in bag_of_words(text, DIMENSIONS)]
-        self.answers_now, self.embeds_now = threading.Event(), threading.Event()
-        for gate in (self.answers_now, self.embeds_now):
+        self.llm_gate, self.embedder_gate = threading.Event(), threading.Event()
+        for gate in (self.llm_gate, self.embedder_gate):
             gate.set()
 
     @property
-    def last(self) -> str:
+    def last_prompt(self) -> str:
         """The last prompt, all of its messages joined."""
         return "\n".join(message["content"] for message in self.prompts[-1])
 
 
-_scripts: dict[str, Script] = {}
+_scripts: dict[str, ProviderScript] = {}
 
 
 class ScriptedMem0Llm:
@@ -54,7 +54,7 @@ class ScriptedMem0Llm:
     def generate_response(self, messages: list[dict[str, str]], response_format: Any = None) -> Any:
         self.script.prompts.append(messages)
         self.script.formats.append(response_format)
-        self.script.answers_now.wait(60)
+        self.script.llm_gate.wait(60)
         answer = self.script.answers.popleft()
         if isinstance(answer, BaseException):
             raise answer
@@ -71,14 +71,14 @@ class ScriptedMem0Embedder:
     def embed(self, text: str, memory_action: str | None = None) -> Any:
         self.script.texts.append(text)
         self.script.purposes.append(str(memory_action))
-        self.script.embeds_now.wait(60)
+        self.script.embedder_gate.wait(60)
         vector = self.script.vector(text)
         if isinstance(vector, BaseException):
             raise vector
         return vector
 
 
-def enter_providers(monkeypatch: Any, name: str) -> Script:
+def register_scripted_providers(monkeypatch: Any, name: str) -> ProviderScript:
     """Enter the scripted providers in mem0's factories and return their script, found by the model `name`."""
     from mem0.configs.llms.base import BaseLlmConfig
     from mem0.utils.factory import EmbedderFactory, LlmFactory
@@ -86,33 +86,33 @@ def enter_providers(monkeypatch: Any, name: str) -> Script:
     llm = ("support.backend.ScriptedMem0Llm", BaseLlmConfig)
     monkeypatch.setitem(LlmFactory.provider_to_class, PROVIDER, llm)
     monkeypatch.setitem(EmbedderFactory.provider_to_class, PROVIDER, "support.backend.ScriptedMem0Embedder")
-    monkeypatch.setitem(_scripts, name, Script())
+    monkeypatch.setitem(_scripts, name, ProviderScript())
     return _scripts[name]
 
 
-def script_of(name: str) -> Script:
+def get_script(name: str) -> ProviderScript:
     """Return the script that the scripted providers of this model follow."""
     return _scripts[name]
 
 
-def config(home: Path, **memory: Any) -> GaiaConfig:
+def backend_config(home: Path, **memory: Any) -> GaiaConfig:
     """Return a configuration with these keys under `memory`."""
     return GaiaConfig(home=home, memory=memory)
 
 
-def scripted(home: Path, name: str) -> Backend:
+def scripted_backend(home: Path, name: str) -> Backend:
     """Return a backend whose model and embedder follow the script `name`."""
     provider = {"provider": PROVIDER, "model": name}
-    return Backend(config(home, llm=provider, embedder={**provider, "embedding_dims": DIMENSIONS}))
+    return Backend(backend_config(home, llm=provider, embedder={**provider, "embedding_dims": DIMENSIONS}))
 
 
-def chunk(*texts: str, said_at: datetime = DAY, before: Iterable[str] = ()) -> Chunk:
+def make_chunk(*texts: str, said_at: datetime = SAID_AT, before: Iterable[str] = ()) -> Chunk:
     """Return a chunk in which a person says `texts`."""
-    messages = tuple(said("user", text, said_at) for text in texts)
-    turn = Turn(seq=1, messages=messages, ended=Mark(said_at.timestamp(), "end"))
-    return Chunk(key=KEY, turns=(turn,), before=tuple(said("user", text, said_at) for text in before))
+    messages = tuple(make_message("user", text, said_at) for text in texts)
+    turn = Turn(seq=1, messages=messages, end=EventPosition(said_at.timestamp(), "end"))
+    return Chunk(key=KEY, turns=(turn,), before=tuple(make_message("user", text, said_at) for text in before))
 
 
-def said(role: Any, text: str, at: datetime = DAY, speaker: str = "user") -> Message:
+def make_message(role: Any, text: str, at: datetime = SAID_AT, speaker: str = "user") -> Message:
     """Return a message."""
     return Message(role=role, text=text, said_at=at, event_id="e", speaker=speaker)

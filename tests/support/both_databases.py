@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from support.harness import Sut
-from support.truth import server_url
+from support.truth import empty_postgres_url
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -20,11 +20,11 @@ async def make(request: pytest.FixtureRequest, tmp_path: Path, make: Make) -> Ma
     """Return a function that opens a system on files in the test's folder, or on a server's database."""
     if request.param == "sqlite":
         return make
-    address = (await server_url(request.config, tmp_path)).render_as_string(hide_password=False)
+    address = (await empty_postgres_url(request.config, tmp_path)).render_as_string(hide_password=False)
 
-    async def made(yaml_text: str = "", **arguments: Any) -> Sut:
+    async def open_sut(yaml_text: str = "", **arguments: Any) -> Sut:
         settings = yaml.safe_load(yaml_text) or {}
         settings["sessions"] = {"database_url": address, **settings.get("sessions", {})}
         return await make(yaml.safe_dump(settings), **arguments)
 
-    return made
+    return open_sut

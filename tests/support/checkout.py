@@ -34,51 +34,51 @@ def python_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*.py") if "__pycache__" not in file.parts)
 
 
-def name_of(file: Path) -> str:
+def relative_name(file: Path) -> str:
     """The file as messages name it: its path in the checkout."""
     return file.relative_to(ROOT).as_posix()
 
 
 @cache
-def tree_of(file: Path) -> ast.Module:
+def syntax_tree(file: Path) -> ast.Module:
     """The syntax tree of a file."""
     return ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
 
 
 def functions(file: Path) -> Iterator[Function]:
     """Every function and method of a file, also nested ones."""
-    for node in ast.walk(tree_of(file)):
+    for node in ast.walk(syntax_tree(file)):
         if isinstance(node, Function):
             yield node
 
 
 def imports(file: Path) -> Iterator[Import]:
     """Every module that a file imports; `from a import b` counts as `a` and as `a.b`."""
-    for node in ast.walk(tree_of(file)):
+    for node in ast.walk(syntax_tree(file)):
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             modules = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
-        elif isinstance(node, ast.Call) and _called(node) in {"import_module", "__import__"}:
+        elif isinstance(node, ast.Call) and _called_name(node) in {"import_module", "__import__"}:
             modules = [
                 arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
             ]
         else:
             continue
         for module in modules:
-            yield Import(name_of(file), node.lineno, module)
+            yield Import(relative_name(file), node.lineno, module)
 
 
-def within(module: str, package: str) -> bool:
+def is_within(module: str, package: str) -> bool:
     """Say whether `module` is `package` or lies in it."""
     return module == package or module.startswith(package + ".")
 
 
-def told(found: Iterable[object], rule: str) -> str:
+def violation_message(violations: Iterable[object], rule: str) -> str:
     """The message of a failed convention: the rule, and every place that breaks it on a line of its own."""
-    return "\n  ".join([rule, *(str(place) for place in found)])
+    return "\n  ".join([rule, *(str(place) for place in violations)])
 
 
-def _called(node: ast.Call) -> str:
+def _called_name(node: ast.Call) -> str:
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")

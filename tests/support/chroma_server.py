@@ -22,10 +22,10 @@ def chroma_server(folder: Path, *, port: int = 0) -> Iterator[dict[str, Any]]:
     environment = dict(os.environ, ANONYMIZED_TELEMETRY="False")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as server:
         try:
-            ends = time.monotonic() + 60
-            while not _answers(port):
+            deadline = time.monotonic() + 60
+            while not _is_listening(port):
                 assert server.poll() is None, "the Chroma server ended"
-                assert time.monotonic() < ends, "the Chroma server does not answer"
+                assert time.monotonic() < deadline, "the Chroma server does not answer"
                 time.sleep(0.05)
             yield {"provider": "chroma", "host": "127.0.0.1", "port": port}
         finally:
@@ -39,6 +39,6 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _answers(port: int) -> bool:
+def _is_listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

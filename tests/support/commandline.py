@@ -1,4 +1,4 @@
-"""Running `gaia`: in this process where that is enough, as a process of its own where it matters."""
+"""Running `run_gaia`: in this process where that is enough, as a process of its own where it matters."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from gaia_memory.cli.app import app
 
-COMMAND = (sys.executable, "-m", "gaia_memory.cli")
-TIMEOUT = 60.0
+GAIA_COMMAND = (sys.executable, "-m", "gaia_memory.cli")
+TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Done:
+class CommandResult:
     """What a command left behind."""
 
     code: int
@@ -27,41 +27,44 @@ class Done:
     err: str
 
     @property
-    def data(self) -> Any:
+    def json_output(self) -> Any:
         """Standard output read as JSON."""
         return json.loads(self.out)
 
 
-def gaia(*arguments: str, typed: str | bytes | None = None) -> Done:
+def run_gaia(*arguments: str, stdin: str | bytes | None = None) -> CommandResult:
     """Run a command in this process, with the environment of the test."""
-    result = CliRunner().invoke(app, list(arguments), input=typed)
+    result = CliRunner().invoke(app, list(arguments), input=stdin)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return Done(result.exit_code, result.stdout, result.stderr)
+    return CommandResult(result.exit_code, result.stdout, result.stderr)
 
 
-def gaia_process(
-    *arguments: str, typed: str | bytes = "", environment: dict[str, str] | None = None, seconds: float = TIMEOUT
-) -> Done:
+def run_gaia_process(
+    *arguments: str,
+    stdin: str | bytes = "",
+    environment: dict[str, str] | None = None,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> CommandResult:
     """Run a command as a process of its own."""
-    done = subprocess.run(
-        [*COMMAND, *arguments],
-        input=typed.encode() if isinstance(typed, str) else typed,
+    completed = subprocess.run(
+        [*GAIA_COMMAND, *arguments],
+        input=stdin.encode() if isinstance(stdin, str) else stdin,
         env={**os.environ, **(environment or {})},
         capture_output=True,
-        timeout=seconds,
+        timeout=timeout_seconds,
         check=False,
     )
-    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return CommandResult(completed.returncode, completed.stdout.decode(), completed.stderr.decode())
 
 
-def offline_config(folder: Path, *lines: str) -> Path:
+def write_offline_config(folder: Path, *lines: str) -> Path:
     """Write a configuration of these lines; the home is the one the test's environment names."""
     path = folder / "gaia.yaml"
     path.write_text("\n".join(["model: offline", *lines]), encoding="utf-8")
     return path
 
 
-def home() -> Path:
+def gaia_home() -> Path:
     """Return the home that the test's environment names."""
     return Path(os.environ["GAIA_HOME"])

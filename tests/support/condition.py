@@ -1,4 +1,4 @@
-"""Installations in every condition, for `gaia doctor`."""
+"""Installations in every condition, for `gaia run_doctor`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.commandline import Done, gaia
+from support.commandline import CommandResult, run_gaia
 
-Told = list[tuple[str, str, str]]
-Tree = dict[str, tuple[int, int, int]]
+Findings = list[tuple[str, str, str]]
+FileStats = dict[str, tuple[int, int, int]]
 
-_HOLDER = """
+_OWNER_SCRIPT = """
 import asyncio, sys
 from gaia_memory import open_memory
 
@@ -25,7 +25,7 @@ async def main():
 
 asyncio.run(main())
 """
-_BUILDER = """
+_BUILD_HOME_SCRIPT = """
 import asyncio, sys
 from google.adk.agents import LlmAgent
 from gaia_memory import open_memory
@@ -46,39 +46,41 @@ asyncio.run(main())
 
 def build_home(folder: Path) -> Path:
     """Fill a home: one fact, one conversation that waits, and a store that was closed in order."""
-    subprocess.run([sys.executable, "-c", _BUILDER, str(folder)], check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, "-c", _BUILD_HOME_SCRIPT, str(folder)], check=True, capture_output=True, timeout=60)
     return folder
 
 
-def doctor(config: Path | str, *options: str) -> Done:
+def run_doctor(config: Path | str, *options: str) -> CommandResult:
     """Let the doctor look, with its findings as data."""
-    return gaia("doctor", "--config", str(config), "--json", *options)
+    return run_gaia("doctor", "--config", str(config), "--json", *options)
 
 
-def told(done: Done, part: str) -> Told:
+def findings_of(done: CommandResult, part: str) -> Findings:
     """Return what was found about a part: state, sentence and remedy."""
-    return [(each["state"], each["says"], each["remedy"]) for each in done.data["findings"] if each["part"] == part]
+    return [
+        (each["state"], each["says"], each["remedy"]) for each in done.json_output["findings"] if each["part"] == part
+    ]
 
 
-def states(done: Done) -> dict[str, str]:
+def worst_states(done: CommandResult) -> dict[str, str]:
     """Return the worst state of each part."""
     order = ["skipped", "ok", "warn", "fail"]
     worst: dict[str, str] = {}
-    for each in done.data["findings"]:
+    for each in done.json_output["findings"]:
         worst[each["part"]] = max(worst.get(each["part"], "skipped"), each["state"], key=order.index)
     return worst
 
 
-def tree(folder: Path) -> Tree:
+def file_stats(folder: Path) -> FileStats:
     """Return every file and folder with size, time of change and rights."""
     found = {str(path.relative_to(folder)): path.lstat() for path in folder.rglob("*")}
     return {name: (stat.st_size, stat.st_mtime_ns, stat.st_mode) for name, stat in found.items()}
 
 
 @contextmanager
-def held_by_another(config: Path) -> Iterator[subprocess.Popen[bytes]]:
+def opened_by_another_process(config: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Keep memory open, with its store, in another process."""
-    command = [sys.executable, "-c", _HOLDER, str(config)]
+    command = [sys.executable, "-c", _OWNER_SCRIPT, str(config)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

@@ -6,22 +6,22 @@ import asyncio
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
-Make = Callable[[], Coroutine[Any, Any, Any]]
+WorkFactory = Callable[[], Coroutine[Any, Any, Any]]
 
 
-class _Counted:
-    """A coroutine that calls `reached` when it goes on for the given time."""
+class _CountingAwaitable:
+    """A coroutine that calls `on_step` when it goes on for the given time."""
 
-    def __init__(self, work: Coroutine[Any, Any, Any], at: int, reached: Callable[[], object]) -> None:
+    def __init__(self, work: Coroutine[Any, Any, Any], step_number: int, on_step: Callable[[], object]) -> None:
         self.steps = 0
         self._work = work.__await__()
-        self._at = at
-        self._reached = reached
+        self._step_number = step_number
+        self._on_step = on_step
 
     def __await__(self) -> Generator[Any, Any, Any]:
         return self  # type: ignore[return-value]
 
-    def __iter__(self) -> _Counted:
+    def __iter__(self) -> _CountingAwaitable:
         return self
 
     def __next__(self) -> Any:
@@ -29,8 +29,8 @@ class _Counted:
 
     def send(self, value: Any) -> Any:
         self.steps += 1
-        if self.steps == self._at:
-            self._reached()
+        if self.steps == self._step_number:
+            self._on_step()
         return self._work.send(value)
 
     def throw(self, *error: Any) -> Any:
@@ -40,19 +40,19 @@ class _Counted:
         self._work.close()
 
 
-def loop_ends_at(make: Make, at: int) -> bool:
+def stop_loop_at_step(make: WorkFactory, step_number: int) -> bool:
     """Run in a loop that ends, as `asyncio.run` ends one, when the work goes on for the given time.
 
     What the work scheduled in that very step has not begun by then. False when it was done before.
     """
     loop = asyncio.new_event_loop()
-    counted = _Counted(make(), at, loop.stop)
+    counted = _CountingAwaitable(make(), step_number, loop.stop)
 
     async def main() -> None:
         try:
             await counted
         finally:
-            if counted.steps < at:
+            if counted.steps < step_number:
                 loop.stop()
 
     asyncio.set_event_loop(loop)
@@ -67,18 +67,18 @@ def loop_ends_at(make: Make, at: int) -> bool:
     finally:
         asyncio.set_event_loop(None)
         loop.close()
-    return counted.steps >= at
+    return counted.steps >= step_number
 
 
-async def cancelled_at(make: Make, at: int) -> tuple[bool, object]:
+async def cancel_at_step(make: WorkFactory, step_number: int) -> tuple[bool, object]:
     """Cancel the work where it goes on for the given time; say whether it did, and what became of it."""
     loop = asyncio.get_running_loop()
     # Not from within itself: a task that is running cannot be waiting.
-    counted = _Counted(make(), at, lambda: loop.call_soon(task.cancel))
+    counted = _CountingAwaitable(make(), step_number, lambda: loop.call_soon(task.cancel))
 
     async def main() -> Any:
         return await counted
 
     task = asyncio.create_task(main())
     [outcome] = await asyncio.gather(task, return_exceptions=True)
-    return counted.steps >= at, outcome
+    return counted.steps >= step_number, outcome

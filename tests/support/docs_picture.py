@@ -6,14 +6,14 @@ import tempfile
 from pathlib import Path
 
 from support import chromium
-from support.adk_process import Agents, serving
+from support.adk_process import AgentsFolder, adk_server
 from support.checkout import ROOT
 
-PICTURE = ROOT / "docs" / "images" / "adk-web.png"
-AGENT = ROOT / "docs" / "examples" / "agents" / "assistant" / "agent.py"
-SIZE = "--window-size=1000,760"
+SCREENSHOT_PATH = ROOT / "docs" / "images" / "adk-web.png"
+AGENT_PATH = ROOT / "docs" / "examples" / "agents" / "assistant" / "agent.py"
+WINDOW_SIZE_FLAG = "--window-size=1000,760"
 # Fonts and icons come from the network; without it the names of the icons would be shown.
-TIDY = """
+HIDE_ICONS_SCRIPT = """
     const style = document.createElement('style');
     style.textContent = "mat-icon, .material-symbols-outlined { visibility: hidden !important }"
         + "* { font-family: 'DejaVu Sans', sans-serif !important }";
@@ -26,23 +26,23 @@ TIDY = """
 """
 
 
-def take(folder: Path) -> bytes:
+def take_screenshot(folder: Path) -> bytes:
     """Do in a browser what the page says, and return what is to be seen."""
-    agents = Agents(folder / "agents", assistant=AGENT.read_text(encoding="utf-8"))
-    chromium.FLAGS = (*chromium.FLAGS, SIZE)
-    with serving("web", agents, plugins=()) as server, chromium.opened(server.url, folder / "browser") as page:
-        page.choose("assistant")
-        page.say("My sister is called Noa", "Noted.")
-        page.say("/remember I'm allergic to nuts", "I will remember")
-        page.say("/reset", "A fresh start")
-        page.begin_anew()
-        page.say("What do you know about me?", "nuts")
-        page.say("/remember My favourite colour is teal", "I will remember")
-        page.say("/memory", "3 facts")
-        page.run(TIDY)
-        return page.picture()
+    agents = AgentsFolder(folder / "agents", assistant=AGENT_PATH.read_text(encoding="utf-8"))
+    chromium.FLAGS = (*chromium.FLAGS, WINDOW_SIZE_FLAG)
+    with adk_server("web", agents, plugins=()) as server, chromium.open_page(server.url, folder / "browser") as page:
+        page.select_agent("assistant")
+        page.send_message("My sister is called Noa", "Noted.")
+        page.send_message("/remember I'm allergic to nuts", "I will remember")
+        page.send_message("/reset", "A fresh start")
+        page.start_new_session()
+        page.send_message("What do you know about me?", "nuts")
+        page.send_message("/remember My favourite colour is teal", "I will remember")
+        page.send_message("/memory", "3 facts")
+        page.execute_script(HIDE_ICONS_SCRIPT)
+        return page.screenshot()
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        PICTURE.write_bytes(take(Path(temporary)))
+        SCREENSHOT_PATH.write_bytes(take_screenshot(Path(temporary)))

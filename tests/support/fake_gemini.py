@@ -29,18 +29,18 @@ from support.gemini_answers import (
     Reply,
     Slow,
     Vectors,
-    beside,
     call,
-    cut,
     facts,
-    nothing,
+    finished_with,
+    in_parts,
+    invalid_key,
+    no_candidate,
     only_thoughts,
     proxy_page,
-    split,
-    stopped,
     text,
-    thinking,
-    wrong_key,
+    text_and_call,
+    truncated,
+    with_thoughts,
 )
 
 __all__ = [
@@ -55,18 +55,18 @@ __all__ = [
     "Request",
     "Slow",
     "Vectors",
-    "beside",
+    "text_and_call",
     "call",
-    "cut",
+    "truncated",
     "facts",
-    "nothing",
+    "no_candidate",
     "only_thoughts",
     "proxy_page",
-    "split",
-    "stopped",
+    "in_parts",
+    "finished_with",
     "text",
-    "thinking",
-    "wrong_key",
+    "with_thoughts",
+    "invalid_key",
 ]
 
 Kind = Literal["agent", "extractor", "profile", "embedder", "models"]
@@ -151,7 +151,7 @@ class FakeGemini:
     def __init__(self, port: int = 0) -> None:
         """Listen on a port of the loopback interface, a free one unless it is named."""
         self._scripts = _Scripts()
-        self._gone = threading.Event()
+        self._released = threading.Event()
         self.requests: list[Request] = []
         self._server = _Server(("127.0.0.1", port), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -163,7 +163,7 @@ class FakeGemini:
 
     def __exit__(self, *error: object) -> None:
         """Stop serving and let go of everybody who still waits."""
-        self.let_go()
+        self.release_hanging()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(60)
@@ -182,7 +182,7 @@ class FakeGemini:
         """Append answers to a script."""
         self._scripts.queues[kind].extend(answers)
 
-    def default(self, kind: Kind, answer: Answer) -> None:
+    def set_default(self, kind: Kind, answer: Answer) -> None:
         """Set what is answered when the script is empty."""
         self._scripts.defaults[kind] = answer
 
@@ -195,11 +195,11 @@ class FakeGemini:
         if answer is not None:
             self._scripts.defaults[kind] = answer
 
-    def let_go(self) -> None:
+    def release_hanging(self) -> None:
         """Close the connections of those who hang."""
-        self._gone.set()
+        self._released.set()
 
-    def of(self, kind: Kind) -> list[Request]:
+    def requests_of(self, kind: Kind) -> list[Request]:
         """Return the requests of one kind, oldest first."""
         return [request for request in self.requests if request.kind == kind]
 
@@ -228,37 +228,37 @@ class FakeGemini:
 
         return Handler
 
-    def _answer(self, to: BaseHTTPRequestHandler, model: str, method: str, body: Body) -> None:
+    def _answer(self, handler: BaseHTTPRequestHandler, model: str, method: str, body: Body) -> None:
         kind = _kind(method, body)
-        self.requests.append(Request(kind, method, model, body, dict(to.headers.items())))
+        self.requests.append(Request(kind, method, model, body, dict(handler.headers.items())))
         answer = self._scripts.next(kind, body)
         streams = method == "streamGenerateContent"
         match answer:
-            case Failure() if streams and answer.after:
-                _stream(to, [_candidate([{"text": answer.after}], None), answer.body])
+            case Failure() if streams and answer.partial_text:
+                _stream(handler, [_candidate([{"text": answer.partial_text}], None), answer.body])
             case Failure():
-                _fail(to, answer)
+                _fail(handler, answer)
             case Raw():
-                _send(to, answer.body.encode(), answer.status, {"Content-Type": answer.content_type})
+                _send(handler, answer.body.encode(), answer.status, {"Content-Type": answer.content_type})
             case Hang():
-                if streams and answer.after:
-                    _stream(to, [_candidate([{"text": answer.after}], None)], whole=False)
-                self._gone.wait(60)
-                to.close_connection = True
+                if streams and answer.partial_text:
+                    _stream(handler, [_candidate([{"text": answer.partial_text}], None)], is_complete=False)
+                self._released.wait(60)
+                handler.close_connection = True
             case Drop():
-                _drop(to, answer, streams=streams)
+                _drop(handler, answer, streams=streams)
             case _ if kind == "models":
-                _send_json(to, {"name": model, "displayName": "Fake", "inputTokenLimit": 1_000_000})
+                _send_json(handler, {"name": model, "displayName": "Fake", "inputTokenLimit": 1_000_000})
             case _ if kind == "embedder":
-                _send_json(to, _embeddings(method, body, answer if isinstance(answer, Vectors) else None))
+                _send_json(handler, _embeddings(method, body, answer if isinstance(answer, Vectors) else None))
             case Blocked():
-                _respond(to, method, [{"promptFeedback": {"blockReason": answer.reason}, "usageMetadata": _USAGE}])
+                _respond(handler, method, [{"promptFeedback": {"blockReason": answer.reason}, "usageMetadata": _USAGE}])
             case Slow() if streams:
-                _stream(to, _pieces(text(answer.words)), each=answer.each)
+                _stream(handler, _stream_chunks(text(answer.words)), seconds_between=answer.seconds_per_word)
             case str() | Reply() | Slow():
-                said = answer.words if isinstance(answer, Slow) else answer
-                reply = text(said) if isinstance(said, str) else said
-                _respond(to, method, _pieces(reply) if streams else [_candidate(reply.parts, reply.finish)])
+                content = answer.words if isinstance(answer, Slow) else answer
+                reply = text(content) if isinstance(content, str) else content
+                _respond(handler, method, _stream_chunks(reply) if streams else [_candidate(reply.parts, reply.finish)])
 
 
 def _kind(method: str, body: Body) -> Kind:
@@ -281,7 +281,7 @@ def _candidate(parts: Iterable[Body] | None, finish: str | None) -> Body:
     return {"candidates": [{**candidate, "finishReason": finish}], "modelVersion": "fake", "usageMetadata": _USAGE}
 
 
-def _pieces(reply: Reply) -> list[Body]:
+def _stream_chunks(reply: Reply) -> list[Body]:
     parts = [
         {**part, "text": word}
         for part in reply.parts or ()
@@ -293,68 +293,75 @@ def _pieces(reply: Reply) -> list[Body]:
     return [_candidate([part], reply.finish if part is plain[-1] else None) for part in plain]
 
 
-def _embeddings(method: str, body: Body, changed: Vectors | None) -> Body:
-    asked = body["requests"] if method == "batchEmbedContents" else [body]
+def _embeddings(method: str, body: Body, replacement: Vectors | None) -> Body:
+    requests = body["requests"] if method == "batchEmbedContents" else [body]
     vectors: Any = [
         list(bag_of_words(_texts([each["content"]]), each.get("outputDimensionality") or DEFAULT_DIMENSIONS))
-        for each in asked
+        for each in requests
     ]
-    if changed is not None:
-        vectors = changed.change(vectors)
+    if replacement is not None:
+        vectors = replacement.change(vectors)
     embeddings = [{"values": vector} for vector in vectors]
     if method == "embedContent":
         return {"embedding": embeddings[0]} if embeddings else {}
     return {"embeddings": embeddings}
 
 
-def _respond(to: BaseHTTPRequestHandler, method: str, pieces: list[Body]) -> None:
+def _respond(handler: BaseHTTPRequestHandler, method: str, chunks: list[Body]) -> None:
     if method == "streamGenerateContent":
-        _stream(to, pieces)
+        _stream(handler, chunks)
     else:
-        _send_json(to, pieces[0])
+        _send_json(handler, chunks[0])
 
 
 def _send_json(
-    to: BaseHTTPRequestHandler, body: Body, status: int = 200, headers: Mapping[str, str] | None = None
+    handler: BaseHTTPRequestHandler, body: Body, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> None:
-    _send(to, json.dumps(body).encode(), status, {"Content-Type": "application/json", **(headers or {})})
+    _send(handler, json.dumps(body).encode(), status, {"Content-Type": "application/json", **(headers or {})})
 
 
 def _send(
-    to: BaseHTTPRequestHandler, payload: bytes, status: int, headers: Mapping[str, str], *, missing: int = 0
+    handler: BaseHTTPRequestHandler, payload: bytes, status: int, headers: Mapping[str, str], *, missing: int = 0
 ) -> None:
     """Send a body, announcing `missing` bytes more than come."""
-    to.send_response(status)
-    to.send_header("Content-Length", str(len(payload) + missing))
+    handler.send_response(status)
+    handler.send_header("Content-Length", str(len(payload) + missing))
     for name, value in headers.items():
-        to.send_header(name, value)
-    to.end_headers()
-    to.wfile.write(payload)
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(payload)
 
 
-def _stream(to: BaseHTTPRequestHandler, pieces: list[Body], *, whole: bool = True, each: float = 0.0) -> None:
-    to.send_response(200)
-    to.send_header("Content-Type", "text/event-stream")
-    to.send_header("Transfer-Encoding", "chunked")
-    to.end_headers()
-    for piece in pieces:
-        time.sleep(each)
+def _stream(
+    handler: BaseHTTPRequestHandler, chunks: list[Body], *, is_complete: bool = True, seconds_between: float = 0.0
+) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream")
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    for piece in chunks:
+        time.sleep(seconds_between)
         line = f"data: {json.dumps(piece)}\r\n\r\n".encode()
-        to.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
-        to.wfile.flush()
-    if whole:
-        to.wfile.write(b"0\r\n\r\n")
+        handler.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+        handler.wfile.flush()
+    if is_complete:
+        handler.wfile.write(b"0\r\n\r\n")
 
 
-def _drop(to: BaseHTTPRequestHandler, drop: Drop, *, streams: bool) -> None:
+def _drop(handler: BaseHTTPRequestHandler, drop: Drop, *, streams: bool) -> None:
     if streams and drop.at != "headers":
-        _stream(to, [_candidate([{"text": drop.after}], None)], whole=False)
+        _stream(handler, [_candidate([{"text": drop.partial_text}], None)], is_complete=False)
     elif drop.at == "body":
-        half = json.dumps(_candidate([{"text": drop.after}], None)).encode()[:40]
-        _send(to, half, 200, {"Content-Type": "application/json"}, missing=1000)
-    to.close_connection = True
+        half = json.dumps(_candidate([{"text": drop.partial_text}], None)).encode()[:40]
+        _send(handler, half, 200, {"Content-Type": "application/json"}, missing=1000)
+    handler.close_connection = True
 
 
-def _fail(to: BaseHTTPRequestHandler, failure: Failure) -> None:
-    named = failure.retry_after is not None and failure.header
-    _send_json(to, failure.body, failure.status, {"Retry-After": f"{failure.retry_after:.12g}"} if named else {})
+def _fail(handler: BaseHTTPRequestHandler, failure: Failure) -> None:
+    has_retry_header = failure.retry_after is not None and failure.header
+    _send_json(
+        handler,
+        failure.body,
+        failure.status,
+        {"Retry-After": f"{failure.retry_after:.12g}"} if has_retry_header else {},
+    )

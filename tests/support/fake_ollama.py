@@ -5,7 +5,17 @@ from __future__ import annotations
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from support.fake_openai import Asked, Body, FakeOpenAI, Odd, Refused, Silent, kind_of, said, send
+from support.fake_openai import (
+    Body,
+    FakeOpenAI,
+    HttpError,
+    NoAnswer,
+    RawBody,
+    RecordedRequest,
+    as_completion,
+    kind_of,
+    send,
+)
 
 CHAT_MODEL = "llama3.1:8b"
 EMBEDDING_MODEL = "nomic-embed-text:latest"
@@ -22,51 +32,53 @@ class FakeOllama(FakeOpenAI):
     not fit the context is cut at its beginning, as the real one does it.
     """
 
-    def __init__(self, **habits: Any) -> None:
-        super().__init__(**habits)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         self.models = {CHAT_MODEL, EMBEDDING_MODEL}
         self.pulled: list[str] = []
-        self.shown: list[str] = []
+        self.prompts_after_truncation: list[str] = []
 
-    def respond(self, to: BaseHTTPRequestHandler, body: Body) -> None:
+    def respond(self, handler: BaseHTTPRequestHandler, body: Body) -> None:
         """Answer one request of either interface."""
-        if to.path == "/api/tags":
-            send(to, {"models": [{"name": name, "model": name} for name in sorted(self.models)]})
-        elif to.path == "/api/pull":
+        if handler.path == "/api/tags":
+            send(handler, {"models": [{"name": name, "model": name} for name in sorted(self.models)]})
+        elif handler.path == "/api/pull":
             self.pulled.append(body["model"])
-            send(to, {"status": "success"})
-        elif to.path in {"/api/chat", "/api/embed"}:
-            self._own(to, body)
+            send(handler, {"status": "success"})
+        elif handler.path in {"/api/chat", "/api/embed"}:
+            self._respond_ollama(handler, body)
         else:
-            super().respond(to, {**body, "model": _tagged(body.get("model"))})
+            super().respond(handler, {**body, "model": _with_tag(body.get("model"))})
 
-    def _own(self, to: BaseHTTPRequestHandler, body: Body) -> None:
-        kind = kind_of(to.path, body)
-        self.requests.append(Asked(kind, to.path, body, {name.lower(): value for name, value in to.headers.items()}))
-        if _tagged(body["model"]) not in self.models:
-            send(to, {"error": f'model "{body["model"]}" not found, try pulling it first'}, 404)
+    def _respond_ollama(self, handler: BaseHTTPRequestHandler, body: Body) -> None:
+        kind = kind_of(handler.path, body)
+        self.requests.append(
+            RecordedRequest(kind, handler.path, body, {name.lower(): value for name, value in handler.headers.items()})
+        )
+        if _with_tag(body["model"]) not in self.models:
+            send(handler, {"error": f'model "{body["model"]}" not found, try pulling it first'}, 404)
             return
-        answer = self.scripted(kind, body)
-        if isinstance(answer, Refused):
-            send(to, {"error": answer.message}, answer.status)
-        elif isinstance(answer, Silent):
+        answer = self.next_answer(kind, body)
+        if isinstance(answer, HttpError):
+            send(handler, {"error": answer.message}, answer.status)
+        elif isinstance(answer, NoAnswer):
             self._end.wait(60)
-            to.close_connection = True
-        elif isinstance(answer, Odd):
-            send(to, answer.body)
+            handler.close_connection = True
+        elif isinstance(answer, RawBody):
+            send(handler, answer.body)
         elif kind == "embedder":
             texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
-            send(to, {"model": body["model"], "embeddings": [self.vector(text) for text in texts]})
+            send(handler, {"model": body["model"], "embeddings": [self.vector(text) for text in texts]})
         else:
-            self._chat(to, body, said(answer).text, said(answer).finish)
+            self._chat(handler, body, as_completion(answer).text, as_completion(answer).finish)
 
-    def _chat(self, to: BaseHTTPRequestHandler, body: Body, text: str, finish: str) -> None:
-        room = (body.get("options") or {}).get("num_ctx", DEFAULT_CONTEXT) * _CHARACTERS_A_TOKEN
-        everything = "\n".join(message["content"] for message in body["messages"])
-        self.shown.append(everything[-room:])
+    def _chat(self, handler: BaseHTTPRequestHandler, body: Body, text: str, finish: str) -> None:
+        max_characters = (body.get("options") or {}).get("num_ctx", DEFAULT_CONTEXT) * _CHARACTERS_A_TOKEN
+        prompt = "\n".join(message["content"] for message in body["messages"])
+        self.prompts_after_truncation.append(prompt[-max_characters:])
         message = {"role": "assistant", "content": text}
-        send(to, {"model": body["model"], "message": message, "done": True, "done_reason": finish})
+        send(handler, {"model": body["model"], "message": message, "done": True, "done_reason": finish})
 
 
-def _tagged(model: str | None) -> str | None:
+def _with_tag(model: str | None) -> str | None:
     return model if model is None or ":" in model else f"{model}:latest"

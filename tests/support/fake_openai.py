@@ -30,7 +30,7 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True)
-class Said:
+class Completion:
     """An answer: text or calls of tools, and why it ended."""
 
     text: str = ""
@@ -39,7 +39,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Refused:
+class HttpError:
     """An HTTP error."""
 
     status: int
@@ -47,34 +47,34 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Odd:
+class RawBody:
     """A body that is answered as it is, with status 200."""
 
     body: Any
 
 
 @dataclass(frozen=True)
-class Page:
+class HtmlPage:
     """A web page, as a proxy or a wrong address answers it, with status 200."""
 
     html: str = "<html>Welcome</html>"
 
 
 @dataclass(frozen=True)
-class Silent:
+class NoAnswer:
     """No answer until the server ends; then the connection is closed."""
 
 
-Answer = str | Said | Refused | Odd | Page | Silent | Callable[[Body], "Answer"]
+Answer = str | Completion | HttpError | RawBody | HtmlPage | NoAnswer | Callable[[Body], "Answer"]
 
 
-def call(name: str, **arguments: Any) -> Said:
+def call(name: str, **arguments: Any) -> Completion:
     """Return the answer that calls a tool."""
-    return Said(calls=((name, arguments),), finish="tool_calls")
+    return Completion(calls=((name, arguments),), finish="tool_calls")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecordedRequest:
     """A request as it came in."""
 
     kind: Kind
@@ -88,7 +88,7 @@ class Asked:
         return _text_of(self.body, "system")
 
     @property
-    def said(self) -> str:
+    def conversation_text(self) -> str:
         """The text of all other messages, one a line."""
         return _text_of(self.body, "user", "assistant", "tool")
 
@@ -127,7 +127,7 @@ class FakeOpenAI:
         self.dimensions = dimensions
         self.strict_path = strict_path
         self.models = {CHAT_MODEL, EMBEDDING_MODEL}
-        self.requests: list[Asked] = []
+        self.requests: list[RecordedRequest] = []
         self.scripts: dict[Kind, deque[Answer]] = {}
         self.defaults: dict[Kind, Answer] = {"agent": "ok", "extractor": '{"memory": []}', "profile": "- nothing"}
         self._lock = threading.Lock()
@@ -162,11 +162,11 @@ class FakeOpenAI:
         """Append answers to a script."""
         self.scripts.setdefault(kind, deque()).extend(answers)
 
-    def default(self, kind: Kind, answer: Answer) -> None:
+    def set_default(self, kind: Kind, answer: Answer) -> None:
         """Set what is answered when the script is empty."""
         self.defaults[kind] = answer
 
-    def of(self, kind: Kind) -> list[Asked]:
+    def requests_of(self, kind: Kind) -> list[RecordedRequest]:
         """Return the requests of one kind, oldest first."""
         return [request for request in self.requests if request.kind == kind]
 
@@ -174,32 +174,34 @@ class FakeOpenAI:
         """Return the vector of a text."""
         return list(bag_of_words(text, dimensions or self.dimensions))
 
-    def respond(self, to: BaseHTTPRequestHandler, body: Body) -> None:
+    def respond(self, handler: BaseHTTPRequestHandler, body: Body) -> None:
         """Answer one request."""
-        kind = kind_of(to.path, body)
-        self.requests.append(Asked(kind, to.path, body, {name.lower(): value for name, value in to.headers.items()}))
+        kind = kind_of(handler.path, body)
+        self.requests.append(
+            RecordedRequest(kind, handler.path, body, {name.lower(): value for name, value in handler.headers.items()})
+        )
         if kind == "other":
-            self.no_such_path(to)
+            self.respond_not_found(handler)
             return
-        refused = self._refused(to, body)
-        answer = refused or self.scripted(kind, body)
-        if isinstance(answer, Refused):
-            fail(to, answer)
-        elif isinstance(answer, Odd):
-            send(to, answer.body)
-        elif isinstance(answer, Page):
-            send_bytes(to, answer.html.encode(), content_type="text/html")
-        elif isinstance(answer, Silent):
+        rejection = self._rejection_of(handler, body)
+        answer = rejection or self.next_answer(kind, body)
+        if isinstance(answer, HttpError):
+            send_error(handler, answer)
+        elif isinstance(answer, RawBody):
+            send(handler, answer.body)
+        elif isinstance(answer, HtmlPage):
+            send_bytes(handler, answer.html.encode(), content_type="text/html")
+        elif isinstance(answer, NoAnswer):
             self._end.wait(60)
-            to.close_connection = True
+            handler.close_connection = True
         elif kind == "embedder":
-            send(to, self._embedded(body))
+            send(handler, self._embeddings_body(body))
         elif body.get("stream"):
-            _stream(to, said(answer))
+            _stream(handler, as_completion(answer))
         else:
-            send(to, _completion(said(answer)))
+            send(handler, _completion_body(as_completion(answer)))
 
-    def scripted(self, kind: Kind, body: Body) -> Answer | None:
+    def next_answer(self, kind: Kind, body: Body) -> Answer | None:
         """Return the next answer of a script."""
         with self._lock:
             script = self.scripts.get(kind)
@@ -208,25 +210,25 @@ class FakeOpenAI:
             answer = answer(body)
         return answer
 
-    def no_such_path(self, to: BaseHTTPRequestHandler) -> None:
+    def respond_not_found(self, handler: BaseHTTPRequestHandler) -> None:
         """Answer where there is nothing."""
         if self.strict_path:
-            fail(to, Refused(404, "Not Found"))
+            send_error(handler, HttpError(404, "Not Found"))
         else:
-            send(to, {"error": f"Unexpected endpoint or method. (POST {to.path})"})
+            send(handler, {"error": f"Unexpected endpoint or method. (POST {handler.path})"})
 
-    def _refused(self, to: BaseHTTPRequestHandler, body: Body) -> Refused | None:
-        if self.key is not None and to.headers.get("Authorization") != f"Bearer {self.key}":
-            return Refused(401, "Incorrect API key provided")
+    def _rejection_of(self, handler: BaseHTTPRequestHandler, body: Body) -> HttpError | None:
+        if self.key is not None and handler.headers.get("Authorization") != f"Bearer {self.key}":
+            return HttpError(401, "Incorrect API key provided")
         if body.get("model") not in self.models:
-            return Refused(404, f"The model `{body.get('model')}` does not exist.")
+            return HttpError(404, f"The model `{body.get('model')}` does not exist.")
         if (body.get("response_format") or {}).get("type") == "json_object" and not self.json_mode:
-            return Refused(400, "'response_format.type' must be 'json_schema' or 'text'")
+            return HttpError(400, "'response_format.type' must be 'json_schema' or 'text'")
         if body.get("dimensions") is not None and not self.takes_dimensions:
-            return Refused(400, f'Model "{body["model"]}" does not support matryoshka representation')
+            return HttpError(400, f'Model "{body["model"]}" does not support matryoshka representation')
         return None
 
-    def _embedded(self, body: Body) -> Body:
+    def _embeddings_body(self, body: Body) -> Body:
         texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
         vectors = [self.vector(text, body.get("dimensions")) for text in texts]
         data = [{"object": "embedding", "index": at, "embedding": each} for at, each in enumerate(vectors)]
@@ -261,39 +263,39 @@ def kind_of(path: str, body: Body) -> Kind:
         return "embedder"
     if path not in {"/v1/chat/completions", "/api/chat"}:
         return "other"
-    everything = _text_of(body, "system", "user", "assistant", "tool")
-    if "Memory Extractor" in everything and "## New Messages" in everything:
+    prompt = _text_of(body, "system", "user", "assistant", "tool")
+    if "Memory Extractor" in prompt and "## New Messages" in prompt:
         return "extractor"
-    return "profile" if "<FACTS>" in everything and not body.get("tools") else "agent"
+    return "profile" if "<FACTS>" in prompt and not body.get("tools") else "agent"
 
 
-def said(answer: Any) -> Said:
+def as_completion(answer: Any) -> Completion:
     """Return an answer in its long form."""
-    return answer if isinstance(answer, Said) else Said(text=answer)
+    return answer if isinstance(answer, Completion) else Completion(text=answer)
 
 
-def send(to: BaseHTTPRequestHandler, body: Any, status: int = 200) -> None:
+def send(handler: BaseHTTPRequestHandler, body: Any, status: int = 200) -> None:
     """Answer with JSON."""
-    send_bytes(to, json.dumps(body).encode(), status)
+    send_bytes(handler, json.dumps(body).encode(), status)
 
 
 def send_bytes(
-    to: BaseHTTPRequestHandler, payload: bytes, status: int = 200, content_type: str = "application/json"
+    handler: BaseHTTPRequestHandler, payload: bytes, status: int = 200, content_type: str = "application/json"
 ) -> None:
     """Answer with a whole body."""
-    to.send_response(status)
-    to.send_header("Content-Type", content_type)
-    to.send_header("Content-Length", str(len(payload)))
-    to.end_headers()
-    to.wfile.write(payload)
+    handler.send_response(status)
+    handler.send_header("Content-Type", content_type)
+    handler.send_header("Content-Length", str(len(payload)))
+    handler.end_headers()
+    handler.wfile.write(payload)
 
 
-def fail(to: BaseHTTPRequestHandler, refused: Refused) -> None:
+def send_error(handler: BaseHTTPRequestHandler, error: HttpError) -> None:
     """Answer with an error."""
-    send(to, {"error": {"message": refused.message, "type": "scripted", "code": None}}, refused.status)
+    send(handler, {"error": {"message": error.message, "type": "scripted", "code": None}}, error.status)
 
 
-def _calls(answer: Said) -> list[Body]:
+def _tool_calls(answer: Completion) -> list[Body]:
     return [
         {
             "index": at,
@@ -305,28 +307,28 @@ def _calls(answer: Said) -> list[Body]:
     ]
 
 
-def _completion(answer: Said) -> Body:
+def _completion_body(answer: Completion) -> Body:
     message: Body = {"role": "assistant", "content": answer.text or None}
     if answer.calls:
-        message["tool_calls"] = _calls(answer)
+        message["tool_calls"] = _tool_calls(answer)
     choice = {"index": 0, "message": message, "finish_reason": answer.finish}
     return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": _USAGE}
 
 
-def _stream(to: BaseHTTPRequestHandler, answer: Said) -> None:
+def _stream(handler: BaseHTTPRequestHandler, answer: Completion) -> None:
     deltas: list[Body] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": word} for word in _WORDS.findall(answer.text)]
-    deltas += [{"tool_calls": [each]} for each in _calls(answer)]
-    pieces: list[Body] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-    pieces.append({"index": 0, "delta": {}, "finish_reason": answer.finish})
-    to.send_response(200)
-    to.send_header("Content-Type", "text/event-stream")
-    to.send_header("Transfer-Encoding", "chunked")
-    to.end_headers()
+    deltas += [{"tool_calls": [each]} for each in _tool_calls(answer)]
+    choices: list[Body] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": answer.finish})
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream")
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
     head = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
-    lines = [json.dumps({**head, "choices": [piece]}) for piece in pieces]
+    lines = [json.dumps({**head, "choices": [piece]}) for piece in choices]
     lines.append(json.dumps({**head, "choices": [], "usage": _USAGE}))
     for line in [*lines, "[DONE]"]:
         data = f"data: {line}\n\n".encode()
-        to.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-    to.wfile.write(b"0\r\n\r\n")
+        handler.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+    handler.wfile.write(b"0\r\n\r\n")

@@ -17,7 +17,7 @@ from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.database.sql_engine import SqlDatabase, open_database
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlOutbox
-from gaia_memory.ledger import owner_is_gone
+from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Vector
 
 
@@ -28,11 +28,11 @@ class RealClock:
         return datetime.now(UTC)
 
 
-class SwitchedEmbedder:
+class UnreliableEmbedder:
     """The offline embedder of `backend`, which counts its calls and can be down."""
 
     def __init__(self, backend: Backend) -> None:
-        self.down = False
+        self.is_down = False
         self.calls = 0
         self._real = backend.embedder
 
@@ -40,32 +40,32 @@ class SwitchedEmbedder:
     def identity(self) -> str:
         return self._real.identity
 
-    def measure(self, embedding_model: Any) -> int:
-        return self._real.measure(embedding_model)
+    def measure_dimensions(self, embedding_model: Any) -> int:
+        return self._real.measure_dimensions(embedding_model)
 
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
         self.calls += 1
-        if self.down:
+        if self.is_down:
             raise ModelUnavailableError("the embedder is down")
         return await self._real.embed(texts, purpose=purpose)
 
 
 @dataclass
-class Rig:
+class FollowerHarness:
     """A home with its database, backend and follower, and the writes a person causes."""
 
     home: Path
     database: SqlDatabase
     backend: Backend
-    embedder: SwitchedEmbedder
+    embedder: UnreliableEmbedder
     follower: StoreFollower
     facts: SqlFacts
     outbox: SqlOutbox
-    scrubs: list[bool]
+    scrub_results: list[bool]
 
     async def add(self, scope: Scope, *texts: str, vectors: bool = True, **fields: Any) -> list[Fact]:
         """Write facts, embedded by the real embedder unless told otherwise, and wake the follower."""
-        made = await self.embedder._real.embed(texts, purpose="add") if vectors else [None] * len(texts)
+        embedded = await self.embedder._real.embed(texts, purpose="add") if vectors else [None] * len(texts)
         drafts = [
             Draft(
                 fact=NewFact(text, **fields),
@@ -73,7 +73,7 @@ class Rig:
                 vector=vector,
                 embedder=None if vector is None else self.embedder.identity,
             )
-            for text, vector in zip(texts, made, strict=True)
+            for text, vector in zip(texts, embedded, strict=True)
         ]
         async with self.database.transaction() as tx:
             written = await self.facts.write(tx, scope, drafts, now=datetime.now(UTC))
@@ -91,30 +91,30 @@ class Rig:
         now = datetime.now(UTC).timestamp()
         async with self.database.transaction() as tx:
             removed = await self.facts.delete_all(tx, scope, forgotten_at=now)
-            await self.outbox.note_erasure(tx, scope, now=now)
+            await self.outbox.record_erasure(tx, scope, now=now)
         self.follower.wake()
         return removed["facts"]
 
     async def store_id(self) -> str:
         """Return the id of the current store."""
-        async with self.database.reading() as tx:
+        async with self.database.read_transaction() as tx:
             return (await self.outbox.store(tx)).store_id
 
-    async def listed(self, scope: Scope) -> dict[str, str]:
+    async def mem0_facts(self, scope: Scope) -> dict[str, str]:
         """Return id and text of what plain mem0 lists of a person."""
         mem0 = self.follower.mem0
         found = await asyncio.to_thread(mem0.get_all, filters={"user_id": scope.partition}, top_k=1000)
         return {row["id"]: row["memory"] for row in found["results"]}
 
-    async def found(self, scope: Scope, query: str, *, limit: int = 5) -> list[str]:
+    async def search_mem0(self, scope: Scope, query: str, *, limit: int = 5) -> list[str]:
         """Return the texts plain mem0 finds for a query of a person."""
         mem0 = self.follower.mem0
         found = await asyncio.to_thread(mem0.search, query, filters={"user_id": scope.partition}, top_k=limit)
         return [row["memory"] for row in found["results"]]
 
-    async def current(self, scope: Scope) -> dict[str, str]:
+    async def database_facts(self, scope: Scope) -> dict[str, str]:
         """Return id and text of what the database holds of a person."""
-        async with self.database.reading() as tx:
+        async with self.database.read_transaction() as tx:
             return {fact.id: fact.text for fact in await self.facts.facts(tx, scope)}
 
     def folder(self, store_id: str) -> Path:
@@ -123,16 +123,16 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig(
+async def open_follower(
     home: Path, *, started: bool = True, embedder_down: bool = False, store: dict[str, Any] | None = None
-) -> AsyncIterator[Rig]:
+) -> AsyncIterator[FollowerHarness]:
     """Open everything over `home` and close it in order at the end."""
     memory = {"vector_store": store} if store else {}
     config = GaiaConfig(home=home, memory=memory)
     database = await open_database(config.memory_url, home=home)
     backend = Backend(config, environ={})
-    embedder = SwitchedEmbedder(backend)
-    embedder.down = embedder_down
+    embedder = UnreliableEmbedder(backend)
+    embedder.is_down = embedder_down
     backend.embedder = embedder
     outbox = SqlOutbox()
     scrubs: list[bool] = []
@@ -148,14 +148,14 @@ async def rig(
         RealClock(),
         home=home,
         owner=f"test-host:{os.getpid()}:0",
-        is_gone=owner_is_gone,
+        is_owner_dead=is_owner_dead,
         scrub=scrub,
     )
-    opened = Rig(home, database, backend, embedder, follower, SqlFacts(), outbox, scrubs)
+    harness = FollowerHarness(home, database, backend, embedder, follower, SqlFacts(), outbox, scrubs)
     try:
         if started:
             follower.start()
-        yield opened
+        yield harness
     finally:
         await follower.stop()
         await backend.close()

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 
 from gaia_memory.models import Scope
-from support.follower import rig
+from support.follower import open_follower
 
 
 async def main(home: Path, facts: int) -> None:
     """Follow, write, and wait for the end of the input."""
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
         sys.stdout.write("open\n")
         sys.stdout.flush()

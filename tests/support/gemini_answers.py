@@ -37,12 +37,12 @@ class Slow:
     """An answer of which a word is streamed every `each` seconds."""
 
     words: str
-    each: float
+    seconds_per_word: float
 
 
 @dataclass(frozen=True)
 class Failure:
-    """An HTTP error as Google words it, in the middle of a stream that began with `after` if that is not empty.
+    """An HTTP error as Google words it, in the middle of a stream that began with `partial_text` if that is not empty.
 
     With `retry_after` it says, in seconds, when to come back: in `RetryInfo`, and in a header if `header`.
     """
@@ -52,7 +52,7 @@ class Failure:
     message: str = "scripted failure"
     reason: str = ""
     header: bool = True
-    after: str = ""
+    partial_text: str = ""
 
     @property
     def body(self) -> Body:
@@ -85,20 +85,23 @@ class Blocked:
 
 @dataclass(frozen=True)
 class Hang:
-    """No answer, or in a stream none after the words `after`, until `FakeGemini.let_go()` or the server's end."""
+    """No answer, or in a stream none after the words `partial_text`.
 
-    after: str = ""
+    Until `FakeGemini.let_go()` or the server's end.
+    """
+
+    partial_text: str = ""
 
 
 @dataclass(frozen=True)
 class Drop:
     """The connection is closed: without a byte, or in the middle of the body or stream.
 
-    By default streams are dropped in the middle and other answers without a byte. `after` is what was streamed.
+    By default streams are dropped in the middle and other answers without a byte. `partial_text` is what was streamed.
     """
 
     at: Literal["headers", "body"] | None = None
-    after: str = "half of"
+    partial_text: str = "half of"
 
 
 @dataclass(frozen=True)
@@ -121,12 +124,12 @@ def call(name: str, **args: Any) -> Reply:
     return Reply(parts=({"functionCall": {"name": name, "args": args}},))
 
 
-def beside(answer: str, name: str, **args: Any) -> Reply:
+def text_and_call(answer: str, name: str, **args: Any) -> Reply:
     """Return the answer that says something and calls a tool."""
     return Reply(parts=({"text": answer}, {"functionCall": {"name": name, "args": args}}))
 
 
-def thinking(answer: str, *, thought: str = "Let me think.") -> Reply:
+def with_thoughts(answer: str, *, thought: str = "Let me think.") -> Reply:
     """Return an answer that begins with a thought part and is signed."""
     return Reply(parts=({"text": thought, "thought": True}, {"text": answer, "thoughtSignature": _SIGNATURE}))
 
@@ -136,28 +139,28 @@ def only_thoughts(thought: str = "Let me think.", *, finish: str = "STOP") -> Re
     return Reply(parts=({"text": thought, "thought": True},), finish=finish)
 
 
-def split(answer: str, parts: int = 2) -> Reply:
+def in_parts(answer: str, parts: int = 2) -> Reply:
     """Return an answer cut into several text parts."""
     size = max(1, -(-len(answer) // parts))
     return Reply(parts=tuple({"text": answer[start : start + size]} for start in range(0, len(answer), size)))
 
 
-def cut(answer: str) -> Reply:
+def truncated(answer: str) -> Reply:
     """Return an answer that ended because there were no tokens left; without words it has no content at all."""
-    return stopped("MAX_TOKENS", answer)
+    return finished_with("MAX_TOKENS", answer)
 
 
-def stopped(reason: str, answer: str = "") -> Reply:
+def finished_with(reason: str, answer: str = "") -> Reply:
     """Return a candidate that the model ended for a reason such as SAFETY, with the words that came before."""
     return Reply(parts=({"text": answer},) if answer else None, finish=reason)
 
 
-def nothing() -> Raw:
+def no_candidate() -> Raw:
     """Return an answer that is well-formed and holds no candidate."""
     return Raw(json.dumps({"usageMetadata": {"promptTokenCount": 7, "totalTokenCount": 7}, "modelVersion": "fake"}))
 
 
-def wrong_key() -> Failure:
+def invalid_key() -> Failure:
     """Return what Google says to a key that it does not know."""
     return Failure(400, message="API key not valid. Please pass a valid API key.", reason="API_KEY_INVALID")
 

@@ -51,7 +51,7 @@ def SYS(request: LlmRequest) -> str:
 
 def TXT(request: LlmRequest) -> str:
     """Return all text parts of the contents, one a line."""
-    return "\n".join(texts(request))
+    return "\n".join(text_parts(request))
 
 
 def ALL(request: LlmRequest) -> str:
@@ -59,7 +59,7 @@ def ALL(request: LlmRequest) -> str:
     return f"{SYS(request)}\n{TXT(request)}"
 
 
-def texts(request: LlmRequest, role: str | None = None) -> list[str]:
+def text_parts(request: LlmRequest, role: str | None = None) -> list[str]:
     """Return the text parts of the contents in order, of one role or of all."""
     return [
         part.text
@@ -70,13 +70,13 @@ def texts(request: LlmRequest, role: str | None = None) -> list[str]:
     ]
 
 
-def tools(request: LlmRequest) -> set[str]:
+def tool_names(request: LlmRequest) -> set[str]:
     """Return the names of the tools the model is shown."""
-    shown = [getattr(tool, "function_declarations", None) or [] for tool in request.config.tools or []]
-    return {declaration.name for group in shown for declaration in group}
+    groups = [getattr(tool, "function_declarations", None) or [] for tool in request.config.tools or []]
+    return {declaration.name for group in groups for declaration in group}
 
 
-def responses(request: LlmRequest) -> list[dict[str, Any]]:
+def tool_responses(request: LlmRequest) -> list[dict[str, Any]]:
     """Return what tools answered, in order."""
     parts = [part for content in request.contents for part in content.parts or []]
     return [dict(part.function_response.response or {}) for part in parts if part.function_response]
@@ -126,7 +126,7 @@ class Sut:
         self._projects = projects
         self._stack = AsyncExitStack()
         self._gaia: Gaia | None = None
-        self._talks: dict[tuple[str, str], Conversation] = {}
+        self._conversations: dict[tuple[str, str], Conversation] = {}
         scripted_mem0.register(self._name, self.script)
 
     @property
@@ -152,27 +152,27 @@ class Sut:
         return self.script.prompts["profiler"]
 
     @property
-    def yaml_path(self) -> Path:
+    def config_path(self) -> Path:
         """The configuration file."""
         return self.home / "gaia.yaml"
 
-    def set_yaml(self, text: str) -> None:
+    def write_config(self, text: str) -> None:
         """Write the configuration; the scripted providers are used unless it names others."""
         self._settings = yaml.safe_load(text) or {}
-        self._write_yaml()
+        self._write_config_file()
 
-    def _write_yaml(self) -> None:
+    def _write_config_file(self) -> None:
         settings = dict(self._settings)
         settings["memory"] = {**scripted_mem0.configuration(self._name), **(settings.get("memory") or {})}
         settings["sessions"] = {"coalesce_seconds": 0, **(settings.get("sessions") or {})}
         self.home.mkdir(parents=True, exist_ok=True)
-        self.yaml_path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        self.config_path.write_text(yaml.safe_dump(settings), encoding="utf-8")
 
     async def open(self) -> Self:
         """Open memory as a host does."""
-        await asyncio.to_thread(self._write_yaml)
+        await asyncio.to_thread(self._write_config_file)
         opening = open_memory(
-            self.yaml_path, home=self.home, model=self.main, clock=self.clock, projects=self._projects
+            self.config_path, home=self.home, model=self.main, clock=self.clock, projects=self._projects
         )
         self._gaia = await self._stack.enter_async_context(opening)
         return self
@@ -180,7 +180,7 @@ class Sut:
     async def close(self) -> None:
         """Close memory as a host does; closing what is closed does nothing."""
         self._gaia = None
-        self._talks.clear()
+        self._conversations.clear()
         await self._stack.aclose()
 
     async def reopen(self) -> Self:
@@ -188,21 +188,21 @@ class Sut:
         await self.close()
         return await self.open()
 
-    def talk(self, user: str, channel: str, *, admin: bool = False) -> Conversation:
+    def conversation(self, user: str, channel: str, *, admin: bool = False) -> Conversation:
         """Return the conversation of a person on a channel."""
         key = (user, channel)
-        if key not in self._talks:
-            self._talks[key] = self.gaia.conversation(self.agent, user_id=user, channel=channel, admin=admin)
-        return self._talks[key]
+        if key not in self._conversations:
+            self._conversations[key] = self.gaia.conversation(self.agent, user_id=user, channel=channel, admin=admin)
+        return self._conversations[key]
 
     async def chat(
         self, user: str, channel: str, text: str, *, private: bool = False, admin: bool = False
     ) -> list[str]:
         """Send one message and return the replies: one, or none where a later message is answered instead."""
-        reply = await self.talk(user, channel, admin=admin).send(text, private=private)
+        reply = await self.conversation(user, channel, admin=admin).send(text, private=private)
         return [] if reply.merged else [reply.text]
 
-    async def run_idle(self, user: str = "", channel: str = "") -> SweepReport:
+    async def sweep_after_idle(self, user: str = "", channel: str = "") -> SweepReport:
         """Let the idle period pass for everybody and sweep once."""
         minutes = self.gaia.config.sessions.idle_consolidate_minutes
         self.clock.advance(timedelta(minutes=minutes, seconds=1))
@@ -216,11 +216,11 @@ class Sut:
         """Return the scope of a person."""
         return self.gaia.scope(user_id=user)
 
-    async def rows(self, user: str) -> list[dict[str, Any]]:
+    async def fact_rows(self, user: str) -> list[dict[str, Any]]:
         """Return all facts of a person, after checking that plain mem0 holds exactly these once settled."""
         memory = self.gaia.memory
         if not self.gaia.config.memory.enabled:
-            async with memory.database.reading() as tx:
+            async with memory.database.read_transaction() as tx:
                 kept = await memory.facts_store.facts(tx, self.scope(user))
             return [{"id": fact.id, "text": fact.text} for fact in kept]
         await memory.settled()
@@ -239,7 +239,7 @@ class Sut:
 
     async def texts(self, user: str) -> list[str]:
         """Return the texts of a person's facts, oldest first."""
-        return [row["text"] for row in await self.rows(user)]
+        return [row["text"] for row in await self.fact_rows(user)]
 
     async def session(self, user: str, channel: str) -> Session | None:
         """Read a session with a second session service on the same database file."""

@@ -16,8 +16,8 @@ USERS = [
 APPS = ["gaia", "Gaia", "gaia ", "a:b", "a", "*", "%67aia", None]
 """The first is the configured one; None is the scope of a memory across apps."""
 
-PEOPLE = [Scope(APPS[0], user) for user in USERS]
-PEOPLE += [Scope(app, user) for user in ("a", "b:c", "c", "*") for app in APPS if Scope(app, user) not in PEOPLE]
+SCOPES = [Scope(APPS[0], user) for user in USERS]
+SCOPES += [Scope(app, user) for user in ("a", "b:c", "c", "*") for app in APPS if Scope(app, user) not in SCOPES]
 
 SESSIONS = ["*", "s", "S", "s:1", "s%3A1", " ", "\n", "../s", "' OR ''='", "\u202es", "y" * 400, "0"]
 """Names of conversations that facts came from; everybody has all of them."""
@@ -25,6 +25,6 @@ SESSIONS = ["*", "s", "S", "s:1", "s%3A1", " ", "\n", "../s", "' OR ''='", "\u20
 CHANNELS = ["cli", "CLI", "*", "a:b", "%2A", "web "]
 
 
-def may_talk(scope: Scope) -> bool:
+def can_hold_session(scope: Scope) -> bool:
     """Say whether ADK's session database can hold this person under the configured app."""
     return scope.app == APPS[0] and len(scope.user) < 100 and not {"\x00", "\ud800"} & set(scope.user)

@@ -17,7 +17,7 @@ from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedLlm
 from support import scripted_mem0
 from support.harness import Sut
-from support.parts import APP, SESSION, USER, runner_of, say
+from support.parts import APP, SESSION, USER, build_runner, run_turn
 from support.scripted_mem0 import Mem0Script
 
 
@@ -26,9 +26,9 @@ class Host(Protocol):
 
     main: ScriptedLlm
     script: Mem0Script
-    yaml_path: Path
+    config_path: Path
 
-    def set_yaml(self, text: str) -> None:
+    def write_config(self, text: str) -> None:
         """Save a configuration with the scripted providers."""
         ...
 
@@ -54,15 +54,15 @@ class Host(Protocol):
         ...
 
 
-class Ours:
+class ConversationHost:
     """A Conversation of `open_memory`."""
 
     def __init__(self, sut: Sut) -> None:
         self.sut = sut
-        self.main, self.script, self.yaml_path = sut.main, sut.script, sut.yaml_path
+        self.main, self.script, self.config_path = sut.main, sut.script, sut.config_path
 
-    def set_yaml(self, text: str) -> None:
-        self.sut.set_yaml(text)
+    def write_config(self, text: str) -> None:
+        self.sut.write_config(text)
 
     async def chat(self, text: str) -> str:
         return "".join(await self.sut.chat(USER, "cli", text))
@@ -82,36 +82,36 @@ class Ours:
         await self.sut.close()
 
 
-class Foreign:
+class RunnerHost:
     """Somebody's Runner: a service by its URI, and two plugins that were told nothing."""
 
     scope = Scope(APP, USER)
 
     def __init__(self, folder: Path, text: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.home, self.yaml_path = folder / "home", folder / "gaia.yaml"
+        self.home, self.config_path = folder / "home", folder / "gaia.yaml"
         self.main = ScriptedLlm(default="ok")
         self.script = Mem0Script()
         self._name = f"script-{uuid.uuid4().hex}"
         scripted_mem0.register(self._name, self.script)
-        self.set_yaml(text)
-        self.service = Mem0MemoryService(uri=f"mem0://?config={self.yaml_path}")
+        self.write_config(text)
+        self.service = Mem0MemoryService(uri=f"mem0://?config={self.config_path}")
         self.plugins = [SessionWindowPlugin(), MemoryPlugin()]
         self.sessions = InMemorySessionService()
-        self.runner = self.new_runner()
+        self.runner = self.build_new_runner()
 
-    def new_runner(self) -> Any:
+    def build_new_runner(self) -> Any:
         """Return a Runner over the same parts, as a host makes one after it closed the first."""
-        return runner_of(*self.plugins, model=self.main, service=self.service, sessions=self.sessions)
+        return build_runner(*self.plugins, model=self.main, service=self.service, sessions=self.sessions)
 
-    def set_yaml(self, text: str) -> None:
+    def write_config(self, text: str) -> None:
         settings = yaml.safe_load(text) or {}
         settings.setdefault("home", str(self.home))
         settings["memory"] = {**scripted_mem0.configuration(self._name), **(settings.get("memory") or {})}
-        self.yaml_path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        self.config_path.write_text(yaml.safe_dump(settings), encoding="utf-8")
 
     async def chat(self, text: str) -> str:
-        return await say(self.runner, text)
+        return await run_turn(self.runner, text)
 
     async def engine(self) -> Engine:
         return await self.service.source.engine()
@@ -124,25 +124,25 @@ class Foreign:
         await self.runner.close()
 
 
-async def learn(host: Host) -> None:
+async def force_sweep(host: Host) -> None:
     """Sweep now, quiet or not."""
     await (await host.engine()).sweep(force=True)
 
 
-async def facts(host: Host) -> list[str]:
+async def stored_fact_texts(host: Host) -> list[str]:
     """Return the texts of the person's facts as the database holds them, whatever is switched off."""
     memory = (await host.engine()).memory
-    async with memory.database.reading() as tx:
+    async with memory.database.read_transaction() as tx:
         return [fact.text for fact in await memory.facts_store.facts(tx, host.scope)]
 
 
-async def until(holds: Any, *, seconds: float = 60.0) -> None:
+async def wait_until(condition: Any, *, seconds: float = 60.0) -> None:
     """Wait until a condition holds."""
     async with asyncio.timeout(seconds):
-        while not holds():
+        while not condition():
             await asyncio.sleep(0.01)
 
 
-def last(host: Host) -> LlmRequest:
+def last_request(host: Host) -> LlmRequest:
     """Return the last request of the agent's model."""
     return host.main.requests[-1]

@@ -19,34 +19,43 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from support import scripted_mem0
-from support.hostile_ids import PEOPLE
-from support.isolation import SHARED_TWICE, Agent, Crowd, LeakError, Minds, owners, plain_mem0_shows, treasure
+from support.hostile_ids import SCOPES
+from support.isolation import (
+    SHARED_FACTS,
+    FuzzWorker,
+    LeakDetectingLlm,
+    LeakDetectingScript,
+    LeakError,
+    check_plain_mem0,
+    owners_in,
+    secret_fact,
+)
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
 
 PROCESSES, THREADS, TASKS = 2, 2, 3
 _SCRIPT = "isolation"
-_SECONDS = 900.0
+_TIMEOUT_SECONDS = 900.0
 
 
-class Told(logging.Handler):
+class LeakLogHandler(logging.Handler):
     """Notes log lines above DEBUG that hold anybody's words."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
-        self.lines = 0
-        self.words: list[str] = []
+        self.line_count = 0
+        self.leaked_lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         """Look at the message, at what else the record carries, and at its traceback."""
-        self.lines += 1
+        self.line_count += 1
         line = f"{record.name}: {self.format(record)} {record.__dict__!r}"
-        if owners(line):
-            self.words.append(line)
+        if owners_in(line):
+            self.leaked_lines.append(line)
 
 
-def settings_of(home: Path, database: str | None) -> dict[str, Any]:
+def fuzz_settings(home: Path, database: str | None) -> dict[str, Any]:
     """Return the configuration of one installation whose models are told apart from nobody."""
     sessions: dict[str, Any] = {"coalesce_seconds": 0}
     if database is not None:
@@ -55,26 +64,26 @@ def settings_of(home: Path, database: str | None) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def opened(settings: Mapping[str, Any]) -> AsyncIterator[tuple[Gaia, LlmAgent]]:
+async def open_fuzz_memory(settings: Mapping[str, Any]) -> AsyncIterator[tuple[Gaia, LlmAgent]]:
     """Open memory with models that note what they are asked; fail in the end where a question mixes two people."""
-    minds, agent = Minds(), Agent()
+    minds, agent = LeakDetectingScript(), LeakDetectingLlm()
     scripted_mem0.register(_SCRIPT, minds)
     async with open_memory(dict(settings), model=agent) as gaia:
         yield gaia, LlmAgent(name="assistant", model=agent, instruction="Help.")
-    if minds.mixed or agent.mixed:
-        raise LeakError(f"one question holds words of {minds.mixed + agent.mixed}")
+    if minds.mixed_owners or agent.mixed_owners:
+        raise LeakError(f"one question holds words of {minds.mixed_owners + agent.mixed_owners}")
 
 
-async def seed(gaia: Gaia) -> dict[int, str]:
+async def seed_facts(gaia: Gaia) -> dict[int, str]:
     """Give everybody a treasure, and what all have; return the ids of the treasures."""
     ids: dict[int, str] = {}
-    for number, scope in enumerate(PEOPLE):
-        kept = await gaia.memory.add(scope, [NewFact(treasure(number), session_id="treasures"), *SHARED_TWICE])
+    for number, scope in enumerate(SCOPES):
+        kept = await gaia.memory.add(scope, [NewFact(secret_fact(number), session_id="treasures"), *SHARED_FACTS])
         ids[number] = kept[0].id
     return ids
 
 
-async def act(
+async def run_workers(
     settings: Mapping[str, Any],
     ids: Mapping[int, str],
     operations: int,
@@ -82,34 +91,36 @@ async def act(
     part: int = 0,
     parts: int = 1,
     tasks: int = 1,
-) -> list[Crowd]:
+) -> list[FuzzWorker]:
     """Let a part of the people act, with so many operations a task; return who did what."""
-    async with opened(settings) as (gaia, agent):
+    async with open_fuzz_memory(settings) as (gaia, agent):
         crowds = [
-            Crowd(
-                gaia, agent, name=f"{part}t{task}", seed=part * 100 + task, others=ids,
-                mine={number: ids[number] for number in ids if number % (parts * tasks) == part * tasks + task},
+            FuzzWorker(
+                gaia, agent, name=f"{part}t{task}", seed=part * 100 + task, all_secret_ids=ids,
+                own_secret_ids={
+                    number: ids[number] for number in ids if number % (parts * tasks) == part * tasks + task
+                },
             )
             for task in range(tasks)
         ]  # fmt: skip
-        async with asyncio.TaskGroup() as together:
+        async with asyncio.TaskGroup() as task_group:
             for crowd in crowds:
-                together.create_task(crowd.act(operations))
+                task_group.create_task(crowd.run_operations(operations))
         await gaia.sweep(force=True)
         for crowd in crowds:
             await crowd.check()
     return crowds
 
 
-async def check(gaia: Gaia) -> None:
+async def check_final_state(gaia: Gaia) -> None:
     """Check what the store shows, and that most people are known at all."""
-    await plain_mem0_shows(gaia)
-    known = [await gaia.memory.facts(scope) for scope in PEOPLE]
-    if sum(map(bool, known)) < len(PEOPLE) // 2:
+    await check_plain_mem0(gaia)
+    known = [await gaia.memory.facts(scope) for scope in SCOPES]
+    if sum(map(bool, known)) < len(SCOPES) // 2:
         raise LeakError("hardly anybody is known")
 
 
-def in_processes(
+def run_in_processes(
     settings: Mapping[str, Any], ids: Mapping[int, str], operations: int
 ) -> tuple[Counter[str], Counter[str]]:
     """Let everybody act in processes, threads and tasks at once; return what was done, and what was called for it.
@@ -128,16 +139,16 @@ def in_processes(
         )
         for _ in orders
     ]  # fmt: skip
-    with ThreadPoolExecutor(PROCESSES) as together:
-        answers = list(together.map(lambda process, order: process.communicate(order, _SECONDS), processes, orders))
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        answers = list(pool.map(lambda process, order: process.communicate(order, _TIMEOUT_SECONDS), processes, orders))
     done: Counter[str] = Counter()
     calls: Counter[str] = Counter()
-    for process, (told, errors) in zip(processes, answers, strict=True):
+    for process, (output, errors) in zip(processes, answers, strict=True):
         if process.returncode != 0:
             raise LeakError(f"a process ended with {process.returncode}: {errors[-6000:]}")
-        if owners(told, errors):
-            raise LeakError(f"a process tells {told[:1000]} {errors[:1000]}")
-        answer = json.loads(told)
+        if owners_in(output, errors):
+            raise LeakError(f"a process tells {output[:1000]} {errors[:1000]}")
+        answer = json.loads(output)
         done.update(answer["done"])
         calls.update(answer["calls"])
         if not answer["log lines"] or not answer["learned"]:
@@ -148,24 +159,26 @@ def in_processes(
 def _main() -> None:
     order = json.loads(sys.stdin.read())
     ids = {int(number): fact_id for number, fact_id in order["ids"].items()}
-    told = Told()
-    logging.getLogger().addHandler(told)
+    leak_log = LeakLogHandler()
+    logging.getLogger().addHandler(leak_log)
     logging.getLogger("gaia_memory").setLevel(logging.INFO)
 
-    def thread(number: int) -> list[Crowd]:
+    def thread(number: int) -> list[FuzzWorker]:
         part = order["process"] * THREADS + number
         parts = PROCESSES * THREADS
-        return asyncio.run(act(order["settings"], ids, order["operations"], part=part, parts=parts, tasks=TASKS))
+        return asyncio.run(
+            run_workers(order["settings"], ids, order["operations"], part=part, parts=parts, tasks=TASKS)
+        )
 
-    with ThreadPoolExecutor(THREADS) as together:
-        crowds = [crowd for crowds in together.map(thread, range(THREADS)) for crowd in crowds]
-    if told.words:
-        raise LeakError(f"the log holds words: {told.words[:3]}")
+    with ThreadPoolExecutor(THREADS) as pool:
+        crowds = [crowd for crowds in pool.map(thread, range(THREADS)) for crowd in crowds]
+    if leak_log.leaked_lines:
+        raise LeakError(f"the log holds words: {leak_log.leaked_lines[:3]}")
     counted: list[Counter[str]] = [
         sum((getattr(each, name) for each in crowds), Counter()) for name in ("done", "calls")
     ]
     learned = sum(len(crowd.learned) for crowd in crowds)
-    answer = {"done": counted[0], "calls": counted[1], "learned": learned, "log lines": told.lines}
+    answer = {"done": counted[0], "calls": counted[1], "learned": learned, "log lines": leak_log.line_count}
     sys.stdout.write(json.dumps(answer))
 
 

@@ -1,4 +1,4 @@
-"""A process that forgets, and may end itself at one of the steps: run by `killed_at`."""
+"""A process that forgets, and may end itself at one of the steps: run by `forget_and_kill_at`."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from typing import Any
 
 from gaia_memory import open_memory
 from gaia_memory.backend.mem0_store import throttle
-from support.kill_process import _redirect
-from support.kill_steps import Steps, Stop
-from support.kills import LIMIT, _warm_up
+from support.kill_process import _redirect_output
+from support.kill_steps import KillPoint, StepKiller
+from support.kills import TIMEOUT_SECONDS, _preload_forkserver
 
-BATCH = 50
+FACTS_PER_BATCH = 50
 """Facts that are written at once: a store of several times as many is found half written."""
 
 
-def killed_at(stop: Stop | None, home: str, settings: Mapping[str, Any], how: str) -> bool:
-    """Forget in a process of its own; say whether it was killed, at `stop`, rather than done."""
-    _warm_up()
+def forget_and_kill_at(kill_point: KillPoint | None, home: str, settings: Mapping[str, Any], mode: str) -> bool:
+    """Forget in a process of its own; say whether it was killed, at `kill_point`, rather than done."""
+    _preload_forkserver()
     context = multiprocessing.get_context("forkserver")
-    process = context.Process(target=_work, args=(stop, home, dict(settings), how))
+    process = context.Process(target=_run_process, args=(kill_point, home, dict(settings), mode))
     process.start()
-    process.join(LIMIT)
+    process.join(TIMEOUT_SECONDS)
     if process.exitcode is None:
         process.kill()
     assert process.exitcode in (0, -signal.SIGKILL), f"it ended with {process.exitcode}"
     return process.exitcode != 0
 
 
-def _work(stop: Stop | None, home: str, settings: dict[str, Any], how: str) -> None:
-    _redirect(os.path.join(home, os.pardir, "forgets.log"))
-    throttle.REBUILD_BATCH = throttle.AWAITED_BATCH = BATCH
-    asyncio.run(_forget(stop, home, settings, how))
+def _run_process(kill_point: KillPoint | None, home: str, settings: dict[str, Any], mode: str) -> None:
+    _redirect_output(os.path.join(home, os.pardir, "forgets.log"))
+    throttle.REBUILD_BATCH_FACTS = throttle.MAX_BATCH_FACTS = FACTS_PER_BATCH
+    asyncio.run(_forget(kill_point, home, settings, mode))
 
 
-async def _forget(stop: Stop | None, home: str, settings: dict[str, Any], how: str) -> None:
+async def _forget(kill_point: KillPoint | None, home: str, settings: dict[str, Any], mode: str) -> None:
     async with open_memory(settings, home=home) as gaia:
         await gaia.memory.settled()
-        if stop is not None:
-            Steps(stop).watch()
+        if kill_point is not None:
+            StepKiller(kill_point).instrument()
         ann = gaia.scope("ann")
-        if how == "one by one":
+        if mode == "one by one":
             for fact in await gaia.memory.facts(ann):
                 await gaia.memory.forget(ann, fact_id=fact.id)
-        elif how == "conversation":
+        elif mode == "conversation":
             await gaia.memory.forget(ann, session_id="gone")
         else:
             await gaia.memory.forget(ann)

@@ -15,7 +15,7 @@ from gaia_memory import open_memory
 from support import kill_process
 from support.fake_gemini import FakeGemini
 
-AHEAD = (
+PRELOADED_MODULES = (
     kill_process.__name__,
     "apscheduler.executors.asyncio",
     "apscheduler.schedulers.asyncio",
@@ -33,7 +33,7 @@ AHEAD = (
 )
 
 
-async def turn_without_memory(home: str) -> None:
+async def run_turn_without_memory(home: str) -> None:
     """Let ADK and the Gemini client build what they build at a first turn; no store is opened."""
     settings = {"memory": {"enabled": False}, "sessions": {"coalesce_seconds": 0}}
     async with open_memory(settings, home=home) as gaia:
@@ -43,14 +43,14 @@ async def turn_without_memory(home: str) -> None:
 
 def warm_up() -> None:
     """Import and build everything, and leave no thread behind: a fork would lack it."""
-    for name in AHEAD:
+    for name in PRELOADED_MODULES:
         import_module(name)
     with FakeGemini() as gemini, tempfile.TemporaryDirectory() as home:
         os.environ.update(gemini.environment)
-        asyncio.run(turn_without_memory(home))
-    ends = time.monotonic() + 60
+        asyncio.run(run_turn_without_memory(home))
+    deadline = time.monotonic() + 60
     while threading.active_count() > 1:
-        assert time.monotonic() < ends, f"these threads would be missing in a fork: {threading.enumerate()}"
+        assert time.monotonic() < deadline, f"these threads would be missing in a fork: {threading.enumerate()}"
         time.sleep(0.01)
 
 

@@ -38,18 +38,18 @@ from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.ledger import SqlLedger
 from support.fake_gemini import Answer, FakeGemini, Kind, _kind, facts
 from support.gemini_answers import Body
-from support.kill_process import ASKED, ASKED_ALSO, BULK, Order, work
-from support.kill_steps import Stop
+from support.kill_process import BULK_USER, DUMP_TASKS_SIGNAL, DUMP_THREADS_SIGNAL, WorkOrder, run_worker
+from support.kill_steps import KillPoint
 
 USERS = ("ada", "ben", "cleo")
-BIRD = re.compile(r"bird b\d{5}")
-LIMIT = 150.0
+BIRD_PATTERN = re.compile(r"bird b\d{5}")
+TIMEOUT_SECONDS = 150.0
 """Seconds in which a process is done or killed."""
 
-_NEW = re.compile(r"## New Messages\n(.*?)\n## Observation Date", re.DOTALL)
-_ALL = 1_000_000
+_NEW_MESSAGES_PATTERN = re.compile(r"## New Messages\n(.*?)\n## Observation Date", re.DOTALL)
+_ALL_FACTS_LIMIT = 1_000_000
 
-Says = tuple[tuple[str, str, str], ...]
+Messages = tuple[tuple[str, str, str], ...]
 
 
 class KillingGemini(FakeGemini):
@@ -57,49 +57,49 @@ class KillingGemini(FakeGemini):
 
     def __init__(self) -> None:
         super().__init__()
-        self.asked: Counter[str] = Counter()
-        self.seconds = 0.0
-        self._strike: tuple[Kind, int, str, Callable[[], None]] | None = None
+        self.bird_counts: Counter[str] = Counter()
+        self.delay_seconds = 0.0
+        self._kill_plan: tuple[Kind, int, str, Callable[[], None]] | None = None
         self._count: Counter[Kind] = Counter()
-        self.default("extractor", self._learn)
-        self.default("profile", "- Watches birds")
+        self.set_default("extractor", self._learn)
+        self.set_default("profile", "- Watches birds")
 
-    def strike(self, kind: Kind, nth: int, when: str, kill: Callable[[], None]) -> None:
+    def kill_on_request(self, kind: Kind, nth: int, when: str, kill: Callable[[], None]) -> None:
         """Call `kill` when the `nth` request of a kind from now on is "asked" or has been "answered"."""
         self._count.clear()
-        self._strike = (kind, nth, when, kill)
+        self._kill_plan = (kind, nth, when, kill)
 
     def _learn(self, body: Body) -> Answer:
         """Answer with one fact a bird of the new messages."""
         said = "\n".join(part.get("text", "") for content in body["contents"] for part in content["parts"])
-        new = _NEW.search(said)
-        birds = list(dict.fromkeys(BIRD.findall(new[1]))) if new else []
+        section = _NEW_MESSAGES_PATTERN.search(said)
+        birds = list(dict.fromkeys(BIRD_PATTERN.findall(section[1]))) if section else []
         with self._scripts.lock:
-            self.asked.update(birds)
-            number = len(self.of("extractor"))
-        time.sleep(self.seconds)
+            self.bird_counts.update(birds)
+            number = len(self.requests_of("extractor"))
+        time.sleep(self.delay_seconds)
         return facts(*(f"User saw {bird}, as answer {number} says" for bird in birds))
 
-    def _answer(self, to: BaseHTTPRequestHandler, model: str, method: str, body: Body) -> None:
-        due = self._due(_kind(method, body))
+    def _answer(self, handler: BaseHTTPRequestHandler, model: str, method: str, body: Body) -> None:
+        due = self._kill_moment(_kind(method, body))
         if due == "asked":
-            self._hit()
-        super()._answer(to, model, method, body)
+            self._kill()
+        super()._answer(handler, model, method, body)
         if due == "answered":
-            to.wfile.flush()
-            self._hit()
+            handler.wfile.flush()
+            self._kill()
 
-    def _due(self, kind: Kind) -> str | None:
+    def _kill_moment(self, kind: Kind) -> str | None:
         with self._scripts.lock:
             self._count[kind] += 1
-            if self._strike is None or self._strike[:2] != (kind, self._count[kind]):
+            if self._kill_plan is None or self._kill_plan[:2] != (kind, self._count[kind]):
                 return None
-            return self._strike[2]
+            return self._kill_plan[2]
 
-    def _hit(self) -> None:
-        assert self._strike is not None
-        self._strike[3]()
-        self._strike = None
+    def _kill(self) -> None:
+        assert self._kill_plan is not None
+        self._kill_plan[3]()
+        self._kill_plan = None
 
 
 @dataclass
@@ -109,21 +109,21 @@ class Worker:
     process: BaseProcess
     pipe: Connection
     log: Path
-    order: Order
+    order: WorkOrder
     kill_after: float | None = None
-    """Seconds after it told `since` at which it is killed."""
+    """Seconds after it told `kill_timer_event` at which it is killed."""
 
-    since: str = "working"
+    kill_timer_event: str = "working"
     was_killed: bool = False
     """Whether it ended as `kill -9` ends a process."""
 
     kill_at: float | None = None
-    listed: dict[str, dict[str, str] | None] | None = None
+    mem0_facts: dict[str, dict[str, str] | None] | None = None
     is_open: bool = True
 
 
 @dataclass
-class Seen:
+class DatabaseContents:
     """What stands in the databases."""
 
     birds: Counter[tuple[str, str]]
@@ -137,170 +137,182 @@ class Seen:
     events: int
     store: str
     pending: set[str]
-    undone: int
+    undone_count: int
     texts: dict[str, dict[str, str]]
     """All facts of each user by id."""
 
 
 @dataclass
-class Site:
+class Installation:
     """One installation in a folder, and everything that was said and added in it."""
 
     folder: Path
     gemini: KillingGemini
     settings: dict[str, Any] = field(default_factory=dict)
     home: Path = field(init=False)
-    chance: random.Random = field(default_factory=lambda: random.Random(1))
+    rng: random.Random = field(default_factory=lambda: random.Random(1))
     method: str = "forkserver"
-    said: set[tuple[str, str]] = field(default_factory=set)
+    sent: set[tuple[str, str]] = field(default_factory=set)
     """Turns that were answered, by user and bird."""
 
     added: set[str] = field(default_factory=set)
-    kills: int = 0
-    _birds: int = 0
-    _bulk: int = 0
-    _workers: int = 0
+    kill_count: int = 0
+    _bird_count: int = 0
+    _bulk_count: int = 0
+    _worker_count: int = 0
 
     def __post_init__(self) -> None:
         self.home = self.folder / "home"
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def talk(self, conversations: int, turns: int = 1, *, length: int = 0, prefix: str = "c") -> Says:
+    def new_messages(self, conversations: int, turns: int = 1, *, length: int = 0, prefix: str = "c") -> Messages:
         """Return so many turns in each of so many conversations, each with a new bird."""
-        says = []
+        messages = []
         for number in range(conversations):
             user, channel = USERS[number % len(USERS)], f"{prefix}{number}"
             for _ in range(turns):
-                self._birds += 1
-                says.append((user, channel, f"Today I saw bird b{self._birds:05d}. {'a' * length}"))
-        return tuple(says)
+                self._bird_count += 1
+                messages.append((user, channel, f"Today I saw bird b{self._bird_count:05d}. {'a' * length}"))
+        return tuple(messages)
 
-    def bulk(self, count: int) -> tuple[str, ...]:
+    def new_bulk_facts(self, count: int) -> tuple[str, ...]:
         """Return so many new facts to be added beside."""
-        first, self._bulk = self._bulk, self._bulk + count
+        first, self._bulk_count = self._bulk_count, self._bulk_count + count
         return tuple(f"Bulk fact number {number} of the import" for number in range(first, first + count))
 
     def start(
         self,
-        says: Says = (),
-        adds: tuple[str, ...] = (),
+        messages: Messages = (),
+        bulk_facts: tuple[str, ...] = (),
         *,
-        stop: Stop | None = None,
+        kill_point: KillPoint | None = None,
         kill_after: float | None = None,
-        since: str = "working",
+        kill_timer_event: str = "working",
         home: Path | None = None,
-        learns: bool = True,
-        looks: tuple[str, ...] = (),
-        batch: int = 100,
+        is_learning: bool = True,
+        listed_users: tuple[str, ...] = (),
+        batch_size: int = 100,
     ) -> Worker:
-        """Start a process; with `stop` or `kill_after` it is killed."""
+        """Start a process; with `kill_point` or `kill_after` it is killed."""
         context = self._context()
-        self._workers += 1
-        log = self.folder / f"worker-{self._workers}.log"
+        self._worker_count += 1
+        log = self.folder / f"worker-{self._worker_count}.log"
         ours, theirs = context.Pipe(duplex=False)
-        place, environ = str(home or self.home), self.gemini.environment
-        order = Order(place, self.settings, environ, says, adds, batch, stop=stop, learns=learns, looks=looks)
-        process = context.Process(target=work, args=(order, str(log), theirs))
+        home_path, environ = str(home or self.home), self.gemini.environment
+        order = WorkOrder(
+            home_path,
+            self.settings,
+            environ,
+            messages,
+            bulk_facts,
+            batch_size,
+            kill_point=kill_point,
+            is_learning=is_learning,
+            listed_users=listed_users,
+        )
+        process = context.Process(target=run_worker, args=(order, str(log), theirs))
         process.start()
         theirs.close()
-        return Worker(process, ours, log, order, kill_after, since)
+        return Worker(process, ours, log, order, kill_after, kill_timer_event)
 
-    def follow(self, *workers: Worker, limit: float = LIMIT) -> None:
+    def wait_for_workers(self, *workers: Worker, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         """Wait until each is done or killed, and kill those whose time has come."""
-        deadline = time.monotonic() + limit
+        deadline = time.monotonic() + timeout_seconds
         while running := [worker for worker in workers if worker.is_open]:
             now = time.monotonic()
             due = [worker.kill_at for worker in running if worker.kill_at is not None]
             for pipe in wait([worker.pipe for worker in running], max(0.0, min([*due, now + 1.0]) - now)):
-                self._hear(next(worker for worker in running if worker.pipe is pipe))
+                self._receive(next(worker for worker in running if worker.pipe is pipe))
             for worker in running:
                 if worker.kill_at is not None and time.monotonic() >= worker.kill_at:
                     worker.kill_at = None
                     worker.process.kill()
             if time.monotonic() > deadline:
-                raise AssertionError(f"not done after {limit:g} s: {[_last_words(worker) for worker in running]}")
+                raise AssertionError(
+                    f"not done after {timeout_seconds:g} s: {[_dump_and_kill(worker) for worker in running]}"
+                )
         for worker in workers:
-            self._bury(worker)
+            self._reap(worker)
 
     def run(self, *args: Any, **kwargs: Any) -> Worker:
         """Start one process and follow it to its end."""
         worker = self.start(*args, **kwargs)
-        self.follow(worker)
+        self.wait_for_workers(worker)
         return worker
 
     @property
-    def is_made(self) -> bool:
+    def has_databases(self) -> bool:
         """Whether a process has come as far as to make the tables of both databases."""
         return asyncio.run(self._has_tables())
 
-    def look(self) -> Seen:
+    def read_databases(self) -> DatabaseContents:
         """Return what stands in the databases now."""
-        return asyncio.run(self._look())
+        return asyncio.run(self._read_databases())
 
-    def check(self) -> Seen:
+    def check(self) -> DatabaseContents:
         """Nothing that was accepted is lost, and nothing is there twice, in whatever state this is."""
-        seen = self.look()
-        missing = {turn for turn in self.said if turn not in seen.birds and turn not in seen.visible}
+        seen = self.read_databases()
+        missing = {turn for turn in self.sent if turn not in seen.birds and turn not in seen.visible}
         assert not missing, f"cleared before they were learned: {sorted(missing)}"
-        assert not _more_than_once(seen.birds), f"learned twice: {_more_than_once(seen.birds)}"
-        assert not _more_than_once(seen.sources), f"noted twice: {_more_than_once(seen.sources)}"
+        assert not _duplicates(seen.birds), f"learned twice: {_duplicates(seen.birds)}"
+        assert not _duplicates(seen.sources), f"noted twice: {_duplicates(seen.sources)}"
         assert not self.added - set(seen.bulk), f"not kept: {sorted(self.added - set(seen.bulk))[:5]}"
-        assert not _more_than_once(seen.bulk)
+        assert not _duplicates(seen.bulk)
         return seen
 
-    def finish(self, *, home: Path | None = None, keeps: bool = False) -> Seen:
+    def finish(self, *, home: Path | None = None, keeps_sessions: bool = False) -> DatabaseContents:
         """Let one process sweep to the end; each turn is one fact then, its session cleared, and mem0 holds them."""
-        worker = self.run(home=home, looks=(*USERS, BULK))
+        worker = self.run(home=home, looks=(*USERS, BULK_USER))
         seen = self.check()
-        lost = sorted(turn for turn in self.said if not seen.birds[turn])
+        lost = sorted(turn for turn in self.sent if not seen.birds[turn])
         assert not lost, f"lost: {lost}"
-        assert all(seen.sources[turn] == 1 for turn in self.said)
-        assert (seen.pending, seen.undone) == (set(), 0)
-        if not keeps:
-            assert not self.said & seen.visible, "learned and not cleared"
-        assert worker.listed is not None
-        for user, listed in worker.listed.items():
+        assert all(seen.sources[turn] == 1 for turn in self.sent)
+        assert (seen.pending, seen.undone_count) == (set(), 0)
+        if not keeps_sessions:
+            assert not self.sent & seen.visible, "learned and not cleared"
+        assert worker.mem0_facts is not None
+        for user, listed in worker.mem0_facts.items():
             assert listed == seen.texts.get(user, {}), f"mem0 holds other facts of {user} than the database"
         return seen
 
-    def check_plain_mem0(self, seen: Seen, home: Path | None = None) -> None:
+    def check_plain_mem0(self, seen: DatabaseContents, home: Path | None = None) -> None:
         """`mem0.Memory`, opened on the store by itself, lists the same facts and finds them."""
-        look = partial(_plain_mem0, str(home or self.home), self.settings, self.gemini.environment)
+        look = partial(_read_plain_mem0, str(home or self.home), self.settings, self.gemini.environment)
         with self._context().Pool(1) as pool:
-            listed, found = pool.apply_async(look, (sorted(seen.texts),)).get(LIMIT)
+            listed, found = pool.apply_async(look, (sorted(seen.texts),)).get(TIMEOUT_SECONDS)
         assert listed == seen.texts
         for user, texts in seen.texts.items():
             assert found[user] in texts.values()
 
     def _context(self) -> Any:
         if self.method == "forkserver":
-            _warm_up()
+            _preload_forkserver()
         return multiprocessing.get_context(self.method)
 
-    def _hear(self, worker: Worker) -> None:
+    def _receive(self, worker: Worker) -> None:
         try:
             what, *more = worker.pipe.recv()
         except (EOFError, OSError):
             worker.is_open = False
             return
-        if what == worker.since and worker.kill_after is not None:
+        if what == worker.kill_timer_event and worker.kill_after is not None:
             worker.kill_at = time.monotonic() + worker.kill_after
         if what == "said":
             [text] = more
-            user = next(user for user, _, said in worker.order.says if said == text)
-            self.said.add((user, BIRD.findall(text)[0]))
+            user = next(user for user, _, said in worker.order.messages if said == text)
+            self.sent.add((user, BIRD_PATTERN.findall(text)[0]))
         elif what == "added":
             self.added.update(more[0])
         elif what == "quiet":
-            [worker.listed] = more
+            [worker.mem0_facts] = more
 
-    def _bury(self, worker: Worker) -> None:
+    def _reap(self, worker: Worker) -> None:
         worker.process.join(20)
         worker.pipe.close()
         worker.was_killed = worker.process.exitcode == -signal.SIGKILL
         if worker.was_killed:
-            self.kills += 1
-        elif worker.process.exitcode != 0 or worker.listed is None:
+            self.kill_count += 1
+        elif worker.process.exitcode != 0 or worker.mem0_facts is None:
             raise AssertionError(f"it ended with {worker.process.exitcode}: {worker.log.read_text()[-6000:]}")
         worker.process.close()
 
@@ -324,7 +336,7 @@ class Site:
                         return False
         return True
 
-    async def _look(self) -> Seen:
+    async def _read_databases(self) -> DatabaseContents:
         async with self._databases() as (memory, sessions):
             async with memory.connect() as tx:
                 rows = (await tx.execute(sql(_FACTS))).all()
@@ -334,11 +346,11 @@ class Site:
             async with sessions.connect() as tx:
                 is_made = await tx.run_sync(lambda plain: inspect(plain).has_table("events"))
                 events = (await tx.execute(sql(_EVENTS))).all() if is_made else []
-        return _seen(rows, events, store, pending, undone)
+        return _contents_of(rows, events, store, pending, undone)
 
 
 @cache
-def _warm_up() -> None:
+def _preload_forkserver() -> None:
     """Start the process that is forked, with everything imported: a start of Python for each kill takes seconds."""
     forkserver.set_forkserver_preload(["support.kill_nursery", "pytest"])
     before = os.environ.get("PYTHONPATH")
@@ -362,15 +374,17 @@ _UNDONE = "SELECT count(*) FROM gaia_conversations WHERE turn_no > done_turn_no"
 _EVENTS = "SELECT user_id, session_id, event_data FROM events ORDER BY timestamp"
 
 
-def _seen(rows: Iterable[Any], events: Iterable[Any], store: str, pending: set[str], undone: int) -> Seen:
-    seen = Seen(Counter(), Counter(), Counter(), set(), 0, store, pending, undone, {})
+def _contents_of(
+    rows: Iterable[Any], events: Iterable[Any], store: str, pending: set[str], undone: int
+) -> DatabaseContents:
+    seen = DatabaseContents(Counter(), Counter(), Counter(), set(), 0, store, pending, undone, {})
     for user_id, fact_id, said, sources in rows:
         user = unquote(user_id)
         seen.texts.setdefault(user, {})[fact_id] = said
-        for bird in BIRD.findall(said):
+        for bird in BIRD_PATTERN.findall(said):
             seen.birds[user, bird] += 1
             seen.sources[user, bird] += sources
-        if user == BULK:
+        if user == BULK_USER:
             seen.bulk[said] += 1
     shown: dict[tuple[str, str], set[str]] = {}
     for user, session, data in events:
@@ -378,25 +392,25 @@ def _seen(rows: Iterable[Any], events: Iterable[Any], store: str, pending: set[s
         event = json.loads(data) if isinstance(data, str) else data
         if (event.get("actions") or {}).get("rewind_before_invocation_id"):
             shown[user, session] = set()
-        shown.setdefault((user, session), set()).update(BIRD.findall(json.dumps(event.get("content") or {})))
+        shown.setdefault((user, session), set()).update(BIRD_PATTERN.findall(json.dumps(event.get("content") or {})))
     seen.visible = {(user, bird) for (user, _), birds in shown.items() for bird in birds}
     return seen
 
 
-def _last_words(worker: Worker) -> str:
+def _dump_and_kill(worker: Worker) -> str:
     """Let a process say where it is, and end it."""
-    for number in (ASKED_ALSO, ASKED):
+    for number in (DUMP_TASKS_SIGNAL, DUMP_THREADS_SIGNAL):
         os.kill(worker.process.pid or 0, number)
         time.sleep(0.5)
     worker.process.kill()
-    return f"{worker.order.stop}, {worker.listed is not None}: {worker.log.read_text()[-20_000:]}"
+    return f"{worker.order.kill_point}, {worker.mem0_facts is not None}: {worker.log.read_text()[-20_000:]}"
 
 
-def _more_than_once(found: Counter[Any]) -> list[Any]:
+def _duplicates(found: Counter[Any]) -> list[Any]:
     return sorted(each for each, count in found.items() if count > 1)
 
 
-def _plain_mem0(
+def _read_plain_mem0(
     home: str, settings: dict[str, Any], environ: dict[str, str], users: list[str]
 ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """Open the store of a home as anybody with mem0 would; return what it lists, and what it finds for each user."""
@@ -408,7 +422,7 @@ def _plain_mem0(
     listed, found = {}, {}
     for user in users:
         filters = {"user_id": f"{config.app}:{user}"}
-        rows = memory.get_all(filters=filters, top_k=_ALL)["results"]
+        rows = memory.get_all(filters=filters, top_k=_ALL_FACTS_LIMIT)["results"]
         listed[user] = {row["id"]: row["memory"] for row in rows}
         found[user] = memory.search(rows[-1]["memory"], filters=filters, top_k=3)["results"][0]["memory"]
     memory.close()

@@ -19,7 +19,7 @@ from google.genai import types
 
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.engine import Engine
 from gaia_memory.models import Scope, SessionKey
 from gaia_memory.testing import ScriptedAnswer, ScriptedLlm
@@ -28,10 +28,10 @@ from support.harness import AgentMaker, Sut, facts, plain_agent
 from support.scripted_mem0 import Mem0Script
 
 APP, USER = "gaia", "itay"
-Said = list[tuple[str, str]]
+RoleTexts = list[tuple[str, str]]
 
 
-class Listener(Protocol):
+class ExtractionHost(Protocol):
     """A host in which one person talks to an agent."""
 
     main: ScriptedLlm
@@ -52,17 +52,17 @@ class Listener(Protocol):
         ...
 
 
-class Ours:
+class ConversationHost:
     """A Conversation of `open_memory`."""
 
     def __init__(self, sut: Sut) -> None:
         self._sut = sut
         self.main, self.script = sut.main, sut.script
-        self.key = sut.talk(USER, "cli").key
+        self.key = sut.conversation(USER, "cli").key
 
     @property
     def runner(self) -> Runner:
-        return self._sut.talk(USER, "cli")._runner
+        return self._sut.conversation(USER, "cli")._runner
 
     async def send(self, text: str, *, private: bool = False) -> str:
         return "".join(await self._sut.chat(USER, "cli", text, private=private))
@@ -74,7 +74,7 @@ class Ours:
         await self._sut.reopen()
 
 
-class Foreign:
+class RunnerHost:
     """Somebody's Runner, with a session database of its own and our parts dropped in."""
 
     key = SessionKey(APP, USER, "s1")
@@ -107,8 +107,8 @@ class Foreign:
         )
 
     async def send(self, text: str, *, private: bool = False) -> str:
-        config = RunConfig(custom_metadata={PRIVATE_STAMP: True}) if private else None
-        return text_of(await run(self, text, run_config=config))
+        config = RunConfig(custom_metadata={PRIVATE_KEY: True}) if private else None
+        return events_text(await run_turn(self, text, run_config=config))
 
     async def engine(self) -> Engine:
         return await self.service.source.engine()
@@ -123,7 +123,7 @@ class Foreign:
 
 
 @asynccontextmanager
-async def listening(
+async def open_host(
     kind: str,
     folder: Path,
     make: Callable[..., Awaitable[Sut]],
@@ -132,56 +132,58 @@ async def listening(
     agent: AgentMaker = plain_agent,
     before: Sequence[BasePlugin] = (),
     settings: dict[str, Any] | None = None,
-) -> AsyncIterator[Listener]:
+) -> AsyncIterator[ExtractionHost]:
     """Open a host; `before` are plugins of its own ahead of ours, in a foreign Runner."""
     if kind == "ours":
-        yield Ours(await make(json.dumps(settings or {}), main=main, agent=agent))
+        yield ConversationHost(await make(json.dumps(settings or {}), main=main, agent=agent))
         return
     folder.mkdir(parents=True, exist_ok=True)
-    host = Foreign(folder, main, agent, before, settings or {})
+    host = RunnerHost(folder, main, agent, before, settings or {})
     try:
         yield host
     finally:
         await host.close()
 
 
-async def run(host: Listener, message: str | types.Content, **arguments: Any) -> list[Event]:
+async def run_turn(host: ExtractionHost, message: str | types.Content, **arguments: Any) -> list[Event]:
     """Run a turn through the host's Runner as it is, and return its events."""
-    new = types.UserContent(message) if isinstance(message, str) else message
+    content = types.UserContent(message) if isinstance(message, str) else message
     key = host.key
-    turn = host.runner.run_async(user_id=key.user, session_id=key.session, new_message=new, **arguments)
+    turn = host.runner.run_async(user_id=key.user, session_id=key.session, new_message=content, **arguments)
     return [event async for event in turn]
 
 
-async def answer(host: Listener, events: Sequence[Event], response: dict[str, Any], **arguments: Any) -> list[Event]:
+async def answer_call(
+    host: ExtractionHost, events: Sequence[Event], response: dict[str, Any], **arguments: Any
+) -> list[Event]:
     """Answer the last call in events as a host does, with a function response."""
     asked = [call for event in events for call in event.get_function_calls()][-1]
     part = types.Part(function_response=types.FunctionResponse(id=asked.id, name=asked.name, response=response))
-    return await run(host, types.Content(role="user", parts=[part]), **arguments)
+    return await run_turn(host, types.Content(role="user", parts=[part]), **arguments)
 
 
-def text_of(events: Sequence[Event]) -> str:
+def events_text(events: Sequence[Event]) -> str:
     """Return the texts of events."""
     parts = [part for event in events if event.content for part in event.content.parts or []]
     return "".join(part.text or "" for part in parts)
 
 
-async def given(host: Listener, *learned: str) -> Said:
+async def learn_and_read_messages(host: ExtractionHost, *learned_facts: str) -> RoleTexts:
     """Have everything learned now and return the talk that the extractor was given of it, piece after piece."""
     prompts = host.script.prompts["extractor"]
     before = len(prompts)
-    host.script.answers["extractor"].extend([facts(*learned)] * 20)
+    host.script.answers["extractor"].extend([facts(*learned_facts)] * 20)
     await (await host.engine()).sweep(force=True)
     host.script.answers["extractor"].clear()
-    return [said for prompt in prompts[before:] for said in talk_in(prompt)]
+    return [said for prompt in prompts[before:] for said in new_messages_in(prompt)]
 
 
-def talk_in(prompt: str) -> Said:
+def new_messages_in(prompt: str) -> RoleTexts:
     """Return the new messages of a prompt."""
     section = prompt.rpartition("## New Messages\n")[2].partition("\n\n## Observation Date")[0]
     return [(entry["role"], entry["content"]) for entry in json.loads(section)]
 
 
-async def known(host: Listener) -> list[str]:
+async def fact_texts(host: ExtractionHost) -> list[str]:
     """Return the texts of the person's facts."""
     return [fact.text for fact in await (await host.engine()).memory.facts(Scope(APP, USER))]

@@ -12,13 +12,13 @@ from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.engine import Engine
 
 
-def borrowed_from(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
+def service_over(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
     """Return a service that uses `engine` instead of opening one by its configuration."""
 
     @asynccontextmanager
-    async def given(_: EngineSource) -> AsyncIterator[Engine]:
+    async def use_engine(_: EngineSource) -> AsyncIterator[Engine]:
         yield engine
 
     service = Mem0MemoryService(config=engine.loaded)
-    monkeypatch.setattr(EngineSource, "using", given)
+    monkeypatch.setattr(EngineSource, "use_engine", use_engine)
     return service

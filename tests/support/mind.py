@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gaia_memory.models import Chunk, Fact, Mark, Message, Role, Scope, SessionKey, Turn
+from gaia_memory.models import Chunk, EventPosition, Fact, Message, Role, Scope, SessionKey, Turn
 
 NOON = datetime(2024, 3, 1, 12, tzinfo=UTC)
 KEY = SessionKey("gaia", "itay", "itay:cli")
 SCOPE = Scope("gaia", "itay")
 
 
-def message(role: Role, text: str, *, seq: int = 1, at: datetime = NOON) -> Message:
+def make_message(role: Role, text: str, *, seq: int = 1, at: datetime = NOON) -> Message:
     """Return a message whose event id names its turn and side."""
     speaker = "itay" if role == "user" else "gaia"
     return Message(role=role, text=text, said_at=at, event_id=f"{seq}-{role}", speaker=speaker)
 
 
-def turn(seq: int, said: str, answered: str = "ok", *, at: datetime | None = None) -> Turn:
+def make_turn(seq: int, user_text: str, assistant_text: str = "ok", *, at: datetime | None = None) -> Turn:
     """Return a turn of two messages; each turn begins a minute after the one before."""
     when = at or NOON + timedelta(minutes=seq)
-    messages = (message("user", said, seq=seq, at=when), message("assistant", answered, seq=seq, at=when))
-    return Turn(seq=seq, messages=messages, ended=Mark(when.timestamp(), f"{seq}-assistant"))
+    messages = (
+        make_message("user", user_text, seq=seq, at=when),
+        make_message("assistant", assistant_text, seq=seq, at=when),
+    )
+    return Turn(seq=seq, messages=messages, end=EventPosition(when.timestamp(), f"{seq}-assistant"))
 
 
-def chunk(*turns: Turn) -> Chunk:
+def make_chunk(*turns: Turn) -> Chunk:
     """Return a chunk of these turns."""
     return Chunk(key=KEY, turns=turns)
 
 
-def fact(
+def make_fact(
     fact_id: str,
     text: str = "",
     *,

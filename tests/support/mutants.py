@@ -26,17 +26,17 @@ class Mutant:
         return f"{self.module.removeprefix('gaia_memory.')}:{self.function}:{self.nth}"
 
     @contextmanager
-    def alive(self) -> Iterator[None]:
+    def applied(self) -> Iterator[None]:
         """Let everybody who calls the function run the mutant until the block ends."""
-        function = self._found()
+        function = self._target()
         original = function.__code__
-        function.__code__ = self._code(function)
+        function.__code__ = self._mutated_code(function)
         try:
             yield
         finally:
             function.__code__ = original
 
-    def _found(self) -> FunctionType:
+    def _target(self) -> FunctionType:
         found: Any = importlib.import_module(self.module)
         for name in self.function.split("."):
             found = inspect.getattr_static(found, name)
@@ -45,15 +45,15 @@ class Mutant:
         assert isinstance(found, FunctionType), self
         return found
 
-    def _code(self, function: Callable[..., Any]) -> Any:
+    def _mutated_code(self, function: Callable[..., Any]) -> Any:
         parts = dedent(inspect.getsource(function)).split(self.old)
         assert len(parts) > self.nth + 1, f"{self} is not in the source any more"
         source = self.old.join(parts[: self.nth + 1]) + self.new + self.old.join(parts[self.nth + 1 :])
-        made: dict[str, Any] = {}
+        namespace: dict[str, Any] = {}
         exec(
             compile(f"from __future__ import annotations\n{source}", str(self), "exec"),
             dict(function.__globals__),
-            made,
+            namespace,
         )
-        [changed] = [value for value in made.values() if isinstance(value, FunctionType | property)]
+        [changed] = [value for value in namespace.values() if isinstance(value, FunctionType | property)]
         return (changed.fget if isinstance(changed, property) else changed).__code__

@@ -29,7 +29,7 @@ from gaia_memory.testing import ScriptedLlm
 APP, USER, SESSION = "shop", "ada", "s1"
 
 
-def runner_of(
+def build_runner(
     *plugins: BasePlugin,
     model: ScriptedLlm | None = None,
     service: Mem0MemoryService | None = None,
@@ -46,29 +46,29 @@ def runner_of(
     )
 
 
-async def say(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
+async def run_turn(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
     """Run a turn and return what was answered."""
     turn = runner.run_async(user_id=user, session_id=session, new_message=types.UserContent(text))
-    return text_of([event async for event in turn])
+    return events_text([event async for event in turn])
 
 
-def say_in_a_new_loop(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
+def run_turn_sync(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
     """Run a turn as a script does, by `Runner.run`, which makes an event loop for it."""
-    return text_of(list(runner.run(user_id=user, session_id=session, new_message=types.UserContent(text))))
+    return events_text(list(runner.run(user_id=user, session_id=session, new_message=types.UserContent(text))))
 
 
-def text_of(events: list[Event]) -> str:
+def events_text(events: list[Event]) -> str:
     """Return the texts of events."""
     return "".join(part.text or "" for event in events if event.content for part in event.content.parts or [])
 
 
-def facts_in(home: Path) -> list[str]:
+def fact_texts_in(home: Path) -> list[str]:
     """Return the texts of all facts in a home, as the file holds them."""
     with closing(sqlite3.connect(home / "memory.db")) as database:
         return [text for (text,) in database.execute("SELECT text FROM gaia_facts ORDER BY row")]
 
 
-def is_free(home: Path) -> bool:
+def is_store_unowned(home: Path) -> bool:
     """Say whether nobody owns the mem0 store of a home."""
     lock = FileLock(home / "store.lock", thread_local=False)
     try:
@@ -79,31 +79,31 @@ def is_free(home: Path) -> bool:
     return True
 
 
-def our_threads() -> set[str]:
+def gaia_threads() -> set[str]:
     """Return the threads that memory and its databases started and that have not ended, by name and number."""
     threads = threading.enumerate()
     ours = [thread for thread in threads if thread.name.startswith("gaia-") or "_connection_worker" in thread.name]
     return {f"{thread.name} ({thread.ident})" for thread in ours}
 
 
-def stacks() -> str:
+def thread_stacks() -> str:
     """Return what our threads are doing."""
     frames = sys._current_frames()
-    threads = [thread for thread in threading.enumerate() if f"{thread.name} ({thread.ident})" in our_threads()]
+    threads = [thread for thread in threading.enumerate() if f"{thread.name} ({thread.ident})" in gaia_threads()]
     return "\n".join(
         f"{thread.name}: {''.join(traceback.format_stack(frames[thread.ident or 0]))}" for thread in threads
     )
 
 
-def open_engines() -> int:
+def count_open_engines() -> int:
     """Return how many engines the process has open."""
     return len(engine_registry._registry.entries)
 
 
-def until(holds: Callable[[], Any], *, seconds: float = 60.0) -> Any:
+def wait_until_sync(condition: Callable[[], Any], *, seconds: float = 60.0) -> Any:
     """Wait for a condition outside of any event loop and return what it gave."""
     end = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < end, f"waited in vain, with {stacks()}"
+    while not (found := condition()):
+        assert time.monotonic() < end, f"waited in vain, with {thread_stacks()}"
         time.sleep(0.02)
     return found

@@ -32,7 +32,7 @@ _SYLLABLES = [
     "yil",
     "zed",
 ]
-_MARKED = ["á", "ç", "é", "ğ", "ñ", "ö", "ø", "ř", "š", "ū", "ż", "ł", "ễ", "ạ"]
+_ACCENTED_LETTERS = ["á", "ç", "é", "ğ", "ñ", "ö", "ø", "ř", "š", "ū", "ż", "ł", "ễ", "ạ"]
 _CYRILLIC = [
     "бю",
     "вже",
@@ -68,8 +68,10 @@ def _name(random: Random) -> str:
     return f"{letters.capitalize()}{random.choice(('', '-', chr(39)))}{random.choice(_SYLLABLES).capitalize()}ev"
 
 
-def _marked(random: Random) -> str:
-    return (random.choice(_SYLLABLES) + random.choice(_MARKED) + "".join(random.choices(_SYLLABLES, k=2))).capitalize()
+def _accented_name(random: Random) -> str:
+    return (
+        random.choice(_SYLLABLES) + random.choice(_ACCENTED_LETTERS) + "".join(random.choices(_SYLLABLES, k=2))
+    ).capitalize()
 
 
 def _phone(random: Random) -> str:
@@ -92,7 +94,7 @@ def _id(random: Random) -> str:
     )
 
 
-def _of(parts: list[str] | str, count: int) -> Callable[[Random], str]:
+def _sampler(parts: list[str] | str, count: int) -> Callable[[Random], str]:
     return lambda random: "".join(random.choices(parts, k=count))
 
 
@@ -108,20 +110,26 @@ _ENGLISH = (
 )
 _KINDS: dict[str, tuple[Callable[[Random], str], tuple[list[str], list[str]]]] = {
     "name": (_name, _ENGLISH),
-    "marked name": (_marked, _ENGLISH),
+    "marked name": (_accented_name, _ENGLISH),
     "phone": (_phone, _ENGLISH),
     "id": (_id, _ENGLISH),
-    "Cyrillic": (_of(_CYRILLIC, 4), (["Мою кошку зовут {0}", "Вчера я видел {0} в парке"], ["{0}", "Кто такая {0}?"])),
-    "Hebrew": (_of(_HEBREW, 3), (["החתול שלי נקרא {0}", "אתמול ראיתי את {0} בפארק"], ["{0}", "מי זה {0}?"])),
-    "Arabic": (_of(_ARABIC, 4), (["قطتي اسمها {0}", "رأيت {0} في الحديقة أمس"], ["{0}", "من هو {0}\u061f"])),
-    "Chinese": (_of(_HAN, 3), (["我的猫叫{0}。", "昨天我在公园看见{0}了"], ["{0}", "{0}是谁\uff1f"])),
-    "Japanese": (_of(_HAN + _KANA, 4), (["猫の名前は{0}です", "昨日公園で{0}を見た"], ["{0}", "{0}って誰\uff1f"])),
-    "Korean": (_of(_HANGUL, 4), (["내 고양이 이름은 {0}야", "어제 공원에서 {0}을 봤어"], ["{0}", "{0}는 누구야?"])),
-    "Thai": (_of(_THAI, 5), (["แมวของฉันชื่อ{0}", "เมื่อวานเห็น{0}ที่สวน"], ["{0}", "{0}คือใคร"])),
+    "Cyrillic": (
+        _sampler(_CYRILLIC, 4),
+        (["Мою кошку зовут {0}", "Вчера я видел {0} в парке"], ["{0}", "Кто такая {0}?"]),
+    ),
+    "Hebrew": (_sampler(_HEBREW, 3), (["החתול שלי נקרא {0}", "אתמול ראיתי את {0} בפארק"], ["{0}", "מי זה {0}?"])),
+    "Arabic": (_sampler(_ARABIC, 4), (["قطتي اسمها {0}", "رأيت {0} في الحديقة أمس"], ["{0}", "من هو {0}\u061f"])),
+    "Chinese": (_sampler(_HAN, 3), (["我的猫叫{0}。", "昨天我在公园看见{0}了"], ["{0}", "{0}是谁\uff1f"])),
+    "Japanese": (_sampler(_HAN + _KANA, 4), (["猫の名前は{0}です", "昨日公園で{0}を見た"], ["{0}", "{0}って誰\uff1f"])),
+    "Korean": (
+        _sampler(_HANGUL, 4),
+        (["내 고양이 이름은 {0}야", "어제 공원에서 {0}을 봤어"], ["{0}", "{0}는 누구야?"]),
+    ),
+    "Thai": (_sampler(_THAI, 5), (["แมวของฉันชื่อ{0}", "เมื่อวานเห็น{0}ที่สวน"], ["{0}", "{0}คือใคร"])),
 }
 
 
-def planted(count: int, *, seed: int) -> Iterator[tuple[str, str]]:
+def planted_facts(count: int, *, seed: int) -> Iterator[tuple[str, str]]:
     """Give facts with a question for each, of every kind in turn; a question may be typed decomposed (NFD)."""
     random, seen = Random(seed), set[str]()
     kinds = list(_KINDS.values())
@@ -135,7 +143,7 @@ def planted(count: int, *, seed: int) -> Iterator[tuple[str, str]]:
         yield fact, unicodedata.normalize("NFD", question) if random.random() < 0.3 else question
 
 
-def noise(count: int, *, seed: int) -> list[str]:
+def noise_facts(count: int, *, seed: int) -> list[str]:
     """Give facts of everyday words, in the sentences of the planted ones and in others."""
     random = Random(-seed)
     things = [

@@ -33,14 +33,14 @@ Answer = str | None | BaseException | Callable[[str], "Answer"]
 class Mem0Script:
     """What the extractor and the profiler answer, and what they and the embedder were asked.
 
-    `made` names each object that mem0 made of them.
+    `created_objects` names each object that mem0 made of them.
     While `embedder_error` is set the embedder raises it. `before_embedding` is called in its worker thread.
     """
 
     answers: dict[Kind, deque[Answer]] = field(default_factory=lambda: {"extractor": deque(), "profiler": deque()})
     prompts: dict[Kind, list[str]] = field(default_factory=lambda: {"extractor": [], "profiler": []})
     embedded: list[str] = field(default_factory=list)
-    made: list[str] = field(default_factory=list)
+    created_objects: list[str] = field(default_factory=list)
     embedder_error: BaseException | None = None
     before_embedding: Callable[[], None] = lambda: None
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -68,7 +68,7 @@ class ScriptedMem0Llm(LLMBase):
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
         self._script = _SCRIPTS[str(self.config.model)]
-        self._script.made.append("llm")
+        self._script.created_objects.append("llm")
 
     def generate_response(self, messages: Sequence[dict[str, str]], *args: Any, **kwargs: Any) -> Any:
         """Return the next answer; all messages joined are the prompt."""
@@ -82,7 +82,7 @@ class ScriptedMem0Embedder(EmbeddingBase):
         super().__init__(config)
         self.config.embedding_dims = DIMENSIONS
         self._script = _SCRIPTS[str(self.config.model)]
-        self._script.made.append("embedder")
+        self._script.created_objects.append("embedder")
 
     def embed(self, text: str, memory_action: Any = None) -> list[float]:
         """Return the vector of one text."""

@@ -22,19 +22,19 @@ USER = "ada"
 
 
 @asynccontextmanager
-async def opened(home: Path, settings: Mapping[str, Any]) -> AsyncIterator[tuple[Gaia, LlmAgent]]:
+async def open_memory_with_agent(home: Path, settings: Mapping[str, Any]) -> AsyncIterator[tuple[Gaia, LlmAgent]]:
     """Open memory as a host does, with an agent on the configured model."""
     source = {"home": str(home), "sessions": {"coalesce_seconds": 0}, **settings}
     async with open_memory(source) as gaia:
         yield gaia, LlmAgent(name="assistant", model=gaia.model, instruction="Help.")
 
 
-async def through_everything(server: FakeOpenAI, home: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+async def run_scenario(server: FakeOpenAI, home: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Talk, learn, talk again with a profile and a recall, look at everything, forget; return what was seen."""
     server.add("agent", "Nice to meet you.", call("load_memory", query="sister"), "Her name is Noa.")
     server.add("extractor", facts("User is allergic to nuts", "User's sister is called Noa"))
-    server.default("profile", "- Has a sister called Noa")
-    async with opened(home, settings) as (gaia, agent):
+    server.set_default("profile", "- Has a sister called Noa")
+    async with open_memory_with_agent(home, settings) as (gaia, agent):
         scope = gaia.scope(USER)
         first = await gaia.conversation(agent, user_id=USER, channel="cli").send("My sister is Noa. No nuts for me.")
         report = await gaia.sweep(force=True)
@@ -59,7 +59,7 @@ async def through_everything(server: FakeOpenAI, home: Path, settings: Mapping[s
     }
 
 
-def seen(embedder: str) -> dict[str, Any]:
+def expected_results(embedder: str) -> dict[str, Any]:
     """Return what is seen where everything works, with an embedder of this identity."""
     return {
         "replies": ["Nice to meet you.", "Her name is Noa."],

@@ -13,58 +13,58 @@ from google.genai import types
 from sqlalchemy import insert, update
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-EVENTS_A_TURN = 4
+EVENTS_PER_TURN = 4
 """The person, a call, its response, the reply: together about 1 KB of text."""
 
 _WORDS = ("garden", "kitchen", "train", "violin", "harbour", "letter", "winter", "market", "bicycle", "lantern")
-_SECONDS_A_TURN = 30.0
+_SECONDS_PER_TURN = 30.0
 
 
-def talk(events: int, *, until: float | None = None) -> list[Event]:
+def conversation_events(events: int, *, until: float | None = None) -> list[Event]:
     """Return the newest `events` of a talk whose turns each call a tool; it ends a minute before `until`."""
-    turns = -(-events // EVENTS_A_TURN)
+    turns = -(-events // EVENTS_PER_TURN)
     end = (until or time.time()) - 60
-    made = [event for n in range(turns) for event in _turn(n, at=end - (turns - n) * _SECONDS_A_TURN)]
-    return made[len(made) - events :]
+    generated = [event for n in range(turns) for event in _turn_events(n, at=end - (turns - n) * _SECONDS_PER_TURN)]
+    return generated[len(generated) - events :]
 
 
 def sentences(n: int, length: int) -> str:
     """Return about `length` characters that no other number has."""
-    words = [f"{_WORDS[(n * 7 + place * 3) % len(_WORDS)]}{n}" for place in range(length // 8)]
+    words = [f"{_WORDS[(n * 7 + index * 3) % len(_WORDS)]}{n}" for index in range(length // 8)]
     return " ".join(words)[:length]
 
 
-def _turn(n: int, *, at: float) -> Iterator[Event]:
+def _turn_events(n: int, *, at: float) -> Iterator[Event]:
     call_id = f"call-{n}"
     call = types.FunctionCall(id=call_id, name="look_up", args={"topic": sentences(n, 60)})
     response = types.FunctionResponse(id=call_id, name="look_up", response={"found": sentences(n, 300)})
-    spoken = (
+    contents = (
         ("user", types.Content(role="user", parts=[types.Part(text=f"Question {n}: {sentences(n, 250)}")])),
         ("assistant", types.Content(role="model", parts=[types.Part(function_call=call)])),
         ("assistant", types.Content(role="user", parts=[types.Part(function_response=response)])),
         ("assistant", types.Content(role="model", parts=[types.Part(text=f"Answer {n}: {sentences(n, 350)}")])),
     )
-    for place, (author, content) in enumerate(spoken):
-        yield Event(invocation_id=f"e-{n}", author=author, content=content, timestamp=at + place)
+    for index, (author, content) in enumerate(contents):
+        yield Event(invocation_id=f"e-{n}", author=author, content=content, timestamp=at + index)
 
 
-async def append_all(engine: AsyncEngine, *, app: str, user: str, session_id: str, events: Sequence[Event]) -> None:
+async def append_events(engine: AsyncEngine, *, app: str, user: str, session_id: str, events: Sequence[Event]) -> None:
     """Append to a session in one go what somebody else's process would have appended one by one."""
     rows = [StorageEvent.from_event(Session(app_name=app, user_id=user, id=session_id), event) for event in events]
     if not rows:
         return
     names = [column.name for column in StorageEvent.__table__.columns]
-    is_this = (StorageSession.app_name == app, StorageSession.user_id == user, StorageSession.id == session_id)
+    conditions = (StorageSession.app_name == app, StorageSession.user_id == user, StorageSession.id == session_id)
     async with engine.begin() as connection:
         await connection.execute(insert(StorageEvent), [{name: getattr(row, name) for name in names} for row in rows])
-        await connection.execute(update(StorageSession).where(*is_this).values(update_time=rows[-1].timestamp))
+        await connection.execute(update(StorageSession).where(*conditions).values(update_time=rows[-1].timestamp))
 
 
-async def store(url: str, *, app: str, user: str, session_id: str, events: Sequence[Event]) -> None:
+async def store_session(url: str, *, app: str, user: str, session_id: str, events: Sequence[Event]) -> None:
     """Make a session that holds `events`, as ADK would have stored them."""
     engine = create_async_engine(url)
     try:
         await DatabaseSessionService(db_engine=engine).create_session(app_name=app, user_id=user, session_id=session_id)
-        await append_all(engine, app=app, user=user, session_id=session_id, events=events)
+        await append_events(engine, app=app, user=user, session_id=session_id, events=events)
     finally:
         await engine.dispose()

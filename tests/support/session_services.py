@@ -18,11 +18,11 @@ from google.adk.sessions.session import Session
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from support.session_history import append_all
+from support.session_history import append_events
 from support.truth import memory_url
 
 APP = "app"
-KINDS = ("memory", "sqlite", "per agent", "database", "postgresql")
+SERVICE_KINDS = ("memory", "sqlite", "per agent", "database", "postgresql")
 
 _INSERT = (
     "INSERT INTO events (id, app_name, user_id, session_id, invocation_id, timestamp, event_data)"
@@ -54,25 +54,25 @@ async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
         yield opened
 
 
-async def put(service: BaseSessionService, session: Session, events: Sequence[Event]) -> None:
+async def append_to_session(service: BaseSessionService, session: Session, events: Sequence[Event]) -> None:
     """Append to a session what any number of writers said, in this order and as the service would store it."""
     if isinstance(service, DatabaseSessionService):
-        place = {"app": session.app_name, "user": session.user_id, "session_id": session.id}
-        await append_all(service.db_engine, **place, events=events)
+        session_arguments = {"app": session.app_name, "user": session.user_id, "session_id": session.id}
+        await append_events(service.db_engine, **session_arguments, events=events)
     elif isinstance(service, InMemorySessionService):
         for event in events:
             await service.append_event(session, event)
     else:
-        await _put_in_file(service, session, events)
+        await _append_to_file(service, session, events)
 
 
-async def _put_in_file(service: BaseSessionService, session: Session, events: Sequence[Event]) -> None:
+async def _append_to_file(service: BaseSessionService, session: Session, events: Sequence[Event]) -> None:
     if isinstance(service, PerAgentDatabaseSessionService):
         service = await service._get_service(session.app_name)
     assert isinstance(service, SqliteSessionService)
-    its = (session.app_name, session.user_id, session.id)
+    identifiers = (session.app_name, session.user_id, session.id)
     rows = [
-        (event.id, *its, event.invocation_id, event.timestamp, event.model_dump_json(exclude_none=True))
+        (event.id, *identifiers, event.invocation_id, event.timestamp, event.model_dump_json(exclude_none=True))
         for event in events
     ]
     async with aiosqlite.connect(service._db_path) as file:

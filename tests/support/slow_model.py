@@ -32,11 +32,11 @@ class SlowModel(BaseLlm):
         words = [f"piece{number} " for number in range(1, int(pieces) + 1)] + [f"answer to <{said}>"]
         for word in words:
             await asyncio.sleep(float(seconds))
-            yield response(word, partial=True)
-        yield response("".join(words), partial=False)
+            yield response_chunk(word, partial=True)
+        yield response_chunk("".join(words), partial=False)
 
 
-def response(text: str, *, partial: bool) -> LlmResponse:
+def response_chunk(text: str, *, partial: bool) -> LlmResponse:
     """Return a piece of the answer, or all of it."""
     counts = types.GenerateContentResponseUsageMetadata(
         prompt_token_count=0, candidates_token_count=0, total_token_count=0

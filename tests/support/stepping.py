@@ -29,111 +29,111 @@ from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import SessionKey
 
-LEARNING = (
+LEARNING_STEPS = (
     *("claimed", "read", "extractor asked", "extractor answered", "embedded", "committed"),
     *("clearing", "session cleared", "cleared"),
 )
 """What becomes of a conversation, in this order."""
 
-_LEDGER = {
-    **{"claim": "claimed", "advance": "committed", "begin_clearing": "clearing", "end_clearing": "cleared"},
-    **{"begin_turn": "turn begun", "hold": "held", "end_turn": "turn ended", "release": "released"},
+_LEDGER_STEPS = {
+    **{"claim": "claimed", "advance_watermark": "committed", "begin_clearing": "clearing", "end_clearing": "cleared"},
+    **{"begin_turn": "turn begun", "reserve_turn": "held", "end_turn": "turn ended", "release": "released"},
 }
-_AND = " and "
-_IN_VAIN = ("claim", "advance", "begin_clearing")
+_STEP_SEPARATOR = " and "
+_MAY_HAVE_NO_EFFECT = ("claim", "advance_watermark", "begin_clearing")
 """What returns nothing, or False, where it has done nothing."""
 
 _actor: ContextVar[str] = ContextVar("actor", default="")
 _key: ContextVar[SessionKey | None] = ContextVar("key", default=None)
 _claimed: ContextVar[int] = ContextVar("claimed", default=0)
-_inside: ContextVar[bool] = ContextVar("inside", default=False)
-_noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
+_in_atomic_step: ContextVar[bool] = ContextVar("inside", default=False)
+_transaction_steps: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 
 
 @dataclass(eq=False)
-class Stop:
+class PausedActor:
     """Who stands behind which step, and the conversation it is about."""
 
     actor: str
     step: str
     key: SessionKey | None
-    door: asyncio.Future[None]
+    resumed: asyncio.Future[None]
 
-    def is_behind(self, *steps: str) -> bool:
+    def has_done(self, *steps: str) -> bool:
         """Say whether what was done last is one of these, alone or with others in one transaction."""
-        return not set(steps).isdisjoint(self.step.split(_AND))
+        return not set(steps).isdisjoint(self.step.split(_STEP_SEPARATOR))
 
 
-Choose = Callable[[list[Stop]], Stop]
+Chooser = Callable[[list[PausedActor]], PausedActor]
 """Picks the next one of those who stand, sorted by name."""
 
 
-class Stepper:
+class StepScheduler:
     """Lets one of those that stand at a step go on whenever nobody is under way; without `choose` nobody stops."""
 
     def __init__(self) -> None:
-        self.choose: Choose | None = None
-        self.standing: list[Stop] = []
-        self.under_way = 0
-        self.moment = 0
+        self.choose: Chooser | None = None
+        self.paused: list[PausedActor] = []
+        self.running_count = 0
+        self.step_count = 0
         """How many steps there were so far, in all stories."""
 
-        self.went: list[str] = []
+        self.trace: list[str] = []
         """Who has gone on behind which step, in this story."""
 
-    def go_on(self) -> None:
+    def resume_next(self) -> None:
         """Let the next one go; the loop calls this when it has nothing else to do."""
-        if self.under_way or not self.standing or self.choose is None:
+        if self.running_count or not self.paused or self.choose is None:
             return
-        stop = self.choose(sorted(self.standing, key=lambda each: (each.actor, str(each.key), each.step)))
-        self.standing.remove(stop)
-        self.moment += 1
-        self.went.append(f"{stop.actor}: {stop.step}")
-        if not stop.door.done():
-            stop.door.set_result(None)
+        stop = self.choose(sorted(self.paused, key=lambda each: (each.actor, str(each.key), each.step)))
+        self.paused.remove(stop)
+        self.step_count += 1
+        self.trace.append(f"{stop.actor}: {stop.step}")
+        if not stop.resumed.done():
+            stop.resumed.set_result(None)
 
-    async def stand(self, step: str) -> None:
+    async def pause(self, step: str) -> None:
         """Stop here until it is this one's turn."""
-        if self.choose is None or not _actor.get() or _inside.get():
+        if self.choose is None or not _actor.get() or _in_atomic_step.get():
             return
-        stop = Stop(_actor.get(), step, _key.get(), asyncio.get_running_loop().create_future())
-        self.standing.append(stop)
+        stop = PausedActor(_actor.get(), step, _key.get(), asyncio.get_running_loop().create_future())
+        self.paused.append(stop)
         try:
-            await stop.door
+            await stop.resumed
         finally:
-            if stop in self.standing:
-                self.standing.remove(stop)
+            if stop in self.paused:
+                self.paused.remove(stop)
 
-    async def play(self, choose: Choose, actors: dict[str, Coroutine[Any, Any, None]], *, seconds: float) -> None:
+    async def run(self, choose: Chooser, actors: dict[str, Coroutine[Any, Any, None]], *, seconds: float) -> None:
         """Let all of them act until they are done, in the order that is chosen."""
-        self.choose, self.went = choose, []
+        self.choose, self.trace = choose, []
         try:
             async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
                 for name, act in actors.items():
-                    tasks.create_task(self._as(name, act))
+                    tasks.create_task(self._run_actor(name, act))
         finally:
             self.choose = None
-            for stop in self.standing:
-                if not stop.door.done():
-                    stop.door.set_result(None)
+            for stop in self.paused:
+                if not stop.resumed.done():
+                    stop.resumed.set_result(None)
 
     @contextmanager
-    def step(self) -> Iterator[None]:
+    def atomic_step(self) -> Iterator[None]:
         """Be under way: nobody else is let go, and nothing in it is a step of its own."""
-        inside = _inside.set(True)
-        self.under_way += 1
+        inside = _in_atomic_step.set(True)
+        self.running_count += 1
         try:
             yield
         finally:
-            self.under_way -= 1
-            _inside.reset(inside)
+            self.running_count -= 1
+            _in_atomic_step.reset(inside)
 
-    async def _as(self, name: str, act: Coroutine[Any, Any, None]) -> None:
+    async def _run_actor(self, name: str, act: Coroutine[Any, Any, None]) -> None:
         _actor.set(name)
         await act
 
     @staticmethod
-    def hurry(patch: pytest.MonkeyPatch) -> None:
+    def run_sqlite_inline(patch: pytest.MonkeyPatch) -> None:
         """Let SQLite answer in this thread: to ask another one for each statement takes most of the time."""
 
         async def connect(connection: aiosqlite.Connection) -> aiosqlite.Connection:
@@ -150,37 +150,37 @@ class Stepper:
         patch.setattr(aiosqlite.Connection, "_connect", connect)
         patch.setattr(aiosqlite.Connection, "_execute", execute)
 
-    def watch(self, patch: pytest.MonkeyPatch) -> None:
+    def instrument(self, patch: pytest.MonkeyPatch) -> None:
         """Stop behind each step of the product from now on."""
         for kind in (DatabaseSessionService, SqliteSessionService, InMemorySessionService):
             for name in ("create_session", "get_session", "append_event", "delete_session", "list_sessions"):
-                self._stop_behind(patch, kind, name, name)
-        self._stop_behind(patch, DatabaseEvents, "select", "events")
-        self._stop_behind(patch, SqliteEvents, "select", "events")
-        self._stop_behind(patch, transcript, "delete_unchanged", "deleted")
-        self._stop_behind(patch, engine, "truncate_wal", "scrubbed")
-        self._pass_on(patch, SessionTranscript, "read", "read")
-        self._pass_on(patch, SessionTranscript, "clear", "session cleared")
-        for name, step in _LEDGER.items():
-            self._note(patch, SqlLedger, name, step)
-        self._stop_behind_transactions(patch, "transaction", "written")
-        self._stop_behind_transactions(patch, "reading", "looked")
+                self._pause_after(patch, kind, name, name)
+        self._pause_after(patch, DatabaseEvents, "select", "events")
+        self._pause_after(patch, SqliteEvents, "select", "events")
+        self._pause_after(patch, transcript, "delete_unchanged", "deleted")
+        self._pause_after(patch, engine, "truncate_wal", "scrubbed")
+        self._pause_after_effect(patch, SessionTranscript, "read", "read")
+        self._pause_after_effect(patch, SessionTranscript, "clear", "session cleared")
+        for name, step in _LEDGER_STEPS.items():
+            self._record_ledger_step(patch, SqlLedger, name, step)
+        self._pause_after_transactions(patch, "transaction", "written")
+        self._pause_after_transactions(patch, "reading", "looked")
 
-    def _stop_behind(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
+    def _pause_after(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
         real = getattr(owner, name)
 
         @wraps(real)
         async def stopping(*args: Any, **kwargs: Any) -> Any:
-            if _inside.get():
+            if _in_atomic_step.get():
                 return await real(*args, **kwargs)
-            with self.step():
+            with self.atomic_step():
                 result = await real(*args, **kwargs)
-            await self.stand(step)
+            await self.pause(step)
             return result
 
         patch.setattr(owner, name, stopping)
 
-    def _pass_on(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
+    def _pause_after_effect(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
         """Stop behind what consists of steps itself, where it did something."""
         real = getattr(owner, name)
 
@@ -188,74 +188,74 @@ class Stepper:
         async def stopping(*args: Any, **kwargs: Any) -> Any:
             result = await real(*args, **kwargs)
             if result:
-                await self.stand(step)
+                await self.pause(step)
             return result
 
         patch.setattr(owner, name, stopping)
 
-    def _note(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
+    def _record_ledger_step(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
         """Name the transaction after what was done in it."""
         real = getattr(owner, name)
 
         @wraps(real)
         async def noting(ledger: Any, tx: Any, key: SessionKey, *args: Any, **kwargs: Any) -> Any:
             result = await real(ledger, tx, key, *args, **kwargs)
-            noted = _noted.get()
-            if noted is not None and (result or name not in _IN_VAIN):
+            noted = _transaction_steps.get()
+            if noted is not None and (result or name not in _MAY_HAVE_NO_EFFECT):
                 noted.append(step)
                 _key.set(key)
                 if name == "claim":
-                    _claimed.set(self.moment)
+                    _claimed.set(self.step_count)
             return result
 
         patch.setattr(owner, name, noting)
 
-    def _stop_behind_transactions(self, patch: pytest.MonkeyPatch, name: str, step: str) -> None:
+    def _pause_after_transactions(self, patch: pytest.MonkeyPatch, name: str, step: str) -> None:
         real = getattr(SqlDatabase, name)
 
         @asynccontextmanager
         async def stopping(database: SqlDatabase) -> AsyncIterator[Any]:
             noted: list[str] = []
-            before = _noted.set(noted)
+            before = _transaction_steps.set(noted)
             try:
-                with self.step():
+                with self.atomic_step():
                     async with real(database) as tx:
                         yield tx
             finally:
-                _noted.reset(before)
-            await self.stand(_AND.join(noted) or step)
+                _transaction_steps.reset(before)
+            await self.pause(_STEP_SEPARATOR.join(noted) or step)
 
         patch.setattr(SqlDatabase, name, stopping)
 
 
-def talks_in(key: SessionKey) -> None:
+def set_current_session(key: SessionKey) -> None:
     """Say which conversation the running task is about."""
     _key.set(key)
 
 
-def claimed_at() -> int:
+def claim_step() -> int:
     """Return the moment at which the conversation was claimed that the running task learns."""
     return _claimed.get()
 
 
-class SteppedLoop(asyncio.SelectorEventLoop):
+class DeterministicEventLoop(asyncio.SelectorEventLoop):
     """An event loop that has its stepper let somebody go on before it would wait."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.stepper = Stepper()
+        self.stepper = StepScheduler()
 
     def _run_once(self) -> None:
         if not self._ready:  # type: ignore[attr-defined]
-            self.stepper.go_on()
+            self.stepper.resume_next()
         super()._run_once()  # type: ignore[misc]
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:
         """Count what runs in a thread as under way."""
-        self.stepper.under_way += 1
+        self.stepper.running_count += 1
         future = super().run_in_executor(executor, func, *args)
-        future.add_done_callback(self._is_back)
+        future.add_done_callback(self._on_thread_done)
         return future
 
-    def _is_back(self, _: Any) -> None:
-        self.stepper.under_way -= 1
+    def _on_thread_done(self, _: Any) -> None:
+        self.stepper.running_count -= 1

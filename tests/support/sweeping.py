@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-_SWEEPER = """
+_SWEEPER_SCRIPT = """
 import asyncio, sys, threading
 from gaia_memory import open_memory
 from gaia_memory.adk.lazy_imports import load_adk
@@ -33,10 +33,10 @@ asyncio.run(main())
 
 
 @contextmanager
-def swept(config: Path, environ: Mapping[str, str], *, seconds: float = 150.0) -> Iterator[None]:
+def sweeping_process(config: Path, environ: Mapping[str, str], *, seconds: float = 150.0) -> Iterator[None]:
     """Let a process sweep by force again and again until the block ends; it learned several times, and never failed."""
     with subprocess.Popen(
-        [sys.executable, "-c", _SWEEPER, str(config)],
+        [sys.executable, "-c", _SWEEPER_SCRIPT, str(config)],
         env={**os.environ, **environ},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

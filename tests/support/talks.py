@@ -14,12 +14,12 @@ from gaia_memory import open_memory
 from gaia_memory.adk.conversation import Conversation
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.engine import Engine
-from support.turns import agent_of
+from support.turns import build_agent
 
 USER = "itay"
 
 
-class Talks:
+class Conversations:
     """One open memory and one agent, for the conversations of anybody."""
 
     def __init__(self, gaia: Gaia, agent: BaseAgent) -> None:
@@ -32,30 +32,36 @@ class Talks:
         """The engine behind it."""
         return self.gaia._engine
 
-    def of(self, user: str = USER, channel: str = "cli") -> Conversation:
+    def get(self, user: str = USER, channel: str = "cli") -> Conversation:
         """Return a person's conversation on a channel, a new object at each call as hosts make them."""
         return self.gaia.conversation(self.agent, user_id=user, channel=channel)
 
-    async def say(self, text: str, user: str = USER, channel: str = "cli", **arguments: Any) -> str:
+    async def send(self, text: str, user: str = USER, channel: str = "cli", **arguments: Any) -> str:
         """Return the text of the reply."""
-        return (await self.of(user, channel).send(text, **arguments)).text
+        return (await self.get(user, channel).send(text, **arguments)).text
 
-    async def session(self, user: str = USER, channel: str = "cli") -> Session | None:
+    async def load_session(self, user: str = USER, channel: str = "cli") -> Session | None:
         """Return the session as it is stored."""
         return await self.gaia.session_service.get_session(
             app_name="gaia", user_id=user, session_id=f"{user}:{channel}"
         )
 
-    async def texts(self, user: str = USER) -> list[str]:
+    async def fact_texts(self, user: str = USER) -> list[str]:
         """Return the texts of a person's facts."""
         return [fact.text for fact in await self.gaia.memory.facts(self.gaia.scope(user_id=user))]
 
 
 @asynccontextmanager
-async def talking(
-    home: Path, model: Any, config: Mapping[str, Any] | None = None, *, burst: float = 0, **arguments: Any
-) -> AsyncIterator[Talks]:
-    """Open memory with an agent over `model`, or over an agent that is given as it is; bursts last `burst` s."""
-    merged = {**(config or {}), "sessions": {"coalesce_seconds": burst, **(config or {}).get("sessions", {})}}
+async def open_conversations(
+    home: Path, model: Any, config: Mapping[str, Any] | None = None, *, coalesce_seconds: float = 0, **arguments: Any
+) -> AsyncIterator[Conversations]:
+    """Open memory with an agent over `model`, or over an agent that is given as it is.
+
+    Bursts last `coalesce_seconds` s.
+    """
+    merged = {
+        **(config or {}),
+        "sessions": {"coalesce_seconds": coalesce_seconds, **(config or {}).get("sessions", {})},
+    }
     async with open_memory(merged, home=home / "talks", **arguments) as gaia:
-        yield Talks(gaia, model if isinstance(model, BaseAgent) else agent_of(model))
+        yield Conversations(gaia, model if isinstance(model, BaseAgent) else build_agent(model))

@@ -12,14 +12,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.commandline import COMMAND
+from support.commandline import GAIA_COMMAND
 
-SLOW = (sys.executable, str(Path(__file__).with_name("slow_model.py")))
+SLOW_COMMAND = (sys.executable, str(Path(__file__).with_name("slow_model.py")))
 """`gaia` with the models of `slow_model.py`."""
 
 
 @contextmanager
-def running(*arguments: str, command: Sequence[str] = COMMAND, **streams: int) -> Iterator[subprocess.Popen[bytes]]:
+def running_command(
+    *arguments: str, command: Sequence[str] = GAIA_COMMAND, **streams: int
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command until the block ends."""
     with subprocess.Popen([*command, *arguments], **streams) as process:
         try:
@@ -28,24 +30,24 @@ def running(*arguments: str, command: Sequence[str] = COMMAND, **streams: int) -
             process.kill()
 
 
-class Screen:
+class TerminalScreen:
     """What a terminal shows, read from its other end."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
-        self._unseen = b""
+        self._unread = b""
 
-    def until(self, wanted: bytes, *, seconds: float = 60.0) -> bytes:
+    def read_until(self, expected: bytes, *, seconds: float = 60.0) -> bytes:
         """Return what is shown up to and with something, beginning where the last look ended."""
-        ends = time.monotonic() + seconds
-        while wanted not in self._unseen:
-            ready, _, _ = select.select([self._terminal], [], [], max(0.0, ends - time.monotonic()))
-            assert ready, f"{wanted!r} is not in {self._unseen!r}"
-            self._unseen += os.read(self._terminal, 4096)
-        before, _, self._unseen = self._unseen.partition(wanted)
-        return before + wanted
+        deadline = time.monotonic() + seconds
+        while expected not in self._unread:
+            ready, _, _ = select.select([self._terminal], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"{expected!r} is not in {self._unread!r}"
+            self._unread += os.read(self._terminal, 4096)
+        before, _, self._unread = self._unread.partition(expected)
+        return before + expected
 
-    def type(self, keys: bytes) -> None:
+    def type_keys(self, keys: bytes) -> None:
         """Press keys."""
         os.write(self._terminal, keys)
 
@@ -55,14 +57,16 @@ class Screen:
 
 
 @contextmanager
-def at_terminal(*arguments: str, command: Sequence[str] = COMMAND) -> Iterator[tuple[Screen, subprocess.Popen[bytes]]]:
+def command_in_terminal(
+    *arguments: str, command: Sequence[str] = GAIA_COMMAND
+) -> Iterator[tuple[TerminalScreen, subprocess.Popen[bytes]]]:
     """Run a command at a terminal of its own until the block ends."""
     import pty
 
     ours, theirs = pty.openpty()
-    with running(*arguments, command=command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+    with running_command(*arguments, command=command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         try:
-            yield Screen(ours), process
+            yield TerminalScreen(ours), process
         finally:
             os.close(ours)

@@ -9,33 +9,33 @@ from typing import Any
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor, TracerProvider
 
-OURS = "gaia_memory"
+TRACER_NAME = "gaia_memory"
 
 
-class Spans(SpanProcessor):
-    """The spans that ended, in order; `broken` makes it raise at what it is named for."""
+class SpanCollector(SpanProcessor):
+    """The spans that ended, in order; `failing_hooks` makes it raise at what it is named for."""
 
     def __init__(self) -> None:
         self.ended: list[ReadableSpan] = []
-        self.broken: set[str] = set()
+        self.failing_hooks: set[str] = set()
 
     def on_start(self, span: Span, parent_context: Any = None) -> None:
-        if "start" in self.broken and _is_ours(span):
+        if "start" in self.failing_hooks and _is_memory_span(span):
             raise RuntimeError("the processor is broken at the start")
 
     def on_end(self, span: ReadableSpan) -> None:
-        if "end" in self.broken and _is_ours(span):
+        if "end" in self.failing_hooks and _is_memory_span(span):
             raise RuntimeError("the processor is broken at the end")
         self.ended.append(span)
 
     @property
-    def ours(self) -> list[ReadableSpan]:
+    def memory_spans(self) -> list[ReadableSpan]:
         """Those of memory."""
-        return [span for span in self.ended if _is_ours(span)]
+        return [span for span in self.ended if _is_memory_span(span)]
 
     def named(self, name: str) -> list[ReadableSpan]:
         """Those of memory with a name."""
-        return [span for span in self.ours if span.name == name]
+        return [span for span in self.memory_spans if span.name == name]
 
     def only(self, name: str) -> ReadableSpan:
         """The one span of memory with a name."""
@@ -56,15 +56,15 @@ class Spans(SpanProcessor):
         by_id = {_id(found): found.name for found in self.ended}
         return [by_id[link.context.span_id] for link in span.links]
 
-    def text(self) -> str:
+    def json_text(self) -> str:
         """Everything that the spans of memory tell."""
-        return "\n".join(span.to_json() for span in self.ours)
+        return "\n".join(span.to_json() for span in self.memory_spans)
 
 
-class _Switch(SpanProcessor):
+class _CollectorSwitch(SpanProcessor):
     """Passes spans to the collector of the test that runs, and to nobody between tests."""
 
-    collector: Spans | None = None
+    collector: SpanCollector | None = None
 
     def on_start(self, span: Span, parent_context: Any = None) -> None:
         if self.collector is not None:
@@ -75,17 +75,17 @@ class _Switch(SpanProcessor):
             self.collector.on_end(span)
 
 
-_switch = _Switch()
+_switch = _CollectorSwitch()
 
 
 @contextmanager
-def collected() -> Iterator[Spans]:
+def collect_spans() -> Iterator[SpanCollector]:
     """Collect the spans of the block. The provider is set once: OpenTelemetry takes no second one in a process."""
     if not isinstance(trace.get_tracer_provider(), TracerProvider):
         provider = TracerProvider(shutdown_on_exit=False)
         provider.add_span_processor(_switch)
         trace.set_tracer_provider(provider)
-    _switch.collector = Spans()
+    _switch.collector = SpanCollector()
     try:
         yield _switch.collector
     finally:
@@ -102,5 +102,5 @@ def _id(span: ReadableSpan) -> int:
     return span.context.span_id
 
 
-def _is_ours(span: ReadableSpan) -> bool:
-    return span.instrumentation_scope is not None and span.instrumentation_scope.name == OURS
+def _is_memory_span(span: ReadableSpan) -> bool:
+    return span.instrumentation_scope is not None and span.instrumentation_scope.name == TRACER_NAME

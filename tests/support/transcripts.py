@@ -11,48 +11,53 @@ from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 from hypothesis import strategies as st
 
-from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, OFF_STAMP, PRIVATE_STAMP, UNMARKED_STAMP
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 
 START = 1_700_000_000.0
 
-WHATS = (
+EVENT_KINDS = (
     *("says", "says", "says", "says", "replies", "replies", "replies", "thinks", "calls", "returns", "answers"),
     *("asks", "empty", "state", "branches", "isolated", "fails", "is_cut", "compacts", "spoken", "systems"),
     *("rewinds", "rewinds"),
 )
-WHOSE = ("same", "same", "same", "new", "new", "earlier", "none")
-GAPS = (1.0, 1.0, 20.0, 0.001, 1e-6, 3e-7, 0.0, 0.0, 0.0, -0.5, -20.0)
+INVOCATION_CHOICES = ("same", "same", "same", "new", "new", "earlier", "none")
+GAP_SECONDS = (1.0, 1.0, 20.0, 0.001, 1e-6, 3e-7, 0.0, 0.0, 0.0, -0.5, -20.0)
 """Seconds to the next event: databases keep microseconds, and the clocks of some writers are behind."""
-STAMPS = (*(None,) * 6, PRIVATE_STAMP, COMMAND_STAMP, OFF_STAMP, UNMARKED_STAMP)
+METADATA_KEYS = (*(None,) * 6, PRIVATE_KEY, COMMAND_KEY, MEMORY_OFF_KEY, UNMARKED_KEY)
 
 Step = tuple[str, str, float, str | None, int]
 
 
-def transcripts(longest: int = 75) -> st.SearchStrategy[list[Event]]:
+def transcript_events(longest: int = 75) -> st.SearchStrategy[list[Event]]:
     """Generate the events of a session, which is short or long."""
-    picks = (st.sampled_from(WHATS), st.sampled_from(WHOSE), st.sampled_from(GAPS), st.sampled_from(STAMPS))
+    picks = (
+        st.sampled_from(EVENT_KINDS),
+        st.sampled_from(INVOCATION_CHOICES),
+        st.sampled_from(GAP_SECONDS),
+        st.sampled_from(METADATA_KEYS),
+    )
     step = st.tuples(*picks, st.integers(0, 99))
     steps = st.lists(step, max_size=longest // 5) | st.lists(step, min_size=longest // 3, max_size=longest)
-    return steps.map(lambda drawn: Writer().write(drawn))
+    return steps.map(lambda drawn: TranscriptBuilder().build(drawn))
 
 
 @dataclass
-class Writer:
+class TranscriptBuilder:
     """Makes the events of a transcript step by step."""
 
     events: list[Event] = field(default_factory=list)
     invocations: list[str] = field(default_factory=lambda: ["i0"])
-    at: float = START
+    timestamp: float = START
 
-    def write(self, steps: Sequence[Step]) -> list[Event]:
+    def build(self, steps: Sequence[Step]) -> list[Event]:
         """Make an event of each step, and return all of them."""
         for what, whose, gap, stamp, number in steps:
-            self.at += gap
+            self.timestamp += gap
             event = Event(
                 # The order of the ids is not that of the events, and not the same in every database.
                 id=f"{'aB-Z_b'[number % 6]}{number * 37 % 100}-{len(self.events)}",
                 invocation_id=self._invocation(whose, number),
-                timestamp=self.at,
+                timestamp=self.timestamp,
                 custom_metadata={stamp: True} if stamp else None,
                 **getattr(self, f"_{what}")(number),
             )
@@ -123,14 +128,14 @@ class Writer:
 
     def _compacts(self, _: int) -> dict[str, Any]:
         summary = types.ModelContent(self._words())
-        span = EventCompaction(start_timestamp=START, end_timestamp=self.at, compacted_content=summary)
+        span = EventCompaction(start_timestamp=START, end_timestamp=self.timestamp, compacted_content=summary)
         return {"author": "user", "actions": EventActions(compaction=span)}
 
     def _spoken(self, number: int) -> dict[str, Any]:
-        heard = types.Transcription(text=self._words(), finished=bool(number % 3))
+        transcription = types.Transcription(text=self._words(), finished=bool(number % 3))
         if number % 2:
-            return {"author": "user", "input_transcription": heard}
-        return {"author": "root", "output_transcription": heard}
+            return {"author": "user", "input_transcription": transcription}
+        return {"author": "root", "output_transcription": transcription}
 
     def _systems(self, _: int) -> dict[str, Any]:
         return {"author": "system", "content": types.UserContent(self._words())}

@@ -19,15 +19,17 @@ from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_eng
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
 
 # Read before any test: each test runs without GAIA_ variables.
-SERVER = make_url(os.environ.get("GAIA_TEST_POSTGRES_URL", "postgresql+asyncpg://postgres@127.0.0.1:5432/postgres"))
-REQUIRED = os.environ.get("GAIA_REQUIRE_POSTGRES") == "1"
+POSTGRES_URL = make_url(
+    os.environ.get("GAIA_TEST_POSTGRES_URL", "postgresql+asyncpg://postgres@127.0.0.1:5432/postgres")
+)
+POSTGRES_REQUIRED = os.environ.get("GAIA_REQUIRE_POSTGRES") == "1"
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ADK_TABLES = frozenset({"sessions", "events", "app_states", "user_states"})
-_SHARED: dict[str, URL] = {}
+_SHARED_URLS: dict[str, URL] = {}
 ITAY = Scope("gaia", "itay")
 NOA = Scope("gaia", "noa")
-both_kinds = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+on_each_database = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 
 
 @asynccontextmanager
@@ -37,24 +39,24 @@ async def memory_url(kind: str, folder: Path) -> AsyncIterator[URL]:
         yield URL.create("sqlite+aiosqlite", database=str(folder / "memory.db"))
         return
     name = f"gaia_test_{uuid.uuid4().hex}"
-    await _on_server(f"CREATE DATABASE {name}")
+    await _execute_on_server(f"CREATE DATABASE {name}")
     try:
-        yield SERVER.set(database=name)
+        yield POSTGRES_URL.set(database=name)
     finally:
-        await _on_server(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        await _execute_on_server(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
-async def _on_server(statement: str) -> None:
+async def _execute_on_server(statement: str) -> None:
     # However impatient the test is.
-    server = open_engine(SERVER, connect_args={"timeout": 60.0, "command_timeout": None})
+    server = open_engine(POSTGRES_URL, connect_args={"timeout": 60.0, "command_timeout": None})
     try:
         async with server.connect() as plain:
             connection = await plain.execution_options(isolation_level="AUTOCOMMIT")
             await connection.execute(text(statement))
     except OSError:
-        if REQUIRED:
+        if POSTGRES_REQUIRED:
             raise
-        pytest.skip(f"no PostgreSQL at {SERVER.host}:{SERVER.port} (GAIA_TEST_POSTGRES_URL)")
+        pytest.skip(f"no PostgreSQL at {POSTGRES_URL.host}:{POSTGRES_URL.port} (GAIA_TEST_POSTGRES_URL)")
     finally:
         await server.dispose()
 
@@ -77,30 +79,30 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         async with memory_database("sqlite", tmp_path) as opened:
             yield opened
         return
-    opened = await open_database(await shared_url(request.config), home=tmp_path)
+    opened = await open_database(await shared_postgres_url(request.config), home=tmp_path)
     try:
-        await emptied(opened)
+        await empty_database(opened)
         yield opened
     finally:
         await opened.close()
 
 
-async def shared_url(config: pytest.Config) -> URL:
+async def shared_postgres_url(config: pytest.Config) -> URL:
     """Give the one PostgreSQL database of this process: making one takes a quarter of a second."""
-    if "address" not in _SHARED:
+    if "address" not in _SHARED_URLS:
         name = f"gaia_test_{uuid.uuid4().hex}"
-        await _on_server(f"CREATE DATABASE {name}")
-        config.add_cleanup(lambda: asyncio.run(_on_server(f"DROP DATABASE {name} WITH (FORCE)")))
-        _SHARED["address"] = SERVER.set(database=name)
-    return _SHARED["address"]
+        await _execute_on_server(f"CREATE DATABASE {name}")
+        config.add_cleanup(lambda: asyncio.run(_execute_on_server(f"DROP DATABASE {name} WITH (FORCE)")))
+        _SHARED_URLS["address"] = POSTGRES_URL.set(database=name)
+    return _SHARED_URLS["address"]
 
 
-async def server_url(config: pytest.Config, home: Path) -> URL:
+async def empty_postgres_url(config: pytest.Config, home: Path) -> URL:
     """Give the one PostgreSQL database of this process with nothing in it, neither facts nor ADK's sessions."""
-    url = await shared_url(config)
+    url = await shared_postgres_url(config)
     opened = await open_database(url, home=home)
     try:
-        await emptied(opened)
+        await empty_database(opened)
         async with opened.engine.begin() as server:
             found = await server.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"))
             for table in sorted(set(found.scalars()) & ADK_TABLES):
@@ -110,7 +112,7 @@ async def server_url(config: pytest.Config, home: Path) -> URL:
     return url
 
 
-async def emptied(opened: SqlDatabase) -> None:
+async def empty_database(opened: SqlDatabase) -> None:
     """Take everything out of a memory database."""
     async with opened.transaction() as tx:
         for table in reversed(metadata.sorted_tables):
@@ -120,7 +122,7 @@ async def emptied(opened: SqlDatabase) -> None:
                 await tx.execute(delete(table))
 
 
-def draft(
+def make_draft(
     fact_text: str,
     *,
     source: Source = "add",
@@ -138,6 +140,6 @@ def draft(
     return Draft(fact=fact, source=source, app=app, event_ids=tuple(events), vector=vector, embedder=embedder)
 
 
-def texts(facts: Sequence[Fact]) -> list[str]:
+def fact_texts(facts: Sequence[Fact]) -> list[str]:
     """Give the texts of facts."""
     return [fact.text for fact in facts]

@@ -28,48 +28,48 @@ from gaia_memory.ports import Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrievers import KeywordRetriever
-from gaia_memory.sessions.turns.turn_lease import Hold
+from gaia_memory.sessions.turns.turn_lease import TurnLease
 
 APP, USER, SESSION = "host", "itay", "s1"
 KEY = SessionKey(APP, USER, SESSION)
 SCOPE = Scope(APP, USER)
-SPOKEN = "the PIN word is ZEBRA"
+SECRET_TEXT = "the PIN word is ZEBRA"
 
 
-def words_of(request: LlmRequest) -> str:
+def contents_text(request: LlmRequest) -> str:
     """Return all text of a request's contents."""
     parts = [part for content in request.contents for part in content.parts or []]
     return "\n".join(part.text for part in parts if part.text)
 
 
-def system_of(request: LlmRequest) -> str:
+def system_text(request: LlmRequest) -> str:
     """Return the system instruction."""
     return str(request.config.system_instruction or "")
 
 
-def all_of(request: LlmRequest) -> str:
+def request_text(request: LlmRequest) -> str:
     """Return everything the model read."""
-    return f"{system_of(request)}\n{words_of(request)}"
+    return f"{system_text(request)}\n{contents_text(request)}"
 
 
-def tools_of(request: LlmRequest) -> list[str]:
+def offered_tools(request: LlmRequest) -> list[str]:
     """Return the names of the tools the model was shown."""
     declared = [declaration for tool in request.config.tools or [] for declaration in tool.function_declarations or []]
     return [declaration.name or "" for declaration in declared]
 
 
-def responses_of(request: LlmRequest) -> list[dict[str, Any]]:
+def function_responses(request: LlmRequest) -> list[dict[str, Any]]:
     """Return what tools answered, oldest first."""
     parts = [part for content in request.contents for part in content.parts or []]
     return [part.function_response.response or {} for part in parts if part.function_response]
 
 
-def message(text: str) -> types.Content:
+def user_content(text: str) -> types.Content:
     """Return a user's message."""
     return types.Content(role="user", parts=[types.Part(text=text)])
 
 
-class Host:
+class PluginHost:
     """Somebody's own Runner over a session database of its own, with a MemoryPlugin dropped in."""
 
     def __init__(
@@ -93,13 +93,13 @@ class Host:
 
     async def engine(self) -> Engine:
         """Return the engine the plugin uses."""
-        return await self.source.hold()
+        return await self.source.acquire()
 
-    async def row(self) -> LedgerRow | None:
+    async def ledger_row(self) -> LedgerRow | None:
         """Return the ledger's row of the session."""
-        return await (await self.engine()).marks.row(KEY)
+        return await (await self.engine()).turn_presence.row(KEY)
 
-    async def say(
+    async def run_turn(
         self,
         text: str | types.Content,
         *,
@@ -108,11 +108,11 @@ class Host:
         run_config: RunConfig | None = None,
     ) -> list[Event]:
         """Run one turn and return its events."""
-        new = message(text) if isinstance(text, str) else text
-        turn = self.runner.run_async(user_id=user, session_id=session, new_message=new, run_config=run_config)
+        content = user_content(text) if isinstance(text, str) else text
+        turn = self.runner.run_async(user_id=user, session_id=session, new_message=content, run_config=run_config)
         return [event async for event in turn]
 
-    async def session(self, session: str = SESSION) -> Session | None:
+    async def load_session(self, session: str = SESSION) -> Session | None:
         """Return the session as it is stored."""
         return await self.sessions.get_session(app_name=APP, user_id=USER, session_id=session)
 
@@ -124,27 +124,27 @@ class Host:
 
 
 @asynccontextmanager
-async def hosted(home: Path, agent: BaseAgent, **arguments: Any) -> AsyncIterator[Host]:
+async def open_plugin_host(home: Path, agent: BaseAgent, **arguments: Any) -> AsyncIterator[PluginHost]:
     """Open a host and close it."""
-    host = Host(home, agent, **arguments)
+    host = PluginHost(home, agent, **arguments)
     try:
         yield host
     finally:
         await host.close()
 
 
-def agent_of(model: Any, name: str = "root", **arguments: Any) -> LlmAgent:
+def build_agent(model: Any, name: str = "root", **arguments: Any) -> LlmAgent:
     """Return an agent with a model."""
     return LlmAgent(name=name, model=model, **arguments)
 
 
-def text_of(events: list[Event]) -> str:
+def events_text(events: list[Event]) -> str:
     """Return all text of events."""
     parts = [part for event in events if event.content for part in event.content.parts or []]
     return "\n".join(part.text for part in parts if part.text)
 
 
-def profile_with(engine: Engine, model: LanguageModel) -> None:
+def set_profile_model(engine: Engine, model: LanguageModel) -> None:
     """Let this model write the profiles."""
     distiller = Distiller(
         engine.database, engine.facts, model, None, settings=_profile_settings(engine), clock=engine.clock
@@ -156,21 +156,21 @@ def _profile_settings(engine: Engine) -> Callable[[], ProfileSettings]:
     return lambda: ProfileSettings(limit=engine.config.memory.preload_limit, tokens=engine.config.memory.profile_tokens)
 
 
-def learn_with(engine: Engine, extractor: Extractor) -> None:
+def set_extractor(engine: Engine, extractor: Extractor) -> None:
     """Let this extractor learn."""
     engine.consolidator.learner._extractor = extractor
 
 
-async def begin(engine: Engine, key: SessionKey) -> Hold:
+async def begin_turn(engine: Engine, key: SessionKey) -> TurnLease:
     """Count a turn as a host does when it begins, which keeps no other one waiting."""
-    hold = engine.marks.hold(key, is_shared=True)
-    await engine.marks.count(hold)
-    return hold
+    turn_lease = engine.turn_presence.new_lease(key, is_shared=True)
+    await engine.turn_presence.begin_turn(turn_lease)
+    return turn_lease
 
 
-async def speak(engine: Engine, key: SessionKey) -> None:
+async def record_turn(engine: Engine, key: SessionKey) -> None:
     """Count a turn that begins and ends."""
-    await engine.marks.leave(await begin(engine, key))
+    await engine.turn_presence.release(await begin_turn(engine, key))
 
 
 class BrokenDatabase:
@@ -178,12 +178,12 @@ class BrokenDatabase:
 
     def transaction(self) -> Any:
         """Raise."""
-        raise OSError(f"database is away: INSERT INTO facts VALUES ({SPOKEN!r})")
+        raise OSError(f"database is away: INSERT INTO facts VALUES ({SECRET_TEXT!r})")
 
-    reading = transaction
+    read_transaction = transaction
 
 
-def break_memory(engine: Engine) -> None:
+def break_database(engine: Engine) -> None:
     """Take the memory database away from the memory, not from the ledger."""
     database: Any = BrokenDatabase()
     memory = engine.memory

@@ -12,9 +12,9 @@ from typing import Self
 import pytest
 from google.adk.platform import time as platform_time
 
-TICK = 0.001
-DAY = 86_400.0
-YEAR = 365 * DAY
+TICK_SECONDS = 0.001
+DAY_SECONDS = 86_400.0
+YEAR_SECONDS = 365 * DAY_SECONDS
 
 
 class WallClock:
@@ -22,21 +22,21 @@ class WallClock:
 
     def __init__(self) -> None:
         self._base = float(int(time.time()))
-        self._asked = itertools.count()
+        self._read_count = itertools.count()
 
-    def seconds(self) -> float:
+    def now_seconds(self) -> float:
         """Return the time and go on."""
-        return self._base + next(self._asked) * TICK
+        return self._base + next(self._read_count) * TICK_SECONDS
 
-    def set(self, by: float) -> None:
+    def shift(self, seconds: float) -> None:
         """Set it forward or back by so many seconds."""
-        self._base += by
+        self._base += seconds
 
     @contextmanager
-    def used(self, patch: pytest.MonkeyPatch) -> Iterator[Self]:
+    def installed(self, patch: pytest.MonkeyPatch) -> Iterator[Self]:
         """Let ADK and all of memory read this clock, and ADK the machine's again afterwards."""
-        patch.setattr("gaia_memory.engine.SystemClock.now", lambda _: datetime.fromtimestamp(self.seconds(), UTC))
-        platform_time.set_time_provider(self.seconds)
+        patch.setattr("gaia_memory.engine.SystemClock.now", lambda _: datetime.fromtimestamp(self.now_seconds(), UTC))
+        platform_time.set_time_provider(self.now_seconds)
         try:
             yield self
         finally:

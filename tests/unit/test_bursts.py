@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gaia_memory.sessions.turns.message_debounce import Bursts
+from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from support.mind import KEY
 
 SOON = 0.05
@@ -15,38 +15,38 @@ LATE = 120.0
 
 async def test_a_burst_is_joined_and_given_to_the_last_caller() -> None:
     """The others hear that a later one has it."""
-    bursts = Bursts()
+    bursts = MessageDebouncer()
 
-    joined = await asyncio.gather(*(bursts.join(KEY, text, seconds=SOON, private=False) for text in "abc"))
+    joined = await asyncio.gather(*(bursts.coalesce(KEY, text, quiet_seconds=SOON, private=False) for text in "abc"))
 
     assert joined == [None, None, "a\nb\nc"]
 
 
 async def test_without_a_window_each_message_is_its_own() -> None:
     """Nobody waits."""
-    bursts = Bursts()
+    bursts = MessageDebouncer()
 
-    joined = await asyncio.gather(*(bursts.join(KEY, text, seconds=0, private=False) for text in "ab"))
+    joined = await asyncio.gather(*(bursts.coalesce(KEY, text, quiet_seconds=0, private=False) for text in "ab"))
 
     assert joined == ["a", "b"]
 
 
 async def test_messages_apart_are_not_joined() -> None:
     """A burst ends when its window does."""
-    bursts = Bursts()
+    bursts = MessageDebouncer()
 
-    joined = [await bursts.join(KEY, text, seconds=SOON, private=False) for text in "ab"]
+    joined = [await bursts.coalesce(KEY, text, quiet_seconds=SOON, private=False) for text in "ab"]
 
     assert joined == ["a", "b"]
 
 
 async def test_a_private_message_never_shares_a_burst() -> None:
     """What may be learned and what may not are two turns, in order."""
-    bursts = Bursts()
+    bursts = MessageDebouncer()
 
     joined = await asyncio.gather(
-        bursts.join(KEY, "open", seconds=LATE, private=False),
-        bursts.join(KEY, "secret", seconds=SOON, private=True),
+        bursts.coalesce(KEY, "open", quiet_seconds=LATE, private=False),
+        bursts.coalesce(KEY, "secret", quiet_seconds=SOON, private=True),
     )
 
     assert joined == ["open", "secret"]
@@ -54,8 +54,8 @@ async def test_a_private_message_never_shares_a_burst() -> None:
 
 async def test_a_flush_begins_the_turn_at_once() -> None:
     """A command does not overtake what was said before it."""
-    bursts = Bursts()
-    waiting = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
+    bursts = MessageDebouncer()
+    waiting = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
 
     await bursts.flush(KEY)
@@ -66,18 +66,18 @@ async def test_a_flush_begins_the_turn_at_once() -> None:
 
 async def test_what_was_flushed_stands_in_the_line_before_the_one_who_flushed() -> None:
     """Else a reset would clear a conversation whose last message was not yet answered."""
-    bursts = Bursts()
+    bursts = MessageDebouncer()
     order: list[str] = []
 
     async def turn() -> None:
-        text = await bursts.join(KEY, "said", seconds=LATE, private=False)
-        async with bursts.line(KEY):
+        text = await bursts.coalesce(KEY, "said", quiet_seconds=LATE, private=False)
+        async with bursts.turn_lock(KEY):
             order.append(str(text))
 
     waiting = asyncio.create_task(turn())
     await asyncio.sleep(0)
     await bursts.flush(KEY)
-    async with bursts.line(KEY):
+    async with bursts.turn_lock(KEY):
         order.append("command")
     await waiting
 
@@ -86,23 +86,23 @@ async def test_what_was_flushed_stands_in_the_line_before_the_one_who_flushed() 
 
 async def test_a_message_whose_later_one_was_taken_back_is_answered_itself() -> None:
     """Nobody else may ever write again."""
-    bursts = Bursts()
-    first = asyncio.create_task(bursts.join(KEY, "a", seconds=SOON, private=False))
+    bursts = MessageDebouncer()
+    first = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=SOON, private=False))
     await asyncio.sleep(0)
-    second = asyncio.create_task(bursts.join(KEY, "b", seconds=LATE, private=False))
+    second = asyncio.create_task(bursts.coalesce(KEY, "b", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
     second.cancel()
 
     assert await asyncio.wait_for(first, 60) == "a"
-    assert await bursts.join(KEY, "c", seconds=SOON, private=False) == "c"
+    assert await bursts.coalesce(KEY, "c", quiet_seconds=SOON, private=False) == "c"
 
 
 async def test_a_flush_takes_what_is_left_where_its_last_caller_is_cancelled() -> None:
     """Neither the one who flushes nor the one before is kept waiting."""
-    bursts = Bursts()
-    first = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
+    bursts = MessageDebouncer()
+    first = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
-    second = asyncio.create_task(bursts.join(KEY, "b", seconds=LATE, private=False))
+    second = asyncio.create_task(bursts.coalesce(KEY, "b", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
     flushing = asyncio.create_task(bursts.flush(KEY))
     await asyncio.sleep(0)
@@ -116,26 +116,26 @@ async def test_a_flush_takes_what_is_left_where_its_last_caller_is_cancelled() -
 
 async def test_a_flush_waits_for_nobody_where_every_caller_was_cancelled() -> None:
     """There is nothing left to answer."""
-    bursts = Bursts()
-    only = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
+    bursts = MessageDebouncer()
+    only = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
     only.cancel()
     await asyncio.wait_for(bursts.flush(KEY), 60)
 
-    assert await bursts.join(KEY, "b", seconds=SOON, private=False) == "b"
+    assert await bursts.coalesce(KEY, "b", quiet_seconds=SOON, private=False) == "b"
 
 
 async def test_a_cancelled_caller_takes_only_its_own_message_back() -> None:
     """What others said before is answered with the next message."""
-    bursts = Bursts()
-    first = asyncio.create_task(bursts.join(KEY, "a", seconds=LATE, private=False))
+    bursts = MessageDebouncer()
+    first = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
-    second = asyncio.create_task(bursts.join(KEY, "b", seconds=LATE, private=False))
+    second = asyncio.create_task(bursts.coalesce(KEY, "b", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second
 
-    last = await bursts.join(KEY, "c", seconds=SOON, private=False)
+    last = await bursts.coalesce(KEY, "c", quiet_seconds=SOON, private=False)
 
     assert (await first, last) == (None, "a\nc")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models import Fact, Scope, holds, require_scopes
-from gaia_memory.models.filters import DEEPEST
+from gaia_memory.models import Fact, Scope, compile_filters, require_scopes
+from gaia_memory.models.filters import MAX_FILTER_DEPTH
 
 KEPT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SAID = datetime(2026, 2, 10, 8, tzinfo=UTC)
@@ -89,27 +89,27 @@ DO_NOT_HOLD = [
 @pytest.mark.parametrize("filters", HOLD, ids=str)
 def test_a_filter_holds(filters):
     """All names of a filter and all operators of a name together."""
-    assert holds(filters)(RUNS)
+    assert compile_filters(filters)(RUNS)
 
 
 @pytest.mark.parametrize("filters", DO_NOT_HOLD, ids=str)
 def test_a_filter_does_not_hold(filters):
     """Nor does one hold by a value of another kind, or by one that is not there."""
-    assert not holds(filters)(RUNS)
+    assert not compile_filters(filters)(RUNS)
 
 
 def test_what_nobody_knows_when_it_was_said_counts_by_when_it_was_kept():
     """As for recency and in tables: a range of time leaves nothing out for good."""
     unsaid = fact(said_at=None)
 
-    assert holds({"said_at": {"gte": KEPT}})(unsaid)
-    assert not holds({"said_at": {"lt": KEPT}})(unsaid)
+    assert compile_filters({"said_at": {"gte": KEPT}})(unsaid)
+    assert not compile_filters({"said_at": {"lt": KEPT}})(unsaid)
 
 
 def test_a_conversation_may_be_unknown():
     """Then none is equal to it."""
-    assert not holds({"session_id": "*"})(fact(session_id=None))
-    assert holds({"session_id": {"ne": "phone"}})(fact(session_id=None))
+    assert not compile_filters({"session_id": "*"})(fact(session_id=None))
+    assert compile_filters({"session_id": {"ne": "phone"}})(fact(session_id=None))
 
 
 WRONG = [
@@ -143,7 +143,7 @@ WRONG = [
 def test_a_filter_of_another_form_is_refused_with_place_value_and_fix(filters, words):
     """Before anything is looked for: a filter that is misread would show what was to be left out."""
     with pytest.raises(InvalidInputError) as caught:
-        holds(filters)
+        compile_filters(filters)
 
     assert words in str(caught.value)
 
@@ -151,12 +151,12 @@ def test_a_filter_of_another_form_is_refused_with_place_value_and_fix(filters, w
 def test_filters_may_stand_in_each_other_only_so_deep():
     """Python's own limit would end the program."""
     filters = {"a": 1}
-    for _ in range(DEEPEST):
+    for _ in range(MAX_FILTER_DEPTH):
         filters = {"NOT": [filters]}
-    holds(filters)
+    compile_filters(filters)
 
     with pytest.raises(InvalidInputError, match="make them flatter"):
-        holds({"NOT": [filters]})
+        compile_filters({"NOT": [filters]})
 
 
 numbers = st.integers(-5, 5) | st.floats(-5, 5)
@@ -166,7 +166,7 @@ ORDERS = {"eq": operator.eq, "ne": operator.ne, "gt": operator.gt, "gte": operat
 @given(st.sampled_from(sorted(ORDERS)), numbers, numbers)
 def test_numbers_compare_as_numbers(sign, value, bound):
     """Whole or not."""
-    assert holds({"n": {sign: bound}})(fact(n=value)) is ORDERS[sign](value, bound)
+    assert compile_filters({"n": {sign: bound}})(fact(n=value)) is ORDERS[sign](value, bound)
 
 
 @given(st.integers(-100, 100), st.integers(-100, 100))
@@ -174,7 +174,9 @@ def test_moments_compare_whatever_their_zone(hours, bound):
     """An hour is the same hour everywhere."""
     at = KEPT + timedelta(hours=bound)
 
-    assert holds({"said_at": {"gte": at.isoformat()}})(fact(said_at=KEPT + timedelta(hours=hours))) is (hours >= bound)
+    assert compile_filters({"said_at": {"gte": at.isoformat()}})(fact(said_at=KEPT + timedelta(hours=hours))) is (
+        hours >= bound
+    )
 
 
 @pytest.mark.parametrize("wrong", [None, "bob", Scope("gaia", "itay"), ["bob"], 7])

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.language.text_features import traits_of
-from gaia_memory.language.tokenizer import indexed_words, joined_words, query_words
-from gaia_memory.learn.credentials import holds_credential
-from gaia_memory.recall.query.parsed_query import read, shortened
+from gaia_memory.language.text_features import extract_features
+from gaia_memory.language.tokenizer import compound_tokens, index_tokens, query_tokens
+from gaia_memory.learn.credentials import contains_credential
+from gaia_memory.recall.query.parsed_query import parse_query, truncate_middle
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from gaia_memory.recall.query.parsed_query import read, shortened
 )
 def test_what_is_typed_differently_is_the_same_word(one, other):
     """Letters with a stroke, ligatures, marks, and how a picture is drawn."""
-    assert indexed_words(one) == indexed_words(other) != []
+    assert index_tokens(one) == index_tokens(other) != []
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_what_is_typed_differently_is_the_same_word(one, other):
 )
 def test_what_others_write_as_one_word_is_kept_as_one_too(text, words):
     """Compounds without their hyphens; numbers without what parts them, and by their last seven digits."""
-    assert joined_words(text) == words
+    assert compound_tokens(text) == words
 
 
 @given(st.text(max_size=200))
 def test_every_word_is_letters_and_digits_alone(text):
     """An index would cut it elsewhere, and a scope's prefix would stand before a part of it only."""
-    for word in (*indexed_words(text), *joined_words(text), *query_words(text)):
+    for word in (*index_tokens(text), *compound_tokens(text), *query_tokens(text)):
         assert all(char.isalnum() for char in word)
         assert word == word.casefold()
 
@@ -72,7 +72,7 @@ def test_every_word_is_letters_and_digits_alone(text):
 @given(st.text(max_size=200))
 def test_each_word_of_a_query_is_looked_up_as_it_is_indexed(text):
     """What a text holds finds that text."""
-    assert set(query_words(text)) <= set(indexed_words(text))
+    assert set(query_tokens(text)) <= set(index_tokens(text))
 
 
 LONG = [
@@ -94,7 +94,8 @@ LONG = [
 
 @pytest.mark.parametrize("piece", LONG)
 @pytest.mark.parametrize(
-    "reads", [lambda text: traits_of(text, None), lambda text: read(shortened(text)), holds_credential]
+    "reads",
+    [lambda text: extract_features(text, None), lambda text: parse_query(truncate_middle(text)), contains_credential],
 )
 def test_the_work_grows_with_the_length_of_a_text_alone(piece, reads):
     """A hundred thousand characters from one person must not keep everybody else waiting."""

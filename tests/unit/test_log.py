@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from gaia_memory.errors import ConfigError
-from gaia_memory.language.printable_text import in_lines, on_one_line
-from gaia_memory.log import Lines, logger_for
+from gaia_memory.language.printable_text import escape_line, escape_lines
+from gaia_memory.log import MultiLine, logger_for
 
 FORGED = "ada\nERROR forged: all is lost\r\x1b[2J\u202egnorw\u2028x\x85y\u200b\ud800"
 FORM = "%(levelname)s %(message)s"
@@ -61,7 +61,7 @@ def test_an_argument_by_name_is_looked_at_too(lines: io.StringIO) -> None:
 def test_text_of_several_lines_is_indented(lines: io.StringIO) -> None:
     """A list of problems and a traceback stay readable, and no line of them begins as a record does."""
     logger.warning("refused: %s", ConfigError(["a: wrong", f"b: {FORGED}"], source="x"))
-    logger.warning("broke:\n%s", Lines("KeyError\nERROR forged\n  File x"))
+    logger.warning("broke:\n%s", MultiLine("KeyError\nERROR forged\n  File x"))
 
     records = [line for line in lines.getvalue().split("\n") if line and not line.startswith("  ")]
     assert records == ["WARNING refused: x is not usable:", "WARNING broke:", "KeyError"]
@@ -94,5 +94,5 @@ def test_fields_are_as_legible_as_the_line(caplog: pytest.LogCaptureFixture) -> 
 @pytest.mark.parametrize("text", ["ada:cli", "שוקו", "日本 語", "domain\\ada", "😀", ""])
 def test_what_anybody_can_read_stays(text: str) -> None:
     """Ids in any script, and what a path of Windows holds."""
-    assert on_one_line(text) == text
-    assert in_lines(f"{text}\n  - {text}") == f"{text}\n  - {text}"
+    assert escape_line(text) == text
+    assert escape_lines(f"{text}\n  - {text}") == f"{text}\n  - {text}"

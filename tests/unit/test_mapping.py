@@ -9,8 +9,8 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions, EventCompaction
 from google.genai import types
 
-from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, PRIVATE_STAMP, live_events, turns_of
-from gaia_memory.models import Mark
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, live_events, turns_of
+from gaia_memory.models import EventPosition
 
 START = 1_700_000_000.0
 
@@ -93,10 +93,10 @@ def test_commands_and_private_turns_are_no_talk():
     """Stamped events are left out, the text around them is kept."""
     turns = said(
         event(1, "user", "I live in Berlin"),
-        event(2, "user", "/memory", custom_metadata={COMMAND_STAMP: "memory"}),
-        event(3, "model", "You live in Berlin", custom_metadata={COMMAND_STAMP: "memory"}),
-        event(4, "user", "do not keep this", custom_metadata={PRIVATE_STAMP: True}),
-        event(5, "root", "I will not", custom_metadata={PRIVATE_STAMP: True}),
+        event(2, "user", "/memory", custom_metadata={COMMAND_KEY: "memory"}),
+        event(3, "model", "You live in Berlin", custom_metadata={COMMAND_KEY: "memory"}),
+        event(4, "user", "do not keep this", custom_metadata={PRIVATE_KEY: True}),
+        event(5, "root", "I will not", custom_metadata={PRIVATE_KEY: True}),
         event(6, "user", "bye"),
     )
 
@@ -108,10 +108,10 @@ def test_one_stamped_event_takes_its_whole_invocation_out():
     """Where another plugin replaced the message, ADK appends it before the command is recognised and stamped."""
     turns = said(
         event(1, "user", "/remember I like teal", invocation_id="i"),
-        event(2, "root", "I will remember that", invocation_id="i", custom_metadata={COMMAND_STAMP: "remember"}),
+        event(2, "root", "I will remember that", invocation_id="i", custom_metadata={COMMAND_KEY: "remember"}),
         event(3, "user", "bye", invocation_id="j"),
         event(4, "user", "hi", invocation_id=""),
-        event(5, "root", "You like teal", invocation_id="", custom_metadata={COMMAND_STAMP: "memory"}),
+        event(5, "root", "You like teal", invocation_id="", custom_metadata={COMMAND_KEY: "memory"}),
     )
 
     assert turns == [[("user", "bye")], [("user", "hi")]]
@@ -204,7 +204,7 @@ def test_a_turn_knows_its_number_its_speakers_its_time_and_its_last_event():
     assert [message.speaker for message in first.messages] == ["user", "waiter"]
     assert first.messages[0].said_at.timestamp() == START + 1
     assert first.event_ids == ("e1", "e2")
-    assert (first.ended, second.ended) == (Mark(START + 3, "e3"), Mark(START + 4, "e4"))
+    assert (first.end, second.end) == (EventPosition(START + 3, "e3"), EventPosition(START + 4, "e4"))
 
 
 def rewind(at: int, to: str) -> Event:

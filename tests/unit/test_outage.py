@@ -16,7 +16,7 @@ from google.genai.types import GenerateContentResponse
 from openai import OpenAI
 from tenacity import Retrying
 
-from gaia_memory.outage import outage_of, patience
+from gaia_memory.outage import classify_error, retry_policy
 
 ADDRESS = ConnectionKey("models.local", 8443, True, None, None, None, None)
 WORDS = "a person's words"
@@ -115,17 +115,17 @@ def around(error: Exception) -> Exception:
 def test_what_went_wrong_is_worded_without_the_words_of_the_error(error: Exception, told: str, may_pass: bool) -> None:
     """Also where another error stands around it."""
     for found in (error, around(error)):
-        outage = outage_of(found)
+        outage = classify_error(found)
 
         assert outage is not None
-        assert outage.told("it") == told
-        assert outage.may_pass is may_pass
+        assert outage.describe("it") == told
+        assert outage.is_transient is may_pass
 
 
 def test_what_has_nothing_to_do_with_a_model_is_not_worded() -> None:
     """A tool's or a callback's own error, also one of another service that wants a key."""
-    assert outage_of(around(ZeroDivisionError(WORDS))) is None
-    assert outage_of(around(RuntimeError("no api key for the weather"))) is None
+    assert classify_error(around(ZeroDivisionError(WORDS))) is None
+    assert classify_error(around(RuntimeError("no api key for the weather"))) is None
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ def test_the_pause_a_provider_names_is_read_from_header_and_body(
     asked: Mapping[str, str], seconds: float | None
 ) -> None:
     """The longer one counts; what is no number of seconds is left aside."""
-    outage = outage_of(refused(429, **asked))
+    outage = classify_error(refused(429, **asked))
 
     assert outage is not None
-    assert outage.wait == seconds
+    assert outage.retry_after == seconds
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_an_error_of_any_form_is_read(body: Any) -> None:
     error = refused(429)
     error.details = body
 
-    outage = outage_of(error)
+    outage = classify_error(error)
 
     assert outage is not None
-    assert (outage.status, outage.wait) == (429, None)
+    assert (outage.status, outage.retry_after) == (429, None)
 
 
 class Sleeps:
@@ -188,7 +188,7 @@ def asked(*answers: Exception | str, **changes: float) -> tuple[str | Exception,
         return answer
 
     terms: dict[str, Any] = {"attempts": 4, "first": 1.0, "longest": 2.0, "jitter": 0.5, "within": 10.0, **changes}
-    retrying = Retrying(**patience(**terms), sleep=sleeps)
+    retrying = Retrying(**retry_policy(**terms), sleep=sleeps)
     try:
         return retrying(ask), sleeps.taken, len(answers) - len(left)
     except Exception as error:

@@ -4,7 +4,7 @@ import pytest
 
 from gaia_memory.config.sections.people_section import PeopleConfig
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.people import Speaker, who_speaks
+from gaia_memory.people import Speaker, identify_speaker
 
 USERS = {"itay": {"admin": True, "telegram": ["12345"], "email": ["itay@x"]}, "noa": {"telegram": ["7"]}}
 CLOSED = PeopleConfig.model_validate({"users": USERS})
@@ -15,22 +15,22 @@ def test_a_named_sender_is_that_person_on_every_channel():
     """With the admin flag, and whether the channel gives a number or its digits."""
     itay = Speaker(user_id="itay", admin=True)
 
-    assert who_speaks(CLOSED, "telegram", "12345") == who_speaks(CLOSED, "telegram", 12345) == itay
-    assert who_speaks(CLOSED, "email", "itay@x") == itay
-    assert who_speaks(OPEN, "telegram", "7") == Speaker(user_id="noa", admin=False)
+    assert identify_speaker(CLOSED, "telegram", "12345") == identify_speaker(CLOSED, "telegram", 12345) == itay
+    assert identify_speaker(CLOSED, "email", "itay@x") == itay
+    assert identify_speaker(OPEN, "telegram", "7") == Speaker(user_id="noa", admin=False)
 
 
 @pytest.mark.parametrize("sender", ["1234", "12345 ", "itay", "itay@x", "\u0667"])
 def test_an_unknown_sender_is_nobody(sender):
     """Nothing is trimmed, folded or looked up on another channel."""
-    assert who_speaks(CLOSED, "telegram", sender) is None
-    assert who_speaks(PeopleConfig(), "telegram", sender) is None
+    assert identify_speaker(CLOSED, "telegram", sender) is None
+    assert identify_speaker(PeopleConfig(), "telegram", sender) is None
 
 
 @pytest.mark.parametrize("sender", ["itay", "noa", "99", "a:b"])
 def test_an_allowed_unknown_sender_is_nobody_who_is_named(sender):
     """Whoever calls themselves like a user gets a memory of their own, and is no admin."""
-    guest = who_speaks(OPEN, "telegram", sender)
+    guest = identify_speaker(OPEN, "telegram", sender)
 
     assert guest is not None
     assert guest.user_id not in USERS
@@ -44,4 +44,4 @@ def test_an_allowed_unknown_sender_is_nobody_who_is_named(sender):
 def test_a_missing_sender_is_an_error_not_a_person(channel, sender):
     """All the nameless would share one memory."""
     with pytest.raises(InvalidInputError, match="pass what the channel calls it"):
-        who_speaks(OPEN, channel, sender)
+        identify_speaker(OPEN, channel, sender)

@@ -16,7 +16,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from gaia_memory.models import Chunk, Extracted, Mark, Message, SessionKey, Turn
+from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Message, SessionKey, Turn
 from gaia_memory.testing import (
     FakeClock,
     ScriptedEmbedder,
@@ -47,7 +47,7 @@ async def said(model: ScriptedLlm, text: str, *, tools: list[Any] | None = None,
 def chunk(text: str) -> Chunk:
     """Return a chunk of one turn with one message."""
     message = Message(role="user", text=text, said_at=datetime(2026, 1, 1, tzinfo=UTC), event_id="e", speaker="u")
-    turn = Turn(seq=1, messages=(message,), ended=Mark(1.0, "e"))
+    turn = Turn(seq=1, messages=(message,), end=EventPosition(1.0, "e"))
     return Chunk(key=SessionKey("app", "u", "s"), turns=(turn,))
 
 
@@ -119,7 +119,7 @@ async def test_a_scripted_embedder_fails_and_waits_when_told_to() -> None:
     embedder = ScriptedEmbedder()
     embedder.gate.shut()
     waiting = asyncio.create_task(embedder.embed(["a"], purpose="search"))
-    await embedder.gate.arrival()
+    await embedder.gate.wait_for_waiter()
 
     assert not waiting.done()
 
@@ -137,7 +137,7 @@ async def test_scripted_extractor_and_language_model_follow_their_scripts() -> N
     extractor = ScriptedExtractor(["likes tea"], ValueError("broken"), default=[])
     model = ScriptedLanguageModel("- tea")
 
-    assert await extractor.extract(chunk("I like tea"), instructions="I") == [Extracted(text="likes tea")]
+    assert await extractor.extract(chunk("I like tea"), instructions="I") == [ExtractedFact(text="likes tea")]
     with pytest.raises(ValueError, match="broken"):
         await extractor.extract(chunk("x"), instructions="I")
     assert await extractor.extract(chunk("x"), instructions="I") == []

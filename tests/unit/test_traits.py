@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.language.answer_types import MOMENT, NUMBER, PLACE, TITLE
-from gaia_memory.language.stems import code_of, stem_code
-from gaia_memory.language.text_features import is_current, traits_of, unpack_traits
-from gaia_memory.language.tokenizer import indexed_words, joined_words
+from gaia_memory.language.stems import stem_code, word_code
+from gaia_memory.language.text_features import extract_features, has_current_version, unpack_features
+from gaia_memory.language.tokenizer import compound_tokens, index_tokens
 
 ANY = st.text(st.characters(), max_size=200)
 
@@ -21,27 +21,27 @@ def codes(packed):
 @given(ANY, st.one_of(st.none(), ANY))
 def test_what_is_packed_comes_back(text, said_by):
     """Of any text: half of a pair, a picture, nothing."""
-    packed = traits_of(text, said_by)
-    traits = unpack_traits(packed)
+    packed = extract_features(text, said_by)
+    traits = unpack_features(packed)
 
-    assert is_current(packed)
-    assert codes(traits.joined) == [stem_code(word) for word in joined_words(text)]
-    assert 0 <= traits.asking <= 1
+    assert has_current_version(packed)
+    assert codes(traits.compounds) == [stem_code(word) for word in compound_tokens(text)]
+    assert 0 <= traits.question_share <= 1
     if said_by:
         assert traits.speaker == said_by.casefold()
     if traits.speaker is None:
-        assert codes(traits.words) == [stem_code(word) for word in indexed_words(text)]
+        assert codes(traits.words) == [stem_code(word) for word in index_tokens(text)]
 
 
 @given(st.sampled_from(["Anna: ", "Dr. Anna Bell: ", "\u05d3\u05e0\u05d4: ", "J\u00e9an-Luc: "]), ANY)
 def test_the_words_of_who_said_it_are_none_of_what_was_said(name, text):
     """As if the name stood nowhere."""
     text = text.strip()
-    said = unpack_traits(traits_of(name + text, None))
+    said = unpack_features(extract_features(name + text, None))
 
     assert said.speaker == name[:-2].casefold()
-    assert codes(said.words) == [stem_code(word) for word in indexed_words(text)]
-    assert said.leads == b""
+    assert codes(said.words) == [stem_code(word) for word in index_tokens(text)]
+    assert said.leading_names == b""
 
 
 @pytest.mark.parametrize(
@@ -58,24 +58,24 @@ def test_the_words_of_who_said_it_are_none_of_what_was_said(name, text):
 )
 def test_kinds_of_expression_are_noted(text, kinds):
     """Each for itself, and together."""
-    assert unpack_traits(traits_of(text, None)).kinds == kinds
+    assert unpack_features(extract_features(text, None)).answer_types == kinds
 
 
 def test_a_text_that_nobody_says_leads_with_names():
     """What somebody says leads with whom it is said to."""
-    names = [code_of("maria"), code_of("lopez")]
+    names = [word_code("maria"), word_code("lopez")]
 
-    assert codes(unpack_traits(traits_of("Maria Lopez volunteers", None)).leads) == names
-    assert unpack_traits(traits_of("Maria Lopez volunteers", "John")).leads == b""
+    assert codes(unpack_features(extract_features("Maria Lopez volunteers", None)).leading_names) == names
+    assert unpack_features(extract_features("Maria Lopez volunteers", "John")).leading_names == b""
 
 
 def test_codes_are_the_same_in_every_process():
     """They are kept: a hash of Python's own differs from process to process."""
-    assert code_of("tea") == 0xE86D7B2
-    assert stem_code("volunteers") == code_of("volunt")
+    assert word_code("tea") == 0xE86D7B2
+    assert stem_code("volunteers") == word_code("volunt")
 
 
 @pytest.mark.parametrize("packed", [None, b"\x00old"])
 def test_traits_of_another_form_are_not_current(packed):
     """They are worked out anew."""
-    assert not is_current(packed)
+    assert not has_current_version(packed)

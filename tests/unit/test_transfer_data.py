@@ -10,7 +10,7 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Draft, NewFact
-from gaia_memory.transfer.export_format import read
+from gaia_memory.transfer.export_format import parse_export
 
 SAID = datetime(2026, 1, 2, tzinfo=UTC)
 FACT = {
@@ -52,7 +52,7 @@ def changed(*path: str | int, to: object) -> dict[str, Any]:
 
 def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
     """The first draft of a new fact says where it stands."""
-    [imported] = read(data(FACT))
+    [imported] = parse_export(data(FACT))
     metadata = {"speaker": "Itay"}
     noted = datetime(2026, 1, 3, tzinfo=UTC)
     changed_at = datetime(2026, 1, 4, tzinfo=UTC)
@@ -80,7 +80,7 @@ def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
 
 def test_a_text_is_enough_of_a_fact():
     """Whoever comes from somewhere else writes the data by hand."""
-    [imported] = read(data({"text": "likes teal"}))
+    [imported] = parse_export(data({"text": "likes teal"}))
 
     assert imported.drafts == (Draft(fact=NewFact("likes teal"), source="import"),)
     assert imported.created_at is None
@@ -89,8 +89,8 @@ def test_a_text_is_enough_of_a_fact():
 def test_a_fact_that_does_not_say_its_kind_has_that_of_the_source_at_its_place():
     """Only where there is none it is one of its own, an import."""
     without = {key: value for key, value in FACT.items() if key != "source"}
-    [imported] = read(data(without))
-    [elsewhere] = read(data({**without, "seq": 5}))
+    [imported] = parse_export(data(without))
+    [elsewhere] = parse_export(data({**without, "seq": 5}))
 
     assert [draft.source for draft in imported.drafts] == ["conversation", "remember"]
     assert [draft.source for draft in elsewhere.drafts] == ["import", "remember", "conversation"]
@@ -135,7 +135,7 @@ FAULTS: list[tuple[object, str]] = [
 def test_a_wrong_value_is_refused_with_place_value_and_fix(broken, words):
     """A file of thousands is no place to search."""
     with pytest.raises(InvalidInputError) as caught:
-        read(broken)
+        parse_export(broken)
 
     assert words in str(caught.value)
     assert "nothing was imported" in str(caught.value)

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from google.adk.agents.run_config import RunConfig, StreamingMode  # type: ignore[attr-defined]  # its public home
 from google.genai import types
 
-from gaia_memory.adk.plugins.error_boundary import Contained
-from gaia_memory.adk.plugins.run_context import is_tool_here
-from gaia_memory.adk.plugins.slash_commands import call_of
-from gaia_memory.adk.reply_collector import Heard, Pieces
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
-from gaia_memory.commands.command import Reply, Reset
+from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.plugins.run_context import is_in_tool_of
+from gaia_memory.adk.plugins.slash_commands import build_call
+from gaia_memory.adk.reply_collector import ReplyCollector, StreamDeduplicator
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
+from gaia_memory.commands.command import Reply, ResetOutcome
 from gaia_memory.commands.dispatch import parse, run
-from gaia_memory.commands.private import said_privately
-from gaia_memory.database.id_encoding import storable
+from gaia_memory.commands.private import private_message
+from gaia_memory.database.id_encoding import replace_unstorable
 from gaia_memory.errors import GaiaMemoryError, InsideTurnError
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
-from gaia_memory.models.validation import refuse
+from gaia_memory.models.validation import raise_invalid
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -77,82 +77,84 @@ class Conversation:
             InsideTurnError: a tool of a turn in this conversation sent it.
             MemoryUnavailable: memory is closed.
         """
-        await self._begin(text)
-        command, text, private = _read(text, private=private)
+        await self._prepare(text)
+        command, text, private = _parse_message(text, private=private)
         if command is not None:
             return await self._command(*command)
         if not text.strip():
             return Reply("")
-        async with self._turn(text, private=private) as words:
-            if words is None:
+        async with self._turn(text, private=private) as burst_text:
+            if burst_text is None:
                 return Reply("", merged=True)
-            return Reply(await self._answer(words, private=private))
+            return Reply(await self._answer(burst_text, private=private))
 
     async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
         """Yield the reply to one message in pieces, as the model makes them; nothing for a merged message."""
-        await self._begin(text)
-        command, text, private = _read(text, private=private)
+        await self._prepare(text)
+        command, text, private = _parse_message(text, private=private)
         if command is not None:
             yield (await self._command(*command)).text
             return
         if not text.strip():
             return
-        async with self._turn(text, private=private) as words:
-            if words is None:
+        async with self._turn(text, private=private) as burst_text:
+            if burst_text is None:
                 return
-            async with aclosing(self._pieces(words, private=private)) as pieces:
+            async with aclosing(self._stream_answer(burst_text, private=private)) as pieces:
                 async for piece in pieces:
                     yield piece
 
-    async def _begin(self, text: object) -> None:
+    async def _prepare(self, text: object) -> None:
         """Return only for a text from outside its turns, while memory is open, with the newest configuration in force.
 
         On closed memory ADK's Runner would go on and open it anew.
         """
         self._engine.database.require_open()
         if not isinstance(text, str):
-            refuse("text", text, "pass what the person said")
-        if is_tool_here(self._key):
+            raise_invalid("text", text, "pass what the person said")
+        if is_in_tool_of(self._key):
             raise InsideTurnError(self._key.session)
-        await self._engine.live.look()
+        await self._engine.live.reload_if_changed()
 
     @asynccontextmanager
     async def _turn(self, text: str, *, private: bool) -> AsyncIterator[str | None]:
         """Hold the conversation for one turn over the burst's messages; None when a later one answers them."""
-        bursts, seconds = self._engine.bursts, self._engine.config.sessions.coalesce_seconds
-        words = await bursts.join(self._key, text, seconds=seconds, private=private)
-        if words is None:
+        debouncer, seconds = self._engine.debouncer, self._engine.config.sessions.coalesce_seconds
+        burst_text = await debouncer.coalesce(self._key, text, quiet_seconds=seconds, private=private)
+        if burst_text is None:
             yield None
             return
-        line, lock = bursts.line(self._key), self._engine.locks.of(self._key)
-        async with line, lock:
-            yield words
+        turn_lock, session_lock = debouncer.turn_lock(self._key), self._engine.locks.for_session(self._key)
+        async with turn_lock, session_lock:
+            yield burst_text
 
-    async def _answer(self, words: str, *, private: bool) -> str:
-        heard = Heard()
-        with Contained("the agent's turn", asks_model=True) as turn:
-            async with aclosing(self._events(words, private=private, streaming=StreamingMode.NONE)) as events:
+    async def _answer(self, message_text: str, *, private: bool) -> str:
+        collector = ReplyCollector()
+        with ErrorBoundary("the agent's turn", asks_model=True) as boundary:
+            async with aclosing(self._events(message_text, private=private, streaming=StreamingMode.NONE)) as events:
                 async for event in events:
-                    heard.hear(event)
-        if not self._failed(turn.error, heard.failure):
-            return heard.text
-        return APOLOGY if heard.failure else f"{heard.text}\n{APOLOGY}"
+                    collector.add(event)
+        if not self._record_outcome(boundary.error, collector.failure):
+            return collector.text
+        return APOLOGY if collector.failure else f"{collector.text}\n{APOLOGY}"
 
-    async def _pieces(self, words: str, *, private: bool) -> AsyncGenerator[str, None]:
-        heard, pieces = Heard(), Pieces()
-        with Contained("the agent's turn", asks_model=True) as turn:
-            async with aclosing(self._events(words, private=private, streaming=StreamingMode.SSE)) as events:
+    async def _stream_answer(self, message_text: str, *, private: bool) -> AsyncGenerator[str, None]:
+        collector, deduplicator = ReplyCollector(), StreamDeduplicator()
+        with ErrorBoundary("the agent's turn", asks_model=True) as boundary:
+            async with aclosing(self._events(message_text, private=private, streaming=StreamingMode.SSE)) as events:
                 async for event in events:
-                    heard.hear(event)
-                    for piece in pieces.of(event):
+                    collector.add(event)
+                    for piece in deduplicator.new_text(event):
                         yield piece
-        if self._failed(turn.error, heard.failure):
-            yield f"\n{APOLOGY}" if pieces.any else APOLOGY
+        if self._record_outcome(boundary.error, collector.failure):
+            yield f"\n{APOLOGY}" if deduplicator.has_yielded else APOLOGY
 
-    async def _events(self, words: str, *, private: bool, streaming: StreamingMode) -> AsyncGenerator[Event, None]:
-        metadata = {PRIVATE_STAMP: True} if private else None
+    async def _events(
+        self, message_text: str, *, private: bool, streaming: StreamingMode
+    ) -> AsyncGenerator[Event, None]:
+        metadata = {PRIVATE_KEY: True} if private else None
         run_config = RunConfig(streaming_mode=streaming, custom_metadata=metadata)
-        message = types.Content(role="user", parts=[types.Part(text=storable(words))])
+        message = types.Content(role="user", parts=[types.Part(text=replace_unstorable(message_text))])
         turn = self._runner.run_async(
             user_id=self._key.user, session_id=self._key.session, new_message=message, run_config=run_config
         )
@@ -160,43 +162,43 @@ class Conversation:
             async for event in events:
                 yield event
 
-    def _failed(self, error: Exception | None, reason: str | None) -> bool:
+    def _record_outcome(self, error: Exception | None, reason: str | None) -> bool:
         """Say whether the person must be told; with `memory.on_unavailable: fail` memory's own errors are raised."""
         self._has_failed = error is not None or reason is not None
         if error is None and reason is not None:
             logger.error("the agent's turn failed: the model ended it with %s", reason)
-        ours = _memory_error_in(error)
-        if ours is not None and self._engine.config.memory.on_unavailable == "fail":
-            raise ours
+        memory_error = _find_memory_error(error)
+        if memory_error is not None and self._engine.config.memory.on_unavailable == "fail":
+            raise memory_error
         return self._has_failed
 
     async def _command(self, name: str, argument: str) -> Reply:
-        bursts = self._engine.bursts
+        debouncer = self._engine.debouncer
         self._has_failed = False
         # What was said before the command goes before it.
-        await bursts.flush(self._key)
-        line = bursts.line(self._key)
-        async with line:
-            with Contained(f"/{name}"):
-                call = call_of(self._engine, self._key, argument, self._reset, is_admin=self.admin)
+        await debouncer.flush(self._key)
+        turn_lock = debouncer.turn_lock(self._key)
+        async with turn_lock:
+            with ErrorBoundary(f"/{name}"):
+                call = build_call(self._engine, self._key, argument, self._reset, is_admin=self.admin)
                 return await run(name, call)
         return Reply(COMMAND_FAILED, command=name)
 
-    async def _reset(self) -> Reset:
+    async def _reset(self) -> ResetOutcome:
         outcome = await self._engine.consolidate(self._key)
         if outcome == "learned":
             return "kept" if self._engine.config.sessions.clear == "keep" else "cleared"
         return "failed" if outcome == "failed" else "busy"
 
 
-def _read(text: str, *, private: bool) -> tuple[tuple[str, str] | None, str, bool]:
+def _parse_message(text: str, *, private: bool) -> tuple[tuple[str, str] | None, str, bool]:
     """Return the command that a message is, else what it says and whether that is private."""
     command = parse(text)
-    words = said_privately(*command) if command is not None else None
-    return (command, text, private) if words is None else (None, words, True)
+    private_text = private_message(*command) if command is not None else None
+    return (command, text, private) if private_text is None else (None, private_text, True)
 
 
-def _memory_error_in(error: BaseException | None) -> GaiaMemoryError | None:
+def _find_memory_error(error: BaseException | None) -> GaiaMemoryError | None:
     """Return memory's own error from the chain that ADK wrapped around it."""
     while error is not None and not isinstance(error, GaiaMemoryError):
         error = error.__cause__

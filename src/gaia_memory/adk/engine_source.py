@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load, locate
-from gaia_memory.engine import Engine, newest
-from gaia_memory.engine_registry import acquire, is_news, is_open, release, use
+from gaia_memory.engine import Engine, load_newest
+from gaia_memory.engine_registry import acquire, is_first_report, is_open, release, use
 from gaia_memory.errors import GaiaMemoryError, InvalidInputError, MemoryUnavailable
 from gaia_memory.log import logger_for
 
@@ -20,7 +20,7 @@ logger = logger_for(__name__)
 
 ConfigSource = LoadedConfig | GaiaConfig | Mapping[str, Any] | str | Path
 
-RELEASE_SECONDS = 1.0
+RELEASE_TIMEOUT_SECONDS = 1.0
 """How long giving back waits for the engine to close, which goes on by itself: a request may wait behind it, and ADK
 gives a plugin 5 s."""
 
@@ -37,116 +37,118 @@ class EngineSource:
         self, config: ConfigSource | None = None, *, uri: str | None = None, agents_dir: str | None = None
     ) -> None:
         self._loaded = config if isinstance(config, LoadedConfig) else None
-        self._config = _config_of(uri, agents_dir) if config is None or isinstance(config, LoadedConfig) else config
+        self._config = (
+            _config_path_from_uri(uri, agents_dir) if config is None or isinstance(config, LoadedConfig) else config
+        )
         self.is_named = self._config is not None or self._loaded is not None
-        self._followed: EngineSource | None = None
-        self._held: dict[int, Engine] = {}
+        self._parent: EngineSource | None = None
+        self._engines: dict[int, Engine] = {}
 
-    async def follow(self, other: EngineSource) -> None:
+    async def inherit_config(self, other: EngineSource) -> None:
         """Use the configuration of another part, unless this one's was named.
 
         Raises:
             ConfigError: the other one's is missing or wrong.
             MemoryUnavailable: this part serves another configuration already.
         """
-        if self.is_named or other is self._followed:
+        if self.is_named or other is self._parent:
             return
-        if self._followed is None and self._loaded is None:
-            self._followed = other
-        elif (await other.loaded()).identity != (await self.loaded()).identity:
-            with _told():
+        if self._parent is None and self._loaded is None:
+            self._parent = other
+        elif (await other.load_config()).identity != (await self.load_config()).identity:
+            with _log_open_failure():
                 raise MemoryUnavailable(
                     "one plugin is in two Runners whose memory services have different configurations",
                     remedy="make a plugin for each Runner",
                 )
 
-    async def loaded(self) -> LoadedConfig:
+    async def load_config(self) -> LoadedConfig:
         """Return the configuration that an engine is, or would now be, opened with.
 
         Raises:
             ConfigError: it is missing or wrong.
         """
-        if self._followed is not None:
-            return await self._followed.loaded()
+        if self._parent is not None:
+            return await self._parent.load_config()
         if self._loaded is None:
             source = self._config
-            with _told():
+            with _log_open_failure():
                 self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
         elif not is_open(self._loaded):
             # It may have been closed for long.
-            self._loaded = await newest(self._loaded)
+            self._loaded = await load_newest(self._loaded)
         return self._loaded
 
     @asynccontextmanager
-    async def using(self, *, look: bool = True) -> AsyncIterator[Engine]:
+    async def use_engine(self, *, reload_config: bool = True) -> AsyncIterator[Engine]:
         """Give the open engine for a call: it is not closed under it, and not kept open by it afterwards.
 
-        With `look` the newest good version of its configuration is in force then.
+        With `reload_config` the newest good version of its configuration is in force then.
         """
-        loaded = await self.loaded()
+        loaded = await self.load_config()
         async with AsyncExitStack() as stack:
-            with _told():
+            with _log_open_failure():
                 engine = await stack.enter_async_context(use(loaded))
-            if look:
-                await engine.live.look()
+            if reload_config:
+                await engine.live.reload_if_changed()
             yield engine
 
     async def engine(self) -> Engine:
         """Return the open engine without keeping it open."""
-        async with self.using() as engine:
+        async with self.use_engine() as engine:
             return engine
 
-    async def hold(self) -> Engine:
+    async def acquire(self) -> Engine:
         """Return the open engine and keep it open until `release`; each event loop has one of its own.
 
         The newest good version of its configuration is in force then.
         """
-        engine = await self._hold()
-        await engine.live.look()
+        engine = await self._acquire()
+        await engine.live.reload_if_changed()
         return engine
 
     async def release(self) -> None:
-        """Give back what `hold` took, in every event loop; returns within seconds, whatever still closes."""
-        held, self._held = list(self._held.values()), {}
+        """Give back what `acquire` took, in every event loop; returns within seconds, whatever still closes."""
+        engines, self._engines = list(self._engines.values()), {}
         loop = asyncio.get_running_loop()
-        for engine in held:
+        for engine in engines:
             if engine.loop is loop:
                 closing = asyncio.ensure_future(release(engine))
-                await asyncio.wait({closing}, timeout=RELEASE_SECONDS)
+                await asyncio.wait({closing}, timeout=RELEASE_TIMEOUT_SECONDS)
                 if closing.done():
                     closing.result()
             elif engine.loop.is_running():
                 asyncio.run_coroutine_threadsafe(release(engine), engine.loop)
 
-    async def _hold(self) -> Engine:
+    async def _acquire(self) -> Engine:
         loop = asyncio.get_running_loop()
-        held = self._held.get(id(loop))
-        if held is not None and held.loop is loop:
-            return held
-        with _told():
-            engine = await acquire(await self.loaded())
-        held = self._held.get(id(loop))
-        if held is not None and held.loop is loop:
+        existing = self._engines.get(id(loop))
+        if existing is not None and existing.loop is loop:
+            return existing
+        with _log_open_failure():
+            engine = await acquire(await self.load_config())
+        existing = self._engines.get(id(loop))
+        if existing is not None and existing.loop is loop:
             # Another first use was quicker: what is held once is given back once.
             await release(engine)
-            return held
-        self._held[id(loop)] = engine
+            return existing
+        self._engines[id(loop)] = engine
         return engine
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _log_open_failure() -> Iterator[None]:
     """Log what keeps memory from being opened when it is met first, so that nobody else needs to."""
     try:
         yield
     except GaiaMemoryError as error:
-        if not error.is_logged and is_news(str(error)):
+        if not error.is_logged and is_first_report(str(error)):
             logger.error("memory cannot be opened: %s", error)
         error.is_logged = True
         raise
 
 
-def _config_of(uri: str | None, agents_dir: str | None) -> Path | None:
+def _config_path_from_uri(uri: str | None, agents_dir: str | None) -> Path | None:
     """Return the file that a URI names, None where it names none.
 
     Raises:
@@ -154,18 +156,18 @@ def _config_of(uri: str | None, agents_dir: str | None) -> Path | None:
     """
     parts = urlsplit(uri or "")
     query = parse_qs(parts.query, keep_blank_values=True)
-    named = query.pop("config", [])
-    if len(named) > 1 or named == [""]:
-        said = f"{len(named)} times" if named[0] else "without a file"
-        raise InvalidInputError(f"the memory URI gives config {said}: write {parts.scheme}://?config=gaia.yaml")
-    unused = sorted(query) if named else [*filter(None, [parts.netloc + parts.path]), *sorted(query)]
+    config_values = query.pop("config", [])
+    if len(config_values) > 1 or config_values == [""]:
+        problem = f"{len(config_values)} times" if config_values[0] else "without a file"
+        raise InvalidInputError(f"the memory URI gives config {problem}: write {parts.scheme}://?config=gaia.yaml")
+    unused = sorted(query) if config_values else [*filter(None, [parts.netloc + parts.path]), *sorted(query)]
     if unused:
         logger.warning(
             "the memory URI names %s, which is not used: the configuration is named as in %s://?config=gaia.yaml",
             ", ".join(unused),
             parts.scheme,
         )
-    if not named:
+    if not config_values:
         return None
-    path = Path(named[0]).expanduser()
+    path = Path(config_values[0]).expanduser()
     return path if path.is_absolute() else Path(agents_dir or ".") / path

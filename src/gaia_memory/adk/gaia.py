@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.lazy_imports import load_adk
 from gaia_memory.adk.models.model_factory import build_model, close_model
-from gaia_memory.adk.sessions.configured_sessions import ConfiguredSessions
-from gaia_memory.adk.sessions.database_transcript import ConfiguredTranscript
+from gaia_memory.adk.sessions.configured_sessions import DatabaseTranscriptFinder
+from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.engine import Engine
-from gaia_memory.language.printable_text import storable
+from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.log import logger_for
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey, SweepReport
-from gaia_memory.models.validation import identifier, refuse
-from gaia_memory.people import who_speaks
+from gaia_memory.models.validation import raise_invalid, require_id
+from gaia_memory.people import identify_speaker
 from gaia_memory.sessions.learning.sweep import Progress
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 logger = logger_for(__name__)
 
-_THE_PERSON = "pass the id of the person"
-_THE_CHANNEL = "pass the name of the channel"
+_USER_ID_FIX = "pass the id of the person"
+_CHANNEL_FIX = "pass the name of the channel"
 
 
 class Gaia:
@@ -54,8 +54,8 @@ class Gaia:
         self._runners: dict[int, GaiaRunner] = {}
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
-        engine.attach_transcript(app, ConfiguredTranscript(self._sessions, app, clears_by="delete"))
-        engine.transcripts.look_further(ConfiguredSessions(self._sessions).find)
+        engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
+        engine.transcripts.set_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
 
     async def require_sessions(self) -> None:
         """Return only where sessions can be kept; none of their tables is made yet.
@@ -157,8 +157,8 @@ class Gaia:
         """
         from gaia_memory.adk.conversation import Conversation
 
-        user = _session_id_part("user_id", user_id, fix=_THE_PERSON)
-        key = SessionKey(self.config.app, user, f"{user}:{_session_id_part('channel', channel, fix=_THE_CHANNEL)}")
+        user = _session_id_part("user_id", user_id, fix=_USER_ID_FIX)
+        key = SessionKey(self.config.app, user, f"{user}:{_session_id_part('channel', channel, fix=_CHANNEL_FIX)}")
         return Conversation(self.runner(root_agent), self._engine, key, admin=admin)
 
     async def inbound(self, channel: str, sender_id: str | int, text: str, *, agent: BaseAgent) -> list[Reply]:
@@ -173,16 +173,16 @@ class Gaia:
         Raises:
             InvalidInputError: the channel or the sender is missing, or holds NUL or a surrogate.
         """
-        channel = _session_id_part("channel", channel, fix=_THE_CHANNEL)
+        channel = _session_id_part("channel", channel, fix=_CHANNEL_FIX)
         sender_id = _session_id_part("sender_id", sender_id, fix="pass what the channel calls the sender")
-        await self._engine.live.look()
-        speaker = who_speaks(self.config.people, channel, sender_id)
+        await self._engine.live.reload_if_changed()
+        speaker = identify_speaker(self.config.people, channel, sender_id)
         if speaker is None:
             logger.info("a message on %r was refused: its sender is not under `people.users`", channel)
             return []
         await load_adk()
-        talk = self.conversation(agent, user_id=speaker.user_id, channel=channel, admin=speaker.admin)
-        reply = await talk.send(text)
+        conversation = self.conversation(agent, user_id=speaker.user_id, channel=channel, admin=speaker.admin)
+        reply = await conversation.send(text)
         return [reply] if reply.text else []
 
     def scope(self, user_id: str) -> Scope:
@@ -191,7 +191,7 @@ class Gaia:
         Raises:
             InvalidInputError: the id is empty, or neither text nor a whole number.
         """
-        return self._engine.scope(self.config.app, identifier("user_id", user_id, _THE_PERSON))
+        return self._engine.scope(self.config.app, require_id("user_id", user_id, _USER_ID_FIX))
 
     def describe(self) -> str:
         """Return one line that says which model and memory are used."""
@@ -217,7 +217,7 @@ class Gaia:
 
 def _session_id_part(name: str, value: object, *, fix: str) -> str:
     """Return an id as text, which ADK's session database can hold."""
-    part = identifier(name, value, fix)
-    if storable(part) != part:
-        refuse(name, value, "pass an id without NUL and lone surrogates, which no session database can hold")
+    part = require_id(name, value, fix)
+    if replace_unstorable(part) != part:
+        raise_invalid(name, value, "pass an id without NUL and lone surrogates, which no session database can hold")
     return part

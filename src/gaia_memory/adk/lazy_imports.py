@@ -6,8 +6,8 @@ import asyncio
 import importlib
 import sys
 
-_AGENTS = "google.adk.agents.base_agent"
-_HALF = (
+_AGENT_MODULE = "google.adk.agents.base_agent"
+_ADK_MODULES = (
     "conversation",
     "memory_service",
     "plugins.memory_plugin",
@@ -19,19 +19,19 @@ _HALF = (
 )
 
 
-async def load_for_a_host() -> None:
+async def load_adk_if_imported() -> None:
     """Import the ADK half where the program has agents: it will ask for a Runner, and nothing shall wait then."""
-    if _AGENTS in sys.modules:
+    if _AGENT_MODULE in sys.modules:
         await load_adk()
 
 
 async def load_adk() -> None:
     """Import all that `Gaia` gives of ADK's; the event loop goes on meanwhile."""
-    for module in _HALF:
-        await load(module)
+    for module in _ADK_MODULES:
+        await load_module(module)
 
 
-async def load(module: str) -> None:
+async def load_module(module: str) -> None:
     """Import a module of this room; the event loop goes on meanwhile."""
     name = f"gaia_memory.adk.{module}"
     if name not in sys.modules:

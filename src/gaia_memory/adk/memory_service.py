@@ -22,8 +22,8 @@ from gaia_memory.errors import (
 )
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Metadata, NewFact, Receipt, SessionKey
-from gaia_memory.profile.fence import fence
-from gaia_memory.telemetry import about
+from gaia_memory.profile.fence import escape_for_prompt
+from gaia_memory.telemetry import log_fields
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 logger = logger_for(__name__)
 
-EVENTS_WITHOUT_SESSION = "gaia:events"
+FALLBACK_SESSION_ID = "gaia:events"
 """The session that events are noted under when the caller of `add_events_to_memory` names none."""
 
 
@@ -64,11 +64,11 @@ class Mem0MemoryService(BaseMemoryService):
         Handing a session over again learns only what is new. While a turn runs in a session that this process
         can read itself, or when the model fails, nothing happens: it is learned later.
         """
-        async with self.source.using() as engine:
+        async with self.source.use_engine() as engine:
             if not engine.config.memory.enabled:
                 return
             key = SessionKey(session.app_name, session.user_id, session.id)
-            if key.app in engine.transcripts.hosted:
+            if key.app in engine.transcripts.hosted_apps:
                 await engine.consolidate(key, clear=False)
                 return
             try:
@@ -76,9 +76,11 @@ class Mem0MemoryService(BaseMemoryService):
             except (LeaseLostError, ModelError) as error:
                 if engine.config.memory.on_unavailable == "fail":
                     raise
-                kind = type(error).__name__
-                fields = about("conversation.left", key, error=kind)
-                logger.warning("session %s is not learned: %s; add it again later", session.id, kind, extra=fields)
+                error_name = type(error).__name__
+                fields = log_fields("conversation.left", key, error=error_name)
+                logger.warning(
+                    "session %s is not learned: %s; add it again later", session.id, error_name, extra=fields
+                )
 
     async def add_events_to_memory(
         self,
@@ -95,9 +97,9 @@ class Mem0MemoryService(BaseMemoryService):
             ModelError: the model gave no usable answer; the events can be handed over again.
             LeaseLostError: the conversation is being learned or talked in just now.
         """
-        async with self.source.using() as engine:
+        async with self.source.use_engine() as engine:
             if engine.config.memory.enabled:
-                await _learn(engine, SessionKey(app_name, user_id, session_id or EVENTS_WITHOUT_SESSION), events)
+                await _learn(engine, SessionKey(app_name, user_id, session_id or FALLBACK_SESSION_ID), events)
 
     async def add_memory(
         self,
@@ -116,7 +118,7 @@ class Mem0MemoryService(BaseMemoryService):
             MemoryDisabledError: memory is off.
         """
         facts = [_new_fact(entry, custom_metadata or {}) for entry in _require_entries(memories)]
-        async with self.source.using() as engine:
+        async with self.source.use_engine() as engine:
             await engine.memory.add(engine.scope(app_name, user_id), facts)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
@@ -126,8 +128,8 @@ class Mem0MemoryService(BaseMemoryService):
         """
         must_answer = False
         try:
-            must_answer = (await self.source.loaded()).config.memory.on_unavailable == "fail"
-            async with self.source.using() as engine:
+            must_answer = (await self.source.load_config()).config.memory.on_unavailable == "fail"
+            async with self.source.use_engine() as engine:
                 must_answer = engine.config.memory.on_unavailable == "fail"
                 hits = await engine.memory.recall(engine.scope(app_name, user_id), query)
         except MemoryDisabledError:
@@ -138,7 +140,7 @@ class Mem0MemoryService(BaseMemoryService):
             if not error.is_logged:
                 logger.warning("memory cannot answer, a search finds nothing: %s", error)
             return SearchMemoryResponse()
-        return SearchMemoryResponse(memories=[_for_a_prompt(_entry(hit.fact)) for hit in hits])
+        return SearchMemoryResponse(memories=[_escape_for_prompt(_to_memory_entry(hit.fact)) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
         """Forget one fact for good; an unknown id, another person's, or none at all changes nothing."""
@@ -155,19 +157,19 @@ class Mem0MemoryService(BaseMemoryService):
 
     async def list_memories(self, *, app_name: str, user_id: str) -> list[MemoryEntry]:
         """Return every fact about a person, oldest first."""
-        async with self.source.using() as engine:
+        async with self.source.use_engine() as engine:
             try:
-                return [_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
+                return [_to_memory_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
             except MemoryDisabledError:
                 return []
 
-    async def _forget(self, app_name: str, user_id: str, **what: str) -> Receipt:
-        async with self.source.using() as engine:
-            return await engine.memory.forget(engine.scope(app_name, user_id), **what)
+    async def _forget(self, app_name: str, user_id: str, **selection: str) -> Receipt:
+        async with self.source.use_engine() as engine:
+            return await engine.memory.forget(engine.scope(app_name, user_id), **selection)
 
 
 async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event], *, zone: tzinfo = UTC) -> None:
-    row = await engine.enter(key)
+    row = await engine.ensure_ledger_row(key)
     turns = turns_of(events, turns_before=row.learned_turns, zone=zone)
     if turns:
         await engine.learn(key, turns)
@@ -176,27 +178,27 @@ async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event], *, zo
 def _require_entries(memories: object) -> Sequence[MemoryEntry]:
     if isinstance(memories, str | bytes) or not isinstance(memories, Sequence):
         raise TypeError(f"memories is a {type(memories).__name__}: pass a list of MemoryEntry")
-    for place, entry in enumerate(memories):
+    for index, entry in enumerate(memories):
         if not isinstance(entry, MemoryEntry):
-            raise TypeError(f"memories[{place}] is a {type(entry).__name__}: pass MemoryEntry objects")
+            raise TypeError(f"memories[{index}] is a {type(entry).__name__}: pass MemoryEntry objects")
     if not memories:
         raise InvalidInputError("memories is empty: pass at least one MemoryEntry")
     return memories
 
 
-def _new_fact(entry: MemoryEntry, shared: Mapping[str, object]) -> NewFact:
+def _new_fact(entry: MemoryEntry, call_metadata: Mapping[str, object]) -> NewFact:
     parts = entry.content.parts or []
     if any(part.inline_data or part.file_data for part in parts):
         raise InvalidInputError("a MemoryEntry holds a file: memory keeps text only")
     text = "\n".join(part.text for part in parts if part.text).strip()
     if not text:
         raise InvalidInputError("a MemoryEntry has no text: put what to remember into content.parts")
-    given = {"author": entry.author, **shared, **entry.custom_metadata}
-    metadata = {name: value for name, value in given.items() if value is not None}
-    return NewFact(text, said_at=_said_at(entry.timestamp), metadata=cast("Metadata", metadata))
+    all_metadata = {"author": entry.author, **call_metadata, **entry.custom_metadata}
+    metadata = {name: value for name, value in all_metadata.items() if value is not None}
+    return NewFact(text, said_at=_parse_timestamp(entry.timestamp), metadata=cast("Metadata", metadata))
 
 
-def _said_at(timestamp: str | None) -> datetime | None:
+def _parse_timestamp(timestamp: str | None) -> datetime | None:
     if not timestamp:
         return None
     try:
@@ -206,7 +208,7 @@ def _said_at(timestamp: str | None) -> datetime | None:
     return said_at if said_at.tzinfo else said_at.replace(tzinfo=UTC)
 
 
-def _entry(fact: Fact) -> MemoryEntry:
+def _to_memory_entry(fact: Fact) -> MemoryEntry:
     return MemoryEntry(
         id=fact.id,
         content=types.Content(role="user", parts=[types.Part(text=fact.text)]),
@@ -216,7 +218,7 @@ def _entry(fact: Fact) -> MemoryEntry:
     )
 
 
-def _for_a_prompt(entry: MemoryEntry) -> MemoryEntry:
-    parts = [types.Part(text=fence(part.text or "")) for part in entry.content.parts or []]
-    author = None if entry.author is None else fence(entry.author)
+def _escape_for_prompt(entry: MemoryEntry) -> MemoryEntry:
+    parts = [types.Part(text=escape_for_prompt(part.text or "")) for part in entry.content.parts or []]
+    author = None if entry.author is None else escape_for_prompt(entry.author)
     return entry.model_copy(update={"content": types.Content(role="user", parts=parts), "author": author})

@@ -12,27 +12,27 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.runners import Runner
 
-from gaia_memory.adk.plugins.error_boundary import Contained
-from gaia_memory.adk.plugins.run_context import held_here, hold_here
-from gaia_memory.adk.plugins.window_plugin import BEGINNING, AnchoredLoad, Near
-from gaia_memory.adk.sessions.stale_session import is_refusal
-from gaia_memory.models import Anchor, SessionKey
+from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.plugins.run_context import current_lease, enter_lease
+from gaia_memory.adk.plugins.window_plugin import START_ANCHOR, RetainedContext, WindowedSessionLoad
+from gaia_memory.adk.sessions.stale_session import is_stale_error
+from gaia_memory.models import SessionKey, WindowAnchor
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.genai import types
 
     from gaia_memory.engine import Engine
-    from gaia_memory.sessions.turns.turn_lease import Hold
+    from gaia_memory.sessions.turns.turn_lease import TurnLease
 
-CLOSE_SECONDS = 30.0
+CLOSE_TIMEOUT_SECONDS = 30.0
 """ADK cancels a plugin that closes longer than this: leases and the store have to be given back in it."""
 
-_NEARS = 64
+_MAX_RETAINED_CONTEXTS = 64
 """Conversations whose older turns that are still needed are kept in memory; another one loads from its anchor."""
 
 
-_TRIES = 3
+_MAX_TRIES = 3
 """How often a turn is begun whose message the session service refuses; a model was not asked by then."""
 
 
@@ -46,10 +46,10 @@ class GaiaRunner(Runner):
     def __init__(self, *, engine: Engine, **arguments: Any) -> None:
         """Take ADK's own arguments, and the engine whose ledger knows where the window begins."""
         arguments.setdefault("auto_create_session", True)
-        arguments.setdefault("plugin_close_timeout", CLOSE_SECONDS)
+        arguments.setdefault("plugin_close_timeout", CLOSE_TIMEOUT_SECONDS)
         super().__init__(**arguments)
         self._engine = engine
-        self._nears: OrderedDict[SessionKey, Near] = OrderedDict()
+        self._retained_contexts: OrderedDict[SessionKey, RetainedContext] = OrderedDict()
 
     async def run_async(
         self,
@@ -73,9 +73,9 @@ class GaiaRunner(Runner):
             "yield_user_message": yield_user_message,
             "abort_signal": abort_signal,
         }
-        async with self._held(SessionKey(self.app_name, user_id, session_id)) as hold:
-            config = self._bounded(run_config or RunConfig(), hold, new_message, invocation_id)
-            for tries_left in reversed(range(_TRIES)):
+        async with self._lease_session(SessionKey(self.app_name, user_id, session_id)) as lease:
+            config = self._with_window(run_config or RunConfig(), lease, new_message, invocation_id)
+            for tries_left in reversed(range(_MAX_TRIES)):
                 try:
                     async with aclosing(super().run_async(run_config=config, **arguments)) as events:
                         async for event in events:
@@ -83,62 +83,69 @@ class GaiaRunner(Runner):
                     return
                 except (SessionNotFoundError, ValueError) as error:
                     # Changed or deleted between its load and the message, by somebody who asks no ledger.
-                    if hold.has_message is not False or not tries_left or not is_refusal(error):
+                    if lease.has_user_message is not False or not tries_left or not is_stale_error(error):
                         raise
 
     @asynccontextmanager
-    async def _held(self, key: SessionKey) -> AsyncIterator[Hold]:
+    async def _lease_session(self, key: SessionKey) -> AsyncIterator[TurnLease]:
         """Keep a session from being cleared and from others' turns; what is run inside a turn runs in its hold."""
-        outer, marks = held_here(key), self._engine.marks
-        hold = outer or marks.hold(key)
-        hold_here(hold)
+        outer_lease, marks = current_lease(key), self._engine.turn_presence
+        lease = outer_lease or marks.new_lease(key)
+        enter_lease(lease)
         try:
-            with Contained("holding a session for a turn"):
-                await self._engine.live.look()
-                if outer is None:
-                    await marks.take(hold)
-            yield hold
+            with ErrorBoundary("holding a session for a turn"):
+                await self._engine.live.reload_if_changed()
+                if outer_lease is None:
+                    await marks.acquire(lease)
+            yield lease
         finally:
-            if outer is None:
-                with Contained("letting go of a session after a turn"):
-                    await marks.leave(hold)
+            if outer_lease is None:
+                with ErrorBoundary("letting go of a session after a turn"):
+                    await marks.release(lease)
 
-    def _bounded(
-        self, config: RunConfig, hold: Hold, message: types.Content | None, invocation_id: str | None
+    def _with_window(
+        self, config: RunConfig, lease: TurnLease, message: types.Content | None, invocation_id: str | None
     ) -> RunConfig:
         """Return a configuration that loads what the replay window needs."""
-        if not self._may_bound(config, message, invocation_id):
+        if not self._can_use_window(config, message, invocation_id):
             return config
-        anchor = (hold.row.anchor if hold.row else None) or BEGINNING
-        return config.model_copy(update={"get_session_config": self._load_from(hold.key, anchor)})
+        anchor = (lease.row.anchor if lease.row else None) or START_ANCHOR
+        return config.model_copy(update={"get_session_config": self._windowed_load(lease.key, anchor)})
 
-    def _may_bound(self, config: RunConfig, message: types.Content | None, invocation_id: str | None) -> bool:
-        answers = any(part.function_response for part in (message.parts if message else None) or [])
+    def _can_use_window(self, config: RunConfig, message: types.Content | None, invocation_id: str | None) -> bool:
+        is_tool_response = any(part.function_response for part in (message.parts if message else None) or [])
         return not (
-            config.get_session_config or answers or invocation_id or self.app.events_compaction_config is not None
+            config.get_session_config
+            or is_tool_response
+            or invocation_id
+            or self.app.events_compaction_config is not None
         )
 
-    def _load_from(self, key: SessionKey, anchor: Anchor) -> AnchoredLoad:
-        near = self._nears.get(key)
+    def _windowed_load(self, key: SessionKey, anchor: WindowAnchor) -> WindowedSessionLoad:
+        retained = self._retained_contexts.get(key)
 
-        async def remember(begins: Anchor | None, nearer: Near | None) -> None:
-            self._keep_near(key, nearer)
-            if begins not in (None, anchor):
-                await self._remember(key, begins)
+        async def save_start(new_anchor: WindowAnchor | None, new_retained: RetainedContext | None) -> None:
+            self._store_retained(key, new_retained)
+            if new_anchor not in (None, anchor):
+                await self._save_anchor(key, new_anchor)
 
-        start = near.begins if near else anchor
-        return AnchoredLoad(
-            after_timestamp=start.at or None, key=key, turn_no=start.turn_no, near=near, remember=remember
+        start = retained.start if retained else anchor
+        return WindowedSessionLoad(
+            after_timestamp=start.timestamp or None,
+            key=key,
+            turn_no=start.turn_no,
+            retained=retained,
+            save_start=save_start,
         )
 
-    def _keep_near(self, key: SessionKey, near: Near | None) -> None:
-        self._nears.pop(key, None)
-        if near is not None:
-            self._nears[key] = near
-        if len(self._nears) > _NEARS:
-            self._nears.popitem(last=False)
+    def _store_retained(self, key: SessionKey, retained: RetainedContext | None) -> None:
+        self._retained_contexts.pop(key, None)
+        if retained is not None:
+            self._retained_contexts[key] = retained
+        if len(self._retained_contexts) > _MAX_RETAINED_CONTEXTS:
+            self._retained_contexts.popitem(last=False)
 
-    async def _remember(self, key: SessionKey, anchor: Anchor) -> None:
-        with Contained("keeping where the replay window begins"):
+    async def _save_anchor(self, key: SessionKey, anchor: WindowAnchor) -> None:
+        with ErrorBoundary("keeping where the replay window begins"):
             async with self._engine.database.transaction() as tx:
-                await self._engine.ledger.anchor(tx, key, anchor)
+                await self._engine.ledger.set_anchor(tx, key, anchor)

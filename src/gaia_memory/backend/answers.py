@@ -9,15 +9,15 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError, field_validator
 
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.models import Extracted
+from gaia_memory.models import ExtractedFact
 
-_ONE_BLOCK = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
-_BLOCK = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n\s*```", re.DOTALL | re.MULTILINE)
+_WHOLE_CODE_BLOCK = re.compile(r"\A\s*```[a-zA-Z]*\s*\n(?P<inside>.*?)\n?\s*```\s*\Z", re.DOTALL)
+_CODE_BLOCK = re.compile(r"^\s*```[a-zA-Z]*[ \t]*\n(?P<inside>.*?)\n\s*```", re.DOTALL | re.MULTILINE)
 
-_KINDS = {"value_error": "not usable text", "model_type": "no JSON object"}
+_ERROR_DESCRIPTIONS = {"value_error": "not usable text", "model_type": "no JSON object"}
 
 
-class _Item(BaseModel):
+class _FactItem(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     text: StrictStr
@@ -25,7 +25,7 @@ class _Item(BaseModel):
 
     @field_validator("text")
     @classmethod
-    def _says_something(cls, text: str) -> str:
+    def _require_text(cls, text: str) -> str:
         text.encode()  # Half of a surrogate pair cannot be stored; a UnicodeEncodeError is a ValueError.
         if not text.strip():
             raise ValueError("blank")
@@ -35,10 +35,10 @@ class _Item(BaseModel):
 class _Answer(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
-    memory: list[_Item]
+    memory: list[_FactItem]
 
 
-def extracted(answer: str) -> list[Extracted]:
+def parse_extraction(answer: str) -> list[ExtractedFact]:
     """Return the facts of an answer, each once a side that said it; an empty list only for a well-formed empty one.
 
     The answer is a JSON object whose `memory` is a list of objects with a `text`, alone or in one code block. Small
@@ -49,37 +49,39 @@ def extracted(answer: str) -> list[Extracted]:
         BadAnswerError: it is anything else. Nothing is taken from an answer that is partly wrong, because what
             is missing there cannot be known.
     """
-    text, is_alone = _without_wrapping(answer)
+    text, is_whole_answer = _unwrap_code_block(answer)
     try:
         # Models put line breaks into strings; that is no reason to lose an answer.
-        found = json.loads(text, strict=False)
+        parsed = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
         raise BadAnswerError(f"the answer is no JSON: {error}") from error
     try:
-        items = _Answer.model_validate(found).memory
+        items = _Answer.model_validate(parsed).memory
     except ValidationError as error:
-        raise BadAnswerError(f"the answer is of another form: {_where(error)}") from error
-    if not items and not is_alone:
+        raise BadAnswerError(f"the answer is of another form: {_describe_error_location(error)}") from error
+    if not items and not is_whole_answer:
         raise BadAnswerError("the answer says more than an empty list")
-    seen: dict[tuple[str, str | None], Extracted] = {}
+    seen: dict[tuple[str, str | None], ExtractedFact] = {}
     for item in items:
-        by = item.attributed_to if isinstance(item.attributed_to, str) else None
-        seen.setdefault((" ".join(item.text.split()).casefold(), by), Extracted(text=item.text, attributed_to=by))
+        speaker = item.attributed_to if isinstance(item.attributed_to, str) else None
+        seen.setdefault(
+            (" ".join(item.text.split()).casefold(), speaker), ExtractedFact(text=item.text, attributed_to=speaker)
+        )
     return list(seen.values())
 
 
-def _without_wrapping(answer: str) -> tuple[str, bool]:
+def _unwrap_code_block(answer: str) -> tuple[str, bool]:
     """Return what stands for the answer, and whether it stands alone."""
     if answer.lstrip().startswith("{"):
         return answer, True
-    if whole := _ONE_BLOCK.match(answer):
+    if whole := _WHOLE_CODE_BLOCK.match(answer):
         return whole["inside"], True
-    blocks = _BLOCK.findall(answer)
+    blocks = _CODE_BLOCK.findall(answer)
     return (blocks[0], False) if len(blocks) == 1 else (answer, True)
 
 
-def _where(error: ValidationError) -> str:
+def _describe_error_location(error: ValidationError) -> str:
     """Name what is wrong and where, without quoting the answer."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-    place = ".".join(str(part) for part in first["loc"]) or "the whole"
-    return f"{place}: {_KINDS.get(first['type'], first['msg'])}"
+    location = ".".join(str(part) for part in first["loc"]) or "the whole"
+    return f"{location}: {_ERROR_DESCRIPTIONS.get(first['type'], first['msg'])}"

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend import mem0_import
 from gaia_memory.backend.embedder import Mem0Embedder
-from gaia_memory.backend.event_loop_guard import refuse_on_loop
+from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.language_model import Mem0LanguageModel
-from gaia_memory.backend.model_errors import model_error
+from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers import local, provider_specs
-from gaia_memory.backend.providers.provider_factory import made_or_later, make_embedder, make_llm
-from gaia_memory.backend.providers.reranker import NONE, Mem0Reranker, provider_of
+from gaia_memory.backend.providers.provider_factory import create_or_defer, make_embedder, make_llm
+from gaia_memory.backend.providers.reranker import NO_RERANKER, Mem0Reranker, resolve_provider
 from gaia_memory.backend.providers.reranker import problems as reranker_problems
-from gaia_memory.backend.providers.swappable_llm import CurrentLlm, close_client
-from gaia_memory.backend.thread_pools import Pools
+from gaia_memory.backend.providers.swappable_llm import SwappableLlm, close_client
+from gaia_memory.backend.thread_pools import WorkerPools
 from gaia_memory.config.openai_server import KEY_VARIABLE
 from gaia_memory.errors import ConfigError, ModelError
 
@@ -51,30 +51,30 @@ class Backend:
         """
         self._config = config
         self._environ = os.environ if environ is None else environ
-        self._llm = CurrentLlm(provider_specs.language_model(config, self._environ), self._made_llm)
-        self._retiring: set[asyncio.Future[None]] = set()
-        self.embedder_provider = provider_specs.embedder(config, self._environ, stored=stored_embedder)
+        self._llm = SwappableLlm(provider_specs.resolve_llm(config, self._environ), self._create_llm)
+        self._closing_tasks: set[asyncio.Future[None]] = set()
+        self.embedder_provider = provider_specs.resolve_embedder(config, self._environ, stored=stored_embedder)
         self.store_provider = provider_specs.Provider(
             config.memory.vector_store.provider, dict(config.memory.vector_store.config)
         )
-        self.pools = Pools()
-        self._building = threading.RLock()
+        self.pools = WorkerPools()
+        self._build_lock = threading.RLock()
         self._embedding_model: Any = None
-        self._checked: tuple[provider_specs.Provider, ...] = ()
+        self._checked_providers: tuple[provider_specs.Provider, ...] = ()
         self.language_model = Mem0LanguageModel(lambda: self._llm, self.llm_provider, self.pools.model)
         self.extractor = Mem0Extractor(self.language_model, self.load, self.pools.model)
-        self.reranker = self._chosen_reranker()
+        self.reranker = self._create_reranker()
         self.embedder = Mem0Embedder(self.embedding_model, self.embedder_provider, self.pools.embedder)
 
     @property
     def reranker_provider(self) -> provider_specs.Provider:
         """The reranker in force; its name is `none` where there is none."""
-        given = self._config.memory.reranker
-        return provider_of(provider_specs.Provider(given.provider, dict(given.config)), self._config.home)
+        settings = self._config.memory.reranker
+        return resolve_provider(provider_specs.Provider(settings.provider, dict(settings.config)), self._config.home)
 
-    def _chosen_reranker(self) -> Mem0Reranker | None:
+    def _create_reranker(self) -> Mem0Reranker | None:
         provider = self.reranker_provider
-        return None if provider.name == NONE else Mem0Reranker(provider, self.load, self.pools.reranker)
+        return None if provider.name == NO_RERANKER else Mem0Reranker(provider, self.load, self.pools.reranker)
 
     @property
     def llm_provider(self) -> provider_specs.Provider:
@@ -86,37 +86,39 @@ class Backend:
 
         Calls under way end on the model they began with, which is closed afterwards.
         """
-        before = self.reranker_provider
+        previous_reranker = self.reranker_provider
         self._config = config
-        if self.reranker_provider != before:
+        if self.reranker_provider != previous_reranker:
             if self.reranker is not None:
-                self._retire(self.pools.reranker.run(self.reranker.close))
-            self.reranker = self._chosen_reranker()
-        provider = provider_specs.language_model(config, self._environ)
+                self._close_in_background(self.pools.reranker.run(self.reranker.close))
+            self.reranker = self._create_reranker()
+        provider = provider_specs.resolve_llm(config, self._environ)
         if provider == self.llm_provider:
             return
-        retire = self._llm.exchange(provider)
+        close_previous = self._llm.swap(provider)
         self.language_model.provider = provider
-        self._retire(self.pools.model.run(retire))
+        self._close_in_background(self.pools.model.run(close_previous))
 
-    def _retire(self, ending: Coroutine[Any, Any, None]) -> None:
-        closing = asyncio.ensure_future(ending)
-        self._retiring.add(closing)
-        closing.add_done_callback(self._has_retired)
+    def _close_in_background(self, close: Coroutine[Any, Any, None]) -> None:
+        closing = asyncio.ensure_future(close)
+        self._closing_tasks.add(closing)
+        closing.add_done_callback(self._on_client_closed)
 
     def describe(self) -> str:
         """Return one line: which model and embedder are used, and why where that is not what one may expect."""
         llm, embedder = self.llm_provider, self.embedder_provider
         line = f"{llm.model or llm.name} + {embedder.model or embedder.name} embedder"
         memory = self._config.memory
-        why = []
-        if provider_specs.AUTO in (memory.llm.provider, memory.embedder.provider) and not provider_specs.api_key(self._environ):
-            why.append(f"no {provider_specs.KEY_VARIABLES[-1]}")
+        reasons = []
+        if provider_specs.AUTO in (memory.llm.provider, memory.embedder.provider) and not provider_specs.gemini_api_key(
+            self._environ
+        ):
+            reasons.append(f"no {provider_specs.GEMINI_KEY_VARIABLES[-1]}")
         if any(provider_specs.lacks_openai_key(provider, self._environ) for provider in (llm, embedder)):
-            why.append(f"no {KEY_VARIABLE}")
-        if provider_specs.embedder(self._config, self._environ) != embedder:
-            why.append("the embedder is that of the stored vectors")
-        return f"{line} ({'; '.join(why)})" if why else line
+            reasons.append(f"no {KEY_VARIABLE}")
+        if provider_specs.resolve_embedder(self._config, self._environ) != embedder:
+            reasons.append("the embedder is that of the stored vectors")
+        return f"{line} ({'; '.join(reasons)})" if reasons else line
 
     async def check(self) -> None:
         """Import mem0 and return if it knows every provider and key of the configuration.
@@ -132,19 +134,19 @@ class Backend:
         Raises:
             ConfigError: mem0 does not know a provider, or a provider a key.
         """
-        refuse_on_loop("Backend.load")
-        with self._building:
+        assert_off_event_loop("Backend.load")
+        with self._build_lock:
             mem0 = mem0_import.load_mem0(self._config.home)
-            named = (self.llm_provider, self.embedder_provider, self.store_provider)
-            asked = (*named, self.reranker_provider)
-            if self._checked != asked:
-                provider_specs.register()
-                found = [*provider_specs.problems(*named), *reranker_problems(self.reranker_provider)]
-                if found:
-                    raise ConfigError(found)
+            mem0_providers = (self.llm_provider, self.embedder_provider, self.store_provider)
+            all_providers = (*mem0_providers, self.reranker_provider)
+            if self._checked_providers != all_providers:
+                provider_specs.register_providers()
+                problems = [*provider_specs.problems(*mem0_providers), *reranker_problems(self.reranker_provider)]
+                if problems:
+                    raise ConfigError(problems)
                 if self.embedder_provider.name == provider_specs.LOCAL:
-                    self.embedder.know(local.look(Path(str(self.embedder_provider.model))))
-                self._checked = asked
+                    self.embedder.adopt_fingerprint(local.fingerprint_model(Path(str(self.embedder_provider.model))))
+                self._checked_providers = all_providers
             return mem0
 
     def llm(self) -> Any:
@@ -153,8 +155,8 @@ class Backend:
         Raises:
             ModelUnavailableError: it could not be made: a package or a key is missing.
         """
-        refuse_on_loop("Backend.llm")
-        return self._llm.made()
+        assert_off_event_loop("Backend.llm")
+        return self._llm.instance()
 
     def embedding_model(self) -> Any:
         """Return mem0's embedder object, made once. Blocking.
@@ -162,13 +164,13 @@ class Backend:
         Raises:
             ModelUnavailableError: it could not be made: a package or a key is missing.
         """
-        refuse_on_loop("Backend.embedding_model")
-        with self._building:
+        assert_off_event_loop("Backend.embedding_model")
+        with self._build_lock:
             if self._embedding_model is None:
-                self._embedding_model = self._made(make_embedder, self.embedder_provider, "embedder")
+                self._embedding_model = self._create(make_embedder, self.embedder_provider, "embedder")
             return self._embedding_model
 
-    async def load_embedder(self) -> None:
+    async def preload_embedder(self) -> None:
         """Have the model of the embedder `local` in memory, which takes seconds; every other one is there at once.
 
         A process that only asks one question would else have its answer before the vectors.
@@ -184,16 +186,16 @@ class Backend:
         A store that stands elsewhere (a server, a database) gets no path. A store that must know the length
         of the vectors is told it, which may ask the embedder once.
         """
-        refuse_on_loop("Backend.mem0_config")
+        assert_off_event_loop("Backend.mem0_config")
         self.load()
         from mem0.configs.base import MemoryConfig
         from mem0.embeddings.configs import EmbedderConfig
         from mem0.llms.configs import LlmConfig
         from mem0.vector_stores.configs import VectorStoreConfig
 
-        dimensions = partial(self.embedder.measure, self.embedding_model)
+        dimensions = partial(self.embedder.measure_dimensions, self.embedding_model)
         store = provider_specs.store_config(self.store_provider, str(store_path), dimensions)
-        history = mem0_import.private_file(mem0_import.mem0_home(self._config.home) / "history.db")
+        history = mem0_import.create_private_file(mem0_import.mem0_home(self._config.home) / "history.db")
         return MemoryConfig(
             vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
             # mem0 checks these names against lists of its own, which know no registered provider.
@@ -209,22 +211,22 @@ class Backend:
 
         `client` is a Chroma client to be used instead of one that mem0 would make.
         """
-        refuse_on_loop("Backend.open_memory")
+        assert_off_event_loop("Backend.open_memory")
         mem0 = self.load()
         config = self.mem0_config(store_path)
         if client is not None:
             config.vector_store.config.client = client
         offline = provider_specs.OFFLINE
-        cheap = {
+        offline_models = {
             "llm": type(config.llm).model_construct(provider=offline, config={}),
             "embedder": type(config.embedder).model_construct(provider=offline, config={}),
         }
         # mem0's constructor makes a model and an embedder of its own; ours take their place, so let it make
         # those that cost nothing.
-        memory = mem0.Memory(config.model_copy(update=cheap))
+        memory = mem0.Memory(config.model_copy(update=offline_models))
         memory.config = config
         memory.llm = self._llm
-        memory.embedding_model = made_or_later(self.embedding_model)
+        memory.embedding_model = create_or_defer(self.embedding_model)
         return memory
 
     async def close(self, *, grace: float = 3.0) -> None:
@@ -232,8 +234,8 @@ class Backend:
         await self.pools.close(grace=grace)
         await asyncio.to_thread(self._close_clients)
 
-    def _has_retired(self, closing: asyncio.Future[None]) -> None:
-        self._retiring.discard(closing)
+    def _on_client_closed(self, closing: asyncio.Future[None]) -> None:
+        self._closing_tasks.discard(closing)
         if not closing.cancelled():
             # Where the backend was closed meanwhile there is nothing left to close.
             closing.exception()
@@ -244,16 +246,18 @@ class Backend:
         if self.reranker is not None:
             self.reranker.close()
 
-    def _made_llm(self, provider: provider_specs.Provider) -> Any:
-        return self._made(make_llm, provider, "model")
+    def _create_llm(self, provider: provider_specs.Provider) -> Any:
+        return self._create(make_llm, provider, "model")
 
-    def _made(self, make: Callable[[provider_specs.Provider], Any], provider: provider_specs.Provider, part: str) -> Any:
+    def _create(
+        self, factory: Callable[[provider_specs.Provider], Any], provider: provider_specs.Provider, part: str
+    ) -> Any:
         self.load()
         try:
-            return make(provider)
+            return factory(provider)
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
-            raise model_error(error, what=f"the {part} {_named(provider)}") from error
+            raise to_model_error(error, subject=f"the {part} {_provider_label(provider)}") from error
 
 
-def _named(provider: provider_specs.Provider) -> str:
+def _provider_label(provider: provider_specs.Provider) -> str:
     return f"{provider.name} ({provider.model})" if provider.model else provider.name

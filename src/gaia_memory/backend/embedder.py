@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gaia_memory.backend.model_errors import model_error, without_words_of
+from gaia_memory.backend.model_errors import redact_user_text, to_model_error
 from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
-from gaia_memory.backend.providers.local import Look
+from gaia_memory.backend.providers.local import ModelFingerprint
 from gaia_memory.backend.providers.provider_specs import GEMINI, LOCAL, OFFLINE, Provider
-from gaia_memory.backend.thread_pools import Pool
+from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Vector
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DEADLINE_SECONDS = 45.0
-BATCH = 100
-MAX_EMBEDDED = 8_000
+MAX_BATCH_TEXTS = 100
+MAX_TEXT_CHARACTERS = 8_000
 """Characters of a text that its vector is made of: some providers refuse more, and none tells more by it."""
 
-_SMALLEST_SQUARES = 1e-200
+_MIN_SQUARED_NORM = 1e-200
 OFFLINE_MODEL = "hashed-ngrams-1"
 OFFLINE_DIMENSIONS = 384
-_MEASURED_TEXT = "dimensions"
+_PROBE_TEXT = "dimensions"
 
 
 class Mem0Embedder:
     """The port `Embedder` over mem0's embedding model. Every vector comes at length 1.
 
     `identity` is known from the start for `offline`, for `gemini`, for a provider whose configuration names its
-    `embedding_dims`, and for `local` once `know` was told of its files. For others its dimensions read `?` until the
-    first vector came: read it after an `embed`, not before.
+    `embedding_dims`, and for `local` once `adopt_fingerprint` was told of its files. For others its dimensions read `?`
+    until the first vector came: read it after an `embed`, not before.
 
     A text is asked for once as long as its vector is among the last ones, however often it comes.
     """
@@ -48,7 +48,7 @@ class Mem0Embedder:
         self,
         embedding_model: Callable[[], Any],
         provider: Provider,
-        pool: Pool,
+        pool: WorkerPool,
         *,
         deadline: float = DEADLINE_SECONDS,
     ) -> None:
@@ -69,10 +69,10 @@ class Mem0Embedder:
         """Provider, model and dimensions, as `provider/model/dimensions`."""
         return f"{self._provider.name}/{self._model or 'default'}/{self._dimensions or '?'}"
 
-    def know(self, look: Look) -> None:
+    def adopt_fingerprint(self, fingerprint: ModelFingerprint) -> None:
         """Take the identity from what the files of the model tell, before it is loaded; the first time counts."""
         if self._model is None:
-            self._model, self._dimensions = look.name, look.dimensions or self._dimensions
+            self._model, self._dimensions = fingerprint.name, fingerprint.dimensions or self._dimensions
 
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
         """Return one vector a text, of its first 8,000 characters.
@@ -81,61 +81,61 @@ class Mem0Embedder:
             ModelUnavailableError: the embedder could not be reached in time.
             BadAnswerError: it gave too many, too few or unusable vectors.
         """
-        texts = [text[:MAX_EMBEDDED] for text in texts]
-        different = list(dict.fromkeys(texts))
-        found = self._cache.find(different, purpose)
-        unknown = [text for text in different if text not in found]
-        for start in range(0, len(unknown), BATCH):
-            batch = unknown[start : start + BATCH]
+        texts = [text[:MAX_TEXT_CHARACTERS] for text in texts]
+        unique_texts = list(dict.fromkeys(texts))
+        found = self._cache.get_many(unique_texts, purpose)
+        uncached = [text for text in unique_texts if text not in found]
+        for start in range(0, len(uncached), MAX_BATCH_TEXTS):
+            batch = uncached[start : start + MAX_BATCH_TEXTS]
             # Paid for: what came before a batch that fails is not asked for again.
-            vectors = await self._asked(batch, purpose)
-            self._cache.keep(zip(batch, vectors, strict=True), purpose)
+            vectors = await self._embed_within_deadline(batch, purpose)
+            self._cache.put_many(zip(batch, vectors, strict=True), purpose)
             found.update(zip(batch, vectors, strict=True))
         return [found[text] for text in texts]
 
-    async def _asked(self, batch: list[str], purpose: str) -> list[array[float]]:
+    async def _embed_within_deadline(self, batch: list[str], purpose: str) -> list[array[float]]:
         try:
-            with without_words_of(batch):
+            with redact_user_text(batch):
                 async with asyncio.timeout(self._deadline):
-                    return await self._pool.run(self._ask, batch, purpose)
+                    return await self._pool.run(self._embed_batch, batch, purpose)
         except TimeoutError as late:
-            what = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"
-            raise ModelUnavailableError(what) from late
+            message = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"
+            raise ModelUnavailableError(message) from late
 
-    def measure(self, embedding_model: Callable[[], Any]) -> int:
+    def measure_dimensions(self, embedding_model: Callable[[], Any]) -> int:
         """Return the length of this embedder's vectors, asking it once if need be. Blocking."""
         if self._dimensions is None:
-            self._ask([_MEASURED_TEXT], "add")
+            self._embed_batch([_PROBE_TEXT], "add")
         assert self._dimensions is not None
         return self._dimensions
 
-    def _ask(self, texts: list[str], purpose: str) -> list[array[float]]:
+    def _embed_batch(self, texts: list[str], purpose: str) -> list[array[float]]:
         model = self._embedding_model()
         if self._provider.name == LOCAL and model.name != self._model:
             # Its vectors would pass for those of the model that was there at the start.
-            what = f"the model in {self._provider.model} is another one than when memory was started: start it again"
-            raise ModelUnavailableError(what)
+            message = f"the model in {self._provider.model} is another one than when memory was started: start it again"
+            raise ModelUnavailableError(message)
         if self._model is None:
             self._model = getattr(getattr(model, "config", None), "model", None)
         try:
-            raw = _vectors(model, texts, purpose)
+            raw = _raw_vectors(model, texts, purpose)
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
-            raise model_error(error, what=f"the embedder {self.identity}") from error
+            raise to_model_error(error, subject=f"the embedder {self.identity}") from error
         if len(raw) != len(texts):
             raise BadAnswerError(f"the embedder {self.identity} gave {len(raw)} vectors for {len(texts)} texts")
         # What is too large for a square is looked at again, so nobody has to be warned of it.
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(raw, np.ndarray):
-                return _rows(raw)
-            return [array("d", self._checked(vector).tobytes()) for vector in raw]
+                return _normalize_rows(raw)
+            return [array("d", self._normalize(vector).tobytes()) for vector in raw]
 
-    def _checked(self, raw: Any) -> NDArray[np.float64]:
+    def _normalize(self, raw: Any) -> NDArray[np.float64]:
         try:
             values = np.asarray(raw, np.float64) if isinstance(raw, np.ndarray) else np.fromiter(raw, np.float64)
         except (TypeError, ValueError) as wrong:
             raise BadAnswerError(f"the embedder {self.identity} gave a {type(raw).__name__}, not a vector") from wrong
-        length = _length(values)
-        if not 0.0 < length < math.inf:
+        norm = _norm(values)
+        if not 0.0 < norm < math.inf:
             raise BadAnswerError(f"the embedder {self.identity} gave a vector that is empty, zero, NaN or infinite")
         if self._dimensions is None:
             self._dimensions = len(values)
@@ -144,19 +144,19 @@ class Mem0Embedder:
                 f"the embedder {self.identity} gave a vector of {len(values)}: "
                 f"set memory.embedder.embedding_dims to what the model gives"
             )
-        return values / length
+        return values / norm
 
 
-def _rows(matrix: NDArray[np.float64]) -> list[array[float]]:
+def _normalize_rows(matrix: NDArray[np.float64]) -> list[array[float]]:
     """Return the rows of our own matrix at length 1: the same as one by one, to the bit."""
-    lengths = np.sqrt(np.matmul(matrix[:, np.newaxis, :], matrix[:, :, np.newaxis]).reshape(-1, 1))
-    return [array("d", row.tobytes()) for row in matrix / lengths]
+    norms = np.sqrt(np.matmul(matrix[:, np.newaxis, :], matrix[:, :, np.newaxis]).reshape(-1, 1))
+    return [array("d", row.tobytes()) for row in matrix / norms]
 
 
-def _length(values: NDArray[np.float64]) -> float:
-    squares = float(values @ values)
+def _norm(values: NDArray[np.float64]) -> float:
+    squared_norm = float(values @ values)
     # Squares of the very large and the very small leave what a number can hold.
-    return math.sqrt(squares) if _SMALLEST_SQUARES < squares < math.inf else math.hypot(*values.tolist())
+    return math.sqrt(squared_norm) if _MIN_SQUARED_NORM < squared_norm < math.inf else math.hypot(*values.tolist())
 
 
 def _known_model(provider: Provider) -> str | None:
@@ -176,11 +176,11 @@ def _known_dimensions(provider: Provider) -> int | None:
     return int(given) if given else None
 
 
-def _vectors(model: Any, texts: list[str], purpose: str) -> list[Any] | NDArray[np.float64]:
+def _raw_vectors(model: Any, texts: list[str], purpose: str) -> list[Any] | NDArray[np.float64]:
     """Ask for all at once where the provider can, else one by one; our own gives a matrix."""
     if isinstance(model, OfflineEmbedder):
         return model.embed_rows(texts)
-    batch = getattr(model, "embed_batch", None)
-    if batch is None or len(texts) == 1:
+    embed_batch = getattr(model, "embed_batch", None)
+    if embed_batch is None or len(texts) == 1:
         return [model.embed(text, purpose) for text in texts]
-    return list(batch(texts, purpose))
+    return list(embed_batch(texts, purpose))

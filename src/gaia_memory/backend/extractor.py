@@ -8,24 +8,24 @@ from typing import Any, Protocol
 
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
-from gaia_memory.backend.answers import extracted
-from gaia_memory.backend.model_errors import without_words_of
-from gaia_memory.backend.thread_pools import Pool
+from gaia_memory.backend.answers import parse_extraction
+from gaia_memory.backend.model_errors import redact_user_text
+from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.models import Chunk, Extracted, Message
+from gaia_memory.models import Chunk, ExtractedFact, Message
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """A bad answer is asked for again twice: models slip, and seldom three times in a row."""
 
-CONTEXT_CHARACTERS = 300
+MAX_CONTEXT_CHARACTERS = 300
 """mem0 shows no more of one earlier message: a longer one is shown as several."""
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_AGAIN = "\n\nAn earlier answer to this could not be used ({reason}). Answer with the JSON object alone."
+_RETRY_HINT = "\n\nAn earlier answer to this could not be used ({reason}). Answer with the JSON object alone."
 
 
-class _Asked(Protocol):
+class _ChatModel(Protocol):
     async def ask(self, messages: list[dict[str, str]], *, json: bool = False) -> str: ...
 
 
@@ -36,49 +36,51 @@ class Mem0Extractor:
     today, and stores in the same step.
     """
 
-    def __init__(self, model: _Asked, load: Callable[[], Any], pool: Pool, *, attempts: int = ATTEMPTS) -> None:
+    def __init__(
+        self, model: _ChatModel, load: Callable[[], Any], pool: WorkerPool, *, max_attempts: int = MAX_ATTEMPTS
+    ) -> None:
         """Take the model to ask, a function that imports mem0, blocking, and the pool it may block in."""
         self._model = model
         self._load = load
         self._pool = pool
-        self._attempts = attempts
+        self._max_attempts = max_attempts
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[Extracted]:
+    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
         """Return the facts of a chunk; an empty list only for a well-formed "nothing to learn".
 
         Raises:
             ModelUnavailableError: the model could not be reached.
             BadAnswerError: its answer is blank, blocked, cut or of another form, several times in a row.
         """
-        with without_words_of(message.text for message in (*chunk.before, *chunk.messages)):
-            return await self._extract(*await self._pool.run(self._prompt, chunk, instructions))
+        with redact_user_text(message.text for message in (*chunk.before, *chunk.messages)):
+            return await self._extract_with_retries(*await self._pool.run(self._build_prompt, chunk, instructions))
 
-    async def _extract(self, system: str, prompt: str) -> list[Extracted]:
+    async def _extract_with_retries(self, system: str, prompt: str) -> list[ExtractedFact]:
         reason = ""
-        asking = AsyncRetrying(
-            stop=stop_after_attempt(self._attempts), retry=retry_if_exception_type(BadAnswerError), reraise=True
+        retrying = AsyncRetrying(
+            stop=stop_after_attempt(self._max_attempts), retry=retry_if_exception_type(BadAnswerError), reraise=True
         )
-        async for attempt in asking:
+        async for attempt in retrying:
             with attempt:
-                hint = _AGAIN.format(reason=reason) if reason else ""
+                hint = _RETRY_HINT.format(reason=reason) if reason else ""
                 try:
                     answer = await self._model.ask(
                         [{"role": "system", "content": system}, {"role": "user", "content": prompt + hint}], json=True
                     )
-                    return extracted(answer)
+                    return parse_extraction(answer)
                 except BadAnswerError as bad:
                     reason = str(bad)
                     raise
         raise AssertionError("the last attempt returns or raises")
 
-    def _prompt(self, chunk: Chunk, instructions: str) -> tuple[str, str]:
+    def _build_prompt(self, chunk: Chunk, instructions: str) -> tuple[str, str]:
         self._load()
         from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
 
         prompt = generate_additive_extraction_prompt(
-            new_messages=as_said(chunk.messages),
-            last_k_messages=as_shown_before(chunk.before),
-            timestamp=observed(chunk.said_at),
+            new_messages=to_prompt_messages(chunk.messages),
+            last_k_messages=to_context_messages(chunk.before),
+            timestamp=format_observation_date(chunk.said_at),
             # Of the day on which it is learned nothing is told: no "tomorrow" may be counted from it.
             current_date=chunk.said_at.date().isoformat(),
             custom_instructions=instructions,
@@ -87,7 +89,7 @@ class Mem0Extractor:
         return ADDITIVE_EXTRACTION_PROMPT, prompt
 
 
-def observed(said_at: datetime) -> str:
+def format_observation_date(said_at: datetime) -> str:
     """Return the day and the time zone of a moment: `2026-11-20 (Friday), time zone Asia/Tokyo (UTC+09:00)`."""
     offset = said_at.strftime("%z")
     utc = f"UTC{offset[:3]}:{offset[3:5]}"
@@ -96,21 +98,21 @@ def observed(said_at: datetime) -> str:
     return f"{said_at.date().isoformat()} ({_WEEKDAYS[said_at.weekday()]}), time zone {zone}"
 
 
-def as_said(messages: Iterable[Message]) -> list[dict[str, str]]:
+def to_prompt_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Return messages in the form of mem0's prompt; a person other than "the user" goes by name."""
-    said = []
+    entries = []
     for message in messages:
         entry = {"role": message.role, "content": message.text}
         if message.role == "user" and message.speaker not in ("", "user"):
             entry["name"] = message.speaker
-        said.append(entry)
-    return said
+        entries.append(entry)
+    return entries
 
 
-def as_shown_before(messages: Iterable[Message]) -> list[dict[str, str]]:
+def to_context_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
     """Return earlier messages in pieces of which mem0's prompt cuts nothing off."""
     return [
-        {**entry, "content": entry["content"][start : start + CONTEXT_CHARACTERS]}
-        for entry in as_said(messages)
-        for start in range(0, len(entry["content"]), CONTEXT_CHARACTERS)
+        {**entry, "content": entry["content"][start : start + MAX_CONTEXT_CHARACTERS]}
+        for entry in to_prompt_messages(messages)
+        for start in range(0, len(entry["content"]), MAX_CONTEXT_CHARACTERS)
     ]

@@ -7,15 +7,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gaia_memory.backend.model_errors import model_error
+from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers.provider_specs import Provider
-from gaia_memory.backend.thread_pools import Pool
+from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 
 DEADLINE_SECONDS = 200.0
 """What a server of one's own may take for the longest prompt; Gemini and OpenAI give up much earlier by themselves."""
 
-_THINKING = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
+_THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
 """Some servers send the thoughts without the tag that opens them, which stands in their prompt."""
 
 
@@ -23,7 +23,7 @@ class Mem0LanguageModel:
     """The port `LanguageModel` over mem0's LLM object."""
 
     def __init__(
-        self, llm: Callable[[], Any], provider: Provider, pool: Pool, *, deadline: float = DEADLINE_SECONDS
+        self, llm: Callable[[], Any], provider: Provider, pool: WorkerPool, *, deadline: float = DEADLINE_SECONDS
     ) -> None:
         """Take a function that returns mem0's object, blocking, and the pool it may block in.
 
@@ -59,11 +59,11 @@ class Mem0LanguageModel:
             async with asyncio.timeout(self._deadline):
                 answer = await self._pool.run(self._generate, list(messages), json)
         except TimeoutError as late:
-            what = f"the model {self.identity} gave no answer within {self._deadline:g} s"
-            raise ModelUnavailableError(what) from late
+            message = f"the model {self.identity} gave no answer within {self._deadline:g} s"
+            raise ModelUnavailableError(message) from late
         if not isinstance(answer, str):
             raise BadAnswerError(f"the model {self.identity} answered with a {type(answer).__name__}, not with text")
-        answer = _THINKING.sub("", answer).strip()
+        answer = _THINKING_BLOCK.sub("", answer).strip()
         if answer.startswith("<think>"):
             raise BadAnswerError(f"the model {self.identity} did not come to the end of its thoughts")
         if not answer:
@@ -77,4 +77,4 @@ class Mem0LanguageModel:
                 return llm.generate_response(messages=messages, response_format={"type": "json_object"})
             return llm.generate_response(messages=messages)
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
-            raise model_error(error, what=f"the model {self.identity}") from error
+            raise to_model_error(error, subject=f"the model {self.identity}") from error

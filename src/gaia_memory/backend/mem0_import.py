@@ -10,20 +10,20 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from gaia_memory.backend.event_loop_guard import refuse_on_loop
+from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 
-_importing = threading.Lock()
+_import_lock = threading.Lock()
 """Two threads that import at once would each restore the other's half-changed logger level."""
 
-EXIT_SECONDS = 20.0
+IMPORT_EXIT_WAIT_SECONDS = 20.0
 """How long the end of the process waits for an import."""
 
-_SILENCED_BY_MEM0 = "urllib3"
-_RERANKERS = "mem0.reranker."
+_LOGGER_SILENCED_BY_MEM0 = "urllib3"
+_RERANKER_LOGGER_PREFIX = "mem0.reranker."
 _MEM0_LOGGERS_WITH_TEXT = (
     *("mem0.memory.main", "mem0.memory.utils", "mem0.memory.storage"),
     *(
-        f"{_RERANKERS}{name}_reranker"
+        f"{_RERANKER_LOGGER_PREFIX}{name}_reranker"
         for name in ("cohere", "huggingface", "llm", "sentence_transformer", "zero_entropy")
     ),
 )
@@ -37,7 +37,7 @@ def mem0_home(home: Path) -> Path:
     return folder
 
 
-def private_file(path: Path) -> Path:
+def create_private_file(path: Path) -> Path:
     """Return `path`, made empty and readable by its owner only if it was not there.
 
     A library that opens it later keeps that mode, and SQLite gives it to the journal beside it.
@@ -48,10 +48,10 @@ def private_file(path: Path) -> Path:
 
 
 @atexit.register
-def _let_import_end() -> None:
+def _wait_for_import() -> None:
     # A daemon that is cut off while it imports a library in C++ ends the process with an abort.
-    if _importing.acquire(timeout=EXIT_SECONDS):
-        _importing.release()
+    if _import_lock.acquire(timeout=IMPORT_EXIT_WAIT_SECONDS):
+        _import_lock.release()
 
 
 def load_mem0(home: Path) -> Any:
@@ -61,24 +61,24 @@ def load_mem0(home: Path) -> Any:
     and `ANONYMIZED_TELEMETRY` (Chroma's) to False, and `MEM0_DIR` to a folder under `home`, where mem0 writes
     a file at import. Where mem0 was imported before, its folder stays what it was.
     """
-    refuse_on_loop("importing mem0")
-    with _importing:
+    assert_off_event_loop("importing mem0")
+    with _import_lock:
         os.environ["MEM0_TELEMETRY"] = "False"
         os.environ["ANONYMIZED_TELEMETRY"] = "False"
         if "mem0" not in sys.modules:
             os.environ["MEM0_DIR"] = str(mem0_home(home))
-        noisy = logging.getLogger(_SILENCED_BY_MEM0)
-        level = noisy.level
+        silenced_logger = logging.getLogger(_LOGGER_SILENCED_BY_MEM0)
+        level = silenced_logger.level
         import mem0
 
-        noisy.setLevel(level)
-        _switch_telemetry_off()
-        _guard_spacy()
-        _keep_text_out_of_logs()
+        silenced_logger.setLevel(level)
+        _disable_telemetry()
+        _disable_spacy_download()
+        _install_log_filters()
     return mem0
 
 
-def _switch_telemetry_off() -> None:
+def _disable_telemetry() -> None:
     """Cover the host that imported mem0 first: its telemetry would name our collections and people."""
     from mem0.memory import main, telemetry
 
@@ -86,7 +86,7 @@ def _switch_telemetry_off() -> None:
     main.MEM0_TELEMETRY = False
 
 
-def _guard_spacy() -> None:
+def _disable_spacy_download() -> None:
     """Tell mem0 that its language model could not be loaded, before it runs an installer to get it.
 
     With spaCy there and its model missing, mem0 downloads it inside the first call and ends the process when
@@ -98,7 +98,7 @@ def _guard_spacy() -> None:
     spacy_models._load_failed_lemma = True
 
 
-class _TextFilter(logging.Filter):
+class _UserTextFilter(logging.Filter):
     """Lets mem0's lines through only where DEBUG is wanted: they quote what people said.
 
     What mem0 says from WARNING up is repeated without its text, so that a problem stays visible. The warning
@@ -111,7 +111,7 @@ class _TextFilter(logging.Filter):
             return True
         if record.levelno < logging.WARNING or "does not support keyword search" in str(record.msg):
             return False
-        if record.name.startswith(_RERANKERS):
+        if record.name.startswith(_RERANKER_LOGGER_PREFIX):
             return False
         record.msg = f"mem0 reports a problem in {record.funcName}; its words are shown at level DEBUG"
         record.args = None
@@ -120,8 +120,8 @@ class _TextFilter(logging.Filter):
         return True
 
 
-def _keep_text_out_of_logs() -> None:
+def _install_log_filters() -> None:
     for name in _MEM0_LOGGERS_WITH_TEXT:
         logger = logging.getLogger(name)
-        if not any(isinstance(present, _TextFilter) for present in logger.filters):
-            logger.addFilter(_TextFilter())
+        if not any(isinstance(present, _UserTextFilter) for present in logger.filters):
+            logger.addFilter(_UserTextFilter())

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelError, ModelUnavailableError
-from gaia_memory.outage import Outage, chain, outage_of
+from gaia_memory.outage import Outage, classify_error, exception_chain
 
-_REFUSED_THE_REQUEST = frozenset({400, 413, 422})
+_BAD_REQUEST_STATUSES = frozenset({400, 413, 422})
 _SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
-_MESSAGE_LIMIT = 300
+_MAX_QUOTE_CHARACTERS = 300
 _WORD = re.compile(r"\w{2,}")
-_USUAL = """
+_COMMON_WORDS = """
 about after again all an and any are as ask asked at be because been before but by call called can cannot check code
 could did do does error fail failed for found from given got had has have how if in input into invalid is it its key
 limit long make may message model more must my need new no not of on only or our out please provider quota rate
@@ -27,8 +27,8 @@ would you your
 """Words of errors that people use too: what has no others in common with the talk does not repeat it."""
 
 
-def model_error(error: BaseException, *, what: str) -> GaiaMemoryError:
-    """Return `error` as one of ours, worded for a person; `what` names who failed.
+def to_model_error(error: BaseException, *, subject: str) -> GaiaMemoryError:
+    """Return `error` as one of ours, worded for a person; `subject` names who failed.
 
     Only a request that was refused for what it holds (400, 413, 422) is a bad answer: that stays so. Whatever
     else kept the model from answering, a wrong key too, is gone once somebody puts it right. An answer that
@@ -36,21 +36,21 @@ def model_error(error: BaseException, *, what: str) -> GaiaMemoryError:
     """
     if isinstance(error, GaiaMemoryError):
         return error
-    outage = Outage("unreadable") if isinstance(error, json.JSONDecodeError) else outage_of(error)
+    outage = Outage("unreadable") if isinstance(error, json.JSONDecodeError) else classify_error(error)
     if outage is not None:
-        told = outage.told(what)
-        quote = f"{_quoted(outage.said)}{_address(error)}" if outage.kind == "status" else ""
-        if outage.status in _REFUSED_THE_REQUEST and not outage.is_about_the_key:
-            return BadAnswerError(told, quote=quote)
-        return ModelUnavailableError(told, quote=quote, retry_after=outage.wait)
-    kind, quote = type(error).__name__, f"{_quoted(str(error) or 'no message')}{_address(error)}"
+        message = outage.describe(subject)
+        quote = f"{_quote_suffix(outage.provider_message)}{_address_suffix(error)}" if outage.kind == "status" else ""
+        if outage.status in _BAD_REQUEST_STATUSES and not outage.is_authentication_failure:
+            return BadAnswerError(message, quote=quote)
+        return ModelUnavailableError(message, quote=quote, retry_after=outage.retry_after)
+    kind, quote = type(error).__name__, f"{_quote_suffix(str(error) or 'no message')}{_address_suffix(error)}"
     if isinstance(error, ImportError):
-        return ModelUnavailableError(f"{what} needs a package that is not installed: {kind}", quote=quote)
-    return ModelUnavailableError(f"{what} could not be asked: {kind}", quote=quote)
+        return ModelUnavailableError(f"{subject} needs a package that is not installed: {kind}", quote=quote)
+    return ModelUnavailableError(f"{subject} could not be asked: {kind}", quote=quote)
 
 
 @contextmanager
-def without_words_of(texts: Iterable[str]) -> Iterator[None]:
+def redact_user_text(texts: Iterable[str]) -> Iterator[None]:
     """Take out of a `ModelError` what the provider says where that repeats something of `texts`.
 
     What a model was asked about is a person's: the reason is kept on disk, outlives a `forget`, and is shown to others.
@@ -58,44 +58,46 @@ def without_words_of(texts: Iterable[str]) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        if error.quote and repeats(error.quote, texts):
+        if error.quote and quotes_user_text(error.quote, texts):
             error.drop_quote()
         raise
 
 
-def repeats(quote: str, texts: Iterable[str]) -> bool:
+def quotes_user_text(quote: str, texts: Iterable[str]) -> bool:
     """Say whether a quote has a word of `texts` that is no usual one, or cannot be read."""
     if "\\u" in quote or "\\x" in quote:
         return True
-    said = "\n".join(texts).casefold()
-    words = set(_WORD.findall(said)).difference(_USUAL.split())
-    found = _WORD.findall(quote.casefold())
+    source_text = "\n".join(texts).casefold()
+    words = set(_WORD.findall(source_text)).difference(_COMMON_WORDS.split())
+    quoted_words = _WORD.findall(quote.casefold())
     # The last word may be cut off. Where words are not parted by spaces, a part of them is one.
     return any(
-        word in words or (not word.isascii() and word in said) or (at == len(found) and _begins_one(word, words))
-        for at, word in enumerate(found, start=1)
+        word in words
+        or (not word.isascii() and word in source_text)
+        or (at == len(quoted_words) and _is_word_prefix(word, words))
+        for at, word in enumerate(quoted_words, start=1)
     )
 
 
-def _begins_one(word: str, words: Iterable[str]) -> bool:
+def _is_word_prefix(word: str, words: Iterable[str]) -> bool:
     return len(word) > 1 and any(each.startswith(word) for each in words)
 
 
-def _quoted(words: str) -> str:
+def _quote_suffix(words: str) -> str:
     text = " ".join(words.split())
-    return f": {without_secrets(text, os.environ)[:_MESSAGE_LIMIT]}" if text else ""
+    return f": {redact_secrets(text, os.environ)[:_MAX_QUOTE_CHARACTERS]}" if text else ""
 
 
-def _address(error: BaseException) -> str:
+def _address_suffix(error: BaseException) -> str:
     """Return where it was asked, for errors that know; without what may follow the path, which may hold a key."""
-    for found in chain(error):
+    for found in exception_chain(error):
         url: Any = getattr(vars(found).get("request"), "url", None)
         if getattr(url, "host", None):
             return f" (at {url.scheme}://{url.host}{f':{url.port}' if url.port else ''}{url.path})"
     return ""
 
 
-def without_secrets(text: str, environ: Mapping[str, str]) -> str:
+def redact_secrets(text: str, environ: Mapping[str, str]) -> str:
     """Return `text` with the values of key-like environment variables struck out."""
     for name, value in environ.items():
         if name.upper().endswith(_SECRET_ENDINGS) and len(value) >= 8:

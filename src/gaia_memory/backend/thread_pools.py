@@ -27,10 +27,10 @@ MODEL_THREADS = 16
 EMBEDDER_THREADS = 8
 STORE_THREADS = 2
 RERANKER_THREADS = 2
-EXIT_SECONDS = 5.0
+EXIT_WAIT_SECONDS = 5.0
 """How long the end of the process waits for a call to the store."""
 
-CLOSE_SECONDS = 3.0
+CLOSE_GRACE_SECONDS = 3.0
 """How long a close waits for calls that are under way; the daemon threads die with the process."""
 
 
@@ -40,52 +40,52 @@ class _Job:
 
     call: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
-    answer: asyncio.Future[Any]
+    future: asyncio.Future[Any]
 
     def run(self) -> None:
         """Make the call, unless nobody waits any more, and hand its outcome to the loop."""
-        if self.answer.cancelled():
+        if self.future.cancelled():
             return
         try:
             outcome, error = self.call(), None
         except BaseException as raised:  # Whatever it is, it belongs to the one who waits, not to the thread.
             outcome, error = None, raised
         try:
-            self.loop.call_soon_threadsafe(self._settle, outcome, error)
+            self.loop.call_soon_threadsafe(self._resolve, outcome, error)
         except RuntimeError:
             # The loop was closed while the call ran: nobody is there to be told.
             return
 
-    def _settle(self, outcome: Any, error: BaseException | None) -> None:
-        if self.answer.done():
+    def _resolve(self, outcome: Any, error: BaseException | None) -> None:
+        if self.future.done():
             return
         if error is None:
-            self.answer.set_result(outcome)
+            self.future.set_result(outcome)
         elif isinstance(error, Exception) and not isinstance(error, StopIteration):
-            self.answer.set_exception(error)
+            self.future.set_exception(error)
         else:
             # SystemExit and the like would tear the loop down, and a future refuses StopIteration.
-            self.answer.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
+            self.future.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
 
 
-_waited_for: weakref.WeakSet[Pool] = weakref.WeakSet()
+_pools_joined_at_exit: weakref.WeakSet[WorkerPool] = weakref.WeakSet()
 
 
 @atexit.register
-def _end() -> None:
-    until = time.monotonic() + EXIT_SECONDS
-    for pool in list(_waited_for):
-        pool.end(until)
+def _join_pools_at_exit() -> None:
+    deadline = time.monotonic() + EXIT_WAIT_SECONDS
+    for pool in list(_pools_joined_at_exit):
+        pool.join(deadline)
 
 
-class Pool:
+class WorkerPool:
     """At most `size` threads, started when there is work for them, shared by any number of event loops."""
 
-    def __init__(self, name: str, size: int, *, must_end: bool = False) -> None:
+    def __init__(self, name: str, size: int, *, join_at_exit: bool = False) -> None:
         """Name the threads `name`; none is started yet.
 
-        With `must_end` the end of the process waits for the call that is under way: its daemons would be cut off in the
-        middle of a library in C++ or Rust, which ends the process with an abort.
+        With `join_at_exit` the end of the process waits for the call that is under way: its daemons would be cut off in
+        the middle of a library in C++ or Rust, which ends the process with an abort.
         """
         self._name = name
         self._size = size
@@ -93,8 +93,8 @@ class Pool:
         self._idle: deque[None] = deque()
         self._threads: list[threading.Thread] = []
         self._closed = False
-        if must_end:
-            _waited_for.add(self)
+        if join_at_exit:
+            _pools_joined_at_exit.add(self)
 
     async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what `call` returns, or raise what it raises; the event loop stays free meanwhile.
@@ -111,43 +111,43 @@ class Pool:
         context = contextvars.copy_context()
         job = _Job(lambda: context.run(call, *args, **kwargs), loop, loop.create_future())
         self._jobs.put(job)
-        self._staff()
-        answer: T = await job.answer
+        self._ensure_thread()
+        answer: T = await job.future
         return answer
 
-    async def close(self, *, grace: float = CLOSE_SECONDS) -> None:
+    async def close(self, *, grace: float = CLOSE_GRACE_SECONDS) -> None:
         """Take no more work and wait up to `grace` seconds for what is under way."""
-        self.abandon()
+        self.shut_down()
         loop = asyncio.get_running_loop()
-        end = loop.time() + grace
+        deadline = loop.time() + grace
         # Joining a thread would block the loop, and a daemon's end has no event to wait for.
-        while loop.time() < end and any(thread.is_alive() for thread in self._threads):  # noqa: ASYNC110
+        while loop.time() < deadline and any(thread.is_alive() for thread in self._threads):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
-    def abandon(self) -> None:
+    def shut_down(self) -> None:
         """Take no more work, and have each thread end when it has done its own."""
         self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
 
-    def end(self, until: float) -> None:
+    def join(self, deadline: float) -> None:
         """Take no more work and wait for each thread until this time of the monotonic clock, without an event loop."""
-        self.abandon()
+        self.shut_down()
         for thread in self._threads:
-            thread.join(max(0.0, until - time.monotonic()))
+            thread.join(max(0.0, deadline - time.monotonic()))
 
-    def _staff(self) -> None:
+    def _ensure_thread(self) -> None:
         # Popping a deque is atomic, so no lock is taken on the event loop.
         try:
             self._idle.pop()
         except IndexError:
             if len(self._threads) < self._size:
                 name = f"{self._name}-{len(self._threads)}"
-                thread = threading.Thread(target=self._work, name=name, daemon=True)
+                thread = threading.Thread(target=self._run_jobs, name=name, daemon=True)
                 self._threads.append(thread)
                 thread.start()
 
-    def _work(self) -> None:
+    def _run_jobs(self) -> None:
         while True:
             try:
                 job = self._jobs.get_nowait()
@@ -162,23 +162,23 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Pools:
+class WorkerPools:
     """The four pools of a backend."""
 
-    model: Pool = field(default_factory=lambda: Pool("gaia-model", MODEL_THREADS))
-    embedder: Pool = field(default_factory=lambda: Pool("gaia-embedder", EMBEDDER_THREADS))
-    store: Pool = field(default_factory=lambda: Pool("gaia-store", STORE_THREADS, must_end=True))
-    reranker: Pool = field(default_factory=lambda: Pool("gaia-reranker", RERANKER_THREADS))
+    model: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-model", MODEL_THREADS))
+    embedder: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-embedder", EMBEDDER_THREADS))
+    store: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-store", STORE_THREADS, join_at_exit=True))
+    reranker: WorkerPool = field(default_factory=lambda: WorkerPool("gaia-reranker", RERANKER_THREADS))
 
-    async def close(self, *, grace: float = CLOSE_SECONDS) -> None:
+    async def close(self, *, grace: float = CLOSE_GRACE_SECONDS) -> None:
         """Close all four at once."""
-        await asyncio.gather(*(pool.close(grace=grace) for pool in self._all))
+        await asyncio.gather(*(pool.close(grace=grace) for pool in self._pools))
 
-    def abandon(self) -> None:
+    def shut_down(self) -> None:
         """Take no more work in any of them."""
-        for pool in self._all:
-            pool.abandon()
+        for pool in self._pools:
+            pool.shut_down()
 
     @property
-    def _all(self) -> tuple[Pool, ...]:
+    def _pools(self) -> tuple[WorkerPool, ...]:
         return (self.model, self.embedder, self.store, self.reranker)

@@ -10,7 +10,7 @@ from hashlib import blake2b
 
 from gaia_memory.models import Vector
 
-NUMBERS = 500_000
+MAX_NUMBERS_PER_PURPOSE = 500_000
 """Numbers kept for each purpose, 4 MB: 1,300 vectors of 384, 160 of 3,072."""
 
 
@@ -21,32 +21,32 @@ class VectorCache:
     with the process: what was forgotten cannot be read from it, nor can anybody test a guess on it later.
     """
 
-    def __init__(self, *, numbers: int = NUMBERS) -> None:
+    def __init__(self, *, max_numbers: int = MAX_NUMBERS_PER_PURPOSE) -> None:
         """Keep at most so many numbers for each purpose."""
-        self._limit = numbers
-        self._secret = secrets.token_bytes(32)
-        self._kept: defaultdict[str, OrderedDict[bytes, bytes]] = defaultdict(OrderedDict)
+        self._max_numbers = max_numbers
+        self._hash_key = secrets.token_bytes(32)
+        self._entries: defaultdict[str, OrderedDict[bytes, bytes]] = defaultdict(OrderedDict)
 
-    def find(self, texts: Iterable[str], purpose: str) -> dict[str, Vector]:
+    def get_many(self, texts: Iterable[str], purpose: str) -> dict[str, Vector]:
         """Return the vectors that are known of these texts."""
-        kept, found = self._kept[purpose], dict[str, Vector]()
+        entries, found = self._entries[purpose], dict[str, Vector]()
         for text in texts:
             key = self._key(text)
-            if key in kept:
-                kept.move_to_end(key)
-                found[text] = array("d", kept[key])
+            if key in entries:
+                entries.move_to_end(key)
+                found[text] = array("d", entries[key])
         return found
 
-    def keep(self, vectors: Iterable[tuple[str, Vector]], purpose: str) -> None:
+    def put_many(self, vectors: Iterable[tuple[str, Vector]], purpose: str) -> None:
         """Take in vectors with their texts; those that were not asked for longest leave."""
-        kept = self._kept[purpose]
+        entries = self._entries[purpose]
         for text, vector in vectors:
             key = self._key(text)
             # Bytes: nobody changes them, and numbers of Python's own take four times as much and as long.
-            kept[key] = array("d", vector).tobytes()
-            kept.move_to_end(key)
-            while kept and len(kept) * len(vector) > self._limit:
-                kept.popitem(last=False)
+            entries[key] = array("d", vector).tobytes()
+            entries.move_to_end(key)
+            while entries and len(entries) * len(vector) > self._max_numbers:
+                entries.popitem(last=False)
 
     def _key(self, text: str) -> bytes:
-        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._secret).digest()
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=self._hash_key).digest()

@@ -20,12 +20,12 @@ from gaia_memory.cli.memory.group import app as memory
 from gaia_memory.cli.people import app as people
 from gaia_memory.cli.sweep import EXAMPLES as SWEEP_EXAMPLES
 from gaia_memory.cli.sweep import sweep
-from gaia_memory.cli.ui.terminal import complain, reporting, say
+from gaia_memory.cli.ui.terminal import configure_logging, print_error, print_line
 from gaia_memory.errors import GaiaMemoryError
-from gaia_memory.language.printable_text import in_lines
+from gaia_memory.language.printable_text import escape_lines
 
 
-class Group(TyperGroup):
+class ErrorReportingGroup(TyperGroup):
     """A group of commands in which an error of this package ends in one clear message and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -33,17 +33,17 @@ class Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
-            error.message = in_lines(error.message)
+            error.message = escape_lines(error.message)
             raise
         except GaiaMemoryError as error:
             if ctx.params.get("debug"):
                 raise
-            complain(str(error))
+            print_error(str(error))
             raise typer.Exit(1) from error
 
 
 app = typer.Typer(
-    cls=Group,
+    cls=ErrorReportingGroup,
     name="gaia",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -52,11 +52,11 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        say(f"gaia-memory {version('gaia-memory')}")
+        print_line(f"gaia-memory {version('gaia-memory')}")
         raise typer.Exit
 
 
@@ -67,11 +67,11 @@ def gaia(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show log lines and tracebacks.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and leave.")
     ] = False,
 ) -> None:
     """Long-term memory for Google ADK agents."""
-    context.call_on_close(reporting(debug=debug))
+    context.call_on_close(configure_logging(debug=debug))
 
 
 app.command("demo", epilog=DEMO_EXAMPLES)(demo)

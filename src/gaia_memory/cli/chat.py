@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ChannelOption, ConfigOption, SpeakerOption, load_config, run
-from gaia_memory.cli.ui.read_input import at_terminal, said_lines, standard_input
-from gaia_memory.cli.ui.terminal import bar, note, say, say_lines
+from gaia_memory.cli.engines import ChannelOption, ConfigOption, SpeakerOption, load_config, run_async
+from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
+from gaia_memory.cli.ui.terminal import print_line, print_note, print_text, progress_bar
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -36,11 +36,11 @@ In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D 
 """
 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
-GOODBYE = "Bye. This conversation is kept"
-_UNFINISHED = "What was forgotten is still in files: whatever opens this memory next rewrites them."
-VERTEX = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
+GOODBYE_MESSAGE = "Bye. This conversation is kept"
+_UNFINISHED_ERASURE_MESSAGE = "What was forgotten is still in files: whatever opens this memory next rewrites them."
+VERTEX_VARIABLES = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 """Where one of these is set, Google Cloud's own credentials stand in for a key."""
-LEARNED_LATER = ", and learned from once it has been quiet for a while"
+LEARNED_LATER_SUFFIX = ", and learned from once it has been quiet for a while"
 
 
 def chat(
@@ -58,21 +58,21 @@ def chat(
     config: ConfigOption = None,
 ) -> None:
     """Talk to an agent that remembers you. Leaves with 1 when a piped message got no answer."""
-    standard_input()
+    require_stdin()
     # A terminal sends one message at a time: there is no burst to wait for.
     loaded = load_config(config, model=model, settings={"sessions": {"coalesce_seconds": 0.0}})
     unanswered = 0
     try:
-        unanswered = run(_chat(loaded, user or _login(), channel))
+        unanswered = run_async(_chat(loaded, user or _login_name(), channel))
     except (KeyboardInterrupt, EOFError):
-        say()
-    learns = loaded.config.memory.enabled and loaded.config.memory.auto_ingest
-    note(f"{GOODBYE}{LEARNED_LATER if learns else ''}.")
-    if unanswered and not at_terminal():
+        print_line()
+    is_learning = loaded.config.memory.enabled and loaded.config.memory.auto_ingest
+    print_note(f"{GOODBYE_MESSAGE}{LEARNED_LATER_SUFFIX if is_learning else ''}.")
+    if unanswered and not is_interactive():
         raise typer.Exit(1)
 
 
-def _login() -> str:
+def _login_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
@@ -89,35 +89,35 @@ async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
     async with open_memory(config) as gaia:
         _require_key(gaia)
         agent = LlmAgent(name="gaia", model=gaia.model, instruction=INSTRUCTION)
-        say(f"{gaia.describe()} · user {user}, channel {channel}")
-        talk = gaia.conversation(agent, user_id=user, channel=channel)
-        if at_terminal():
+        print_line(f"{gaia.describe()} · user {user}, channel {channel}")
+        conversation = gaia.conversation(agent, user_id=user, channel=channel)
+        if is_interactive():
             from gaia_memory.cli.ui.prompt import converse
 
-            unanswered = await converse(lambda line: _answer(talk, line))
+            unanswered = await converse(lambda line: _answer(conversation, line))
         else:
-            unanswered = sum([not await _answer(talk, line) async for line in _piped()])
-        await _erase(gaia, user)
+            unanswered = sum([not await _answer(conversation, line) async for line in _piped_lines()])
+        await _finish_erasure(gaia, user)
         return unanswered
 
 
-async def _erase(gaia: Gaia, user: str) -> None:
+async def _finish_erasure(gaia: Gaia, user: str) -> None:
     """Let no forget leave its text in a file when the conversation ends; Ctrl-C leaves that to the next start."""
-    from gaia_memory.cli.memory.erasure_progress import erased
+    from gaia_memory.cli.memory.erasure_progress import wait_for_erasure
     from gaia_memory.errors import MemoryUnavailable
 
     scope = gaia.scope(user)
     try:
         if not (await gaia.memory.status(scope)).erasures:
             return
-        with bar("Rewriting files") as advance:
-            if elsewhere := await erased(gaia._engine, scope, advance):
-                note(f"What was forgotten is still in files: {elsewhere}.")
+        with progress_bar("Rewriting files") as advance:
+            if other_owner := await wait_for_erasure(gaia._engine, scope, advance):
+                print_note(f"What was forgotten is still in files: {other_owner}.")
     except asyncio.CancelledError:
-        note(_UNFINISHED)
+        print_note(_UNFINISHED_ERASURE_MESSAGE)
         raise
     except MemoryUnavailable as error:
-        note(f"{_UNFINISHED} ({error.reason})")
+        print_note(f"{_UNFINISHED_ERASURE_MESSAGE} ({error.reason})")
 
 
 def _require_key(gaia: Gaia) -> None:
@@ -131,38 +131,38 @@ def _require_key(gaia: Gaia) -> None:
     from gaia_memory.adk.models.model_factory import has_gemini_key
     from gaia_memory.errors import ModelUnavailableError
 
-    elsewhere = any(os.environ.get(name, "").lower() in {"1", "true"} for name in VERTEX)
-    if isinstance(gaia.model, Gemini) and not has_gemini_key() and not elsewhere:
+    uses_vertex = any(os.environ.get(name, "").lower() in {"1", "true"} for name in VERTEX_VARIABLES)
+    if isinstance(gaia.model, Gemini) and not has_gemini_key() and not uses_vertex:
         raise ModelUnavailableError(
             f"{gaia.model.model} needs a key: set GEMINI_API_KEY, or talk to `--model offline`, which needs none"
         )
 
 
-async def _answer(talk: Conversation, line: str) -> bool:
+async def _answer(conversation: Conversation, line: str) -> bool:
     """Show the answer to a line; False where the model gave none."""
     if not line.strip():
         return True
-    async with aclosing(talk.stream(line)) as pieces:
+    async with aclosing(conversation.stream(line)) as pieces:
         async for piece in pieces:
-            say_lines(piece, end="")
+            print_text(piece, end="")
             sys.stdout.flush()
-    say()
-    return not talk.has_failed
+    print_line()
+    return not conversation.has_failed
 
 
-async def _piped() -> AsyncIterator[str]:
+async def _piped_lines() -> AsyncIterator[str]:
     """Yield the lines of standard input."""
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[str | None] = asyncio.Queue()
 
-    def read() -> None:
+    def read_lines() -> None:
         with contextlib.suppress(RuntimeError):
             # The loop may be closed by Ctrl-C while this waits for a line.
-            for line in said_lines():
+            for line in iter_stdin_lines():
                 loop.call_soon_threadsafe(lines.put_nowait, line)
             loop.call_soon_threadsafe(lines.put_nowait, None)
 
     # A daemon: a thread of the loop's pool would keep the process from ending before the next line.
-    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=read_lines, daemon=True).start()
     while (line := await lines.get()) is not None:
         yield line

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config, run
+from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config, run_async
 from gaia_memory.cli.ui.fact_output import print_json, print_rows
-from gaia_memory.cli.ui.terminal import complain, note, say, say_lines, unlogged
+from gaia_memory.cli.ui.terminal import print_error, print_line, print_note, print_text, silence_logger
 
 if TYPE_CHECKING:
     from gaia_memory.cli.config_sources import Setting
@@ -55,13 +55,13 @@ def check(
     """
     from gaia_memory.errors import ConfigError
 
-    source, where, problems = "", "", []
+    source, display_source, problems = "", "", []
     try:
-        with unlogged("gaia_memory.config"):
+        with silence_logger("gaia_memory.config"):
             loaded = load_config(path)
             source, problems = loaded.source, list(loaded.warnings)
-            where = source if loaded.path else f"{source}{_looked_for()}"
-            run(_check_providers(loaded))
+            display_source = source if loaded.path else f"{source}{_lookup_note()}"
+            run_async(_check_providers(loaded))
     except ConfigError as error:
         source = source or error.source
         problems += error.problems
@@ -69,26 +69,26 @@ def check(
     if as_json:
         print_json({"ok": not problems, "source": source, "problems": problems})
     elif not problems:
-        say(f"OK: {where}")
+        print_line(f"OK: {display_source}")
     for problem in problems:
-        complain(f"{source}: {problem}")
+        print_error(f"{source}: {problem}")
     if problems:
         raise typer.Exit(1)
 
 
 def _unknown_variables(problems: Sequence[str]) -> list[str]:
     """Return a line for each variable that sets nothing; where its section is known, a problem tells it already."""
-    from gaia_memory.config.sources.environment import variables
+    from gaia_memory.config.sources.environment import classify_variables
 
-    _, unknown = variables(os.environ)
+    _, suggestions = classify_variables(os.environ)
     return [
         f"{name}: unknown variable, ignored{f'; did you mean `{meant}`?' if meant else ''}"
-        for name, meant in unknown.items()
+        for name, meant in suggestions.items()
         if not any(line.startswith(f"{name}:") for line in problems)
     ]
 
 
-def _looked_for() -> str:
+def _lookup_note() -> str:
     from gaia_memory.config.sources.load import FILE_NAME, load
 
     home = load(None).config.home
@@ -119,29 +119,31 @@ def show(as_json: JsonOption = False, config: ConfigOption = None) -> None:
 
     Keys and passwords are not shown.
     """
-    from gaia_memory.cli.config_sources import in_force
+    from gaia_memory.cli.config_sources import effective_settings
 
-    with unlogged("gaia_memory.config"):
+    with silence_logger("gaia_memory.config"):
         loaded = load_config(config)
-    settings = in_force(loaded, os.environ)
+    settings = effective_settings(loaded, os.environ)
     for line in loaded.warnings:
-        note(f"warning: {line}")
+        print_note(f"warning: {line}")
     if as_json:
         rows = [
             {"key": each.key, "value": each.value, "from": each.source, "variable": each.variable} for each in settings
         ]
         print_json({"file": None if loaded.path is None else str(loaded.path), "settings": rows})
         return
-    print_rows(("key", "value", "from"), [(each.key, _value(each), _source(each, loaded)) for each in settings])
+    print_rows(
+        ("key", "value", "from"), [(each.key, _format_value(each), _source_label(each, loaded)) for each in settings]
+    )
 
 
-def _value(setting: Setting) -> str:
-    from gaia_memory.config.render import scalar
+def _format_value(setting: Setting) -> str:
+    from gaia_memory.config.render import yaml_scalar
 
-    return setting.value if isinstance(setting.value, str) and setting.value else scalar(setting.value)
+    return setting.value if isinstance(setting.value, str) and setting.value else yaml_scalar(setting.value)
 
 
-def _source(setting: Setting, loaded: LoadedConfig) -> str:
+def _source_label(setting: Setting, loaded: LoadedConfig) -> str:
     if setting.source == "file":
         return loaded.source
     return setting.variable or "default"
@@ -152,4 +154,4 @@ def schema() -> None:
     """Print the JSON schema of gaia.yaml, for editors."""
     from gaia_memory.config.render import render_json_schema
 
-    say_lines(render_json_schema(), end="")
+    print_text(render_json_schema(), end="")

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import yaml
 
-from gaia_memory.config.describe import KeyPath, dotted, settings
+from gaia_memory.config.describe import KeyPath, dotted_key, iter_settings
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import is_secret_name, masked
-from gaia_memory.config.sections.provider_section import gathered
-from gaia_memory.config.sources.environment import PROVIDER_PARTS, from_environment, origin
+from gaia_memory.config.secrets import is_secret_name, mask_secrets
+from gaia_memory.config.sections.provider_section import normalize_provider
+from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
 from gaia_memory.config.sources.load import LoadedConfig
 
-HIDDEN = "***"
+MASK = "***"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,67 +29,69 @@ class Setting:
     variable: str | None = None
 
 
-def in_force(loaded: LoadedConfig, environ: Mapping[str, str]) -> list[Setting]:
+def effective_settings(loaded: LoadedConfig, environ: Mapping[str, str]) -> list[Setting]:
     """Return every setting, in the order in which they are declared."""
-    file = _gathered(_held(loaded.path))
-    variables = _gathered(from_environment(environ))
+    file = _normalize_providers(_read_file(loaded.path))
+    variables = _normalize_providers(read_environment(environ))
     found = []
-    for path, value in _values(loaded.config):
-        if _holds(variables, _inner(path)):
-            found.append(Setting(dotted(path), value, "environment", origin(path, environ)))
+    for path, value in _iter_values(loaded.config):
+        if _has_path(variables, _stored_path(path)):
+            found.append(Setting(dotted_key(path), value, "environment", variable_for(path, environ)))
         else:
-            found.append(Setting(dotted(path), value, "file" if _holds(file, _inner(path)) else "default"))
+            found.append(Setting(dotted_key(path), value, "file" if _has_path(file, _stored_path(path)) else "default"))
     return found
 
 
-def _values(config: GaiaConfig) -> Iterator[tuple[KeyPath, Any]]:
+def _iter_values(config: GaiaConfig) -> Iterator[tuple[KeyPath, Any]]:
     """Yield each setting with its value as JSON has it; a provider's keys one by one."""
     data = config.model_dump(mode="json")
     # What a database is when none is named follows from other settings: what is in force is told.
     data["sessions"]["database_url"], data["memory"]["database_url"] = config.sessions_url, config.memory_url
-    for path, _ in settings(GaiaConfig):
+    for path, _ in iter_settings(GaiaConfig):
         value: Any = data
         for name in path:
             value = value[name]
-        if path[-1] in PROVIDER_PARTS:
+        if path[-1] in PROVIDER_SECTIONS:
             yield (*path, "provider"), value["provider"]
             for name, inner in value["config"].items():
-                yield (*path, name), _shown(name, inner)
+                yield (*path, name), _redact(name, inner)
         else:
-            yield path, _shown(path[-1], value)
+            yield path, _redact(path[-1], value)
 
 
-def _shown(name: str, value: Any) -> Any:
+def _redact(name: str, value: Any) -> Any:
     if is_secret_name(name):
-        return HIDDEN
+        return MASK
     if isinstance(value, str):
-        return masked(value)
+        return mask_secrets(value)
     if isinstance(value, Mapping):
-        return {inner: _shown(str(inner), held) for inner, held in value.items()}
-    return [_shown("", each) for each in value] if isinstance(value, list) else value
+        return {inner: _redact(str(inner), held) for inner, held in value.items()}
+    return [_redact("", each) for each in value] if isinstance(value, list) else value
 
 
-def _inner(path: KeyPath) -> KeyPath:
+def _stored_path(path: KeyPath) -> KeyPath:
     """Return where a provider's own key lies once its section was brought into one form."""
-    if len(path) > 2 and path[1] in PROVIDER_PARTS and path[2] != "provider":
+    if len(path) > 2 and path[1] in PROVIDER_SECTIONS and path[2] != "provider":
         return (*path[:2], "config", *path[2:])
     return path
 
 
-def _held(path: Path | None) -> Mapping[Any, Any]:
+def _read_file(path: Path | None) -> Mapping[Any, Any]:
     # It was read and found right a moment ago.
     return {} if path is None else yaml.safe_load(path.read_text(encoding="utf-8-sig")) or {}
 
 
-def _gathered(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+def _normalize_providers(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
     memory = data.get("memory")
     if not isinstance(memory, Mapping):
         return data
-    parts = {part: gathered(memory[part]) for part in PROVIDER_PARTS if isinstance(memory.get(part), Mapping)}
+    parts = {
+        part: normalize_provider(memory[part]) for part in PROVIDER_SECTIONS if isinstance(memory.get(part), Mapping)
+    }
     return {**data, "memory": {**memory, **parts}}
 
 
-def _holds(data: Mapping[Any, Any], path: KeyPath) -> bool:
+def _has_path(data: Mapping[Any, Any], path: KeyPath) -> bool:
     value: Any = data
     for name in path:
         if not isinstance(value, Mapping) or name not in value:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from gaia_memory.cli.ui.terminal import note
+from gaia_memory.cli.ui.terminal import print_note
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 
-def _given(value: str | None) -> str | None:
+def _require_nonempty(value: str | None) -> str | None:
     if value == "":
         raise typer.BadParameter("is empty: pass a name, or leave the option out")
     return value
 
 
-def each_given(values: list[str] | None) -> list[str] | None:
+def require_texts(values: list[str] | None) -> list[str] | None:
     """Return the values of an argument that takes several, each of which says something.
 
     Raises:
@@ -34,16 +34,16 @@ def each_given(values: list[str] | None) -> list[str] | None:
     """
     from gaia_memory.language.printable_text import is_blank
 
-    for place, value in enumerate(values or [], 1):
+    for number, value in enumerate(values or [], 1):
         if is_blank(value):
-            raise typer.BadParameter(f"text {place} of {len(values or [])} is blank: leave it out, or pass a text")
+            raise typer.BadParameter(f"text {number} of {len(values or [])} is blank: leave it out, or pass a text")
     return values
 
 
 def _app_name(value: str | None) -> str | None:
     from gaia_memory.config.schema import is_app_name
 
-    if _given(value) is not None and not is_app_name(str(value)):
+    if _require_nonempty(value) is not None and not is_app_name(str(value)):
         rule = "a letter, then letters, digits, `_` and `-`, and not `user`"
         raise typer.BadParameter(f"{value!r} is no name for an app: {rule}")
     return value
@@ -54,14 +54,14 @@ ConfigOption = Annotated[
     typer.Option("--config", "-c", help="The gaia.yaml to use; else GAIA_CONFIG, else the one in GAIA_HOME."),
 ]
 UserOption = Annotated[
-    str, typer.Option("--user", "-u", help="Whose memory: the user id.", show_default=False, callback=_given)
+    str, typer.Option("--user", "-u", help="Whose memory: the user id.", show_default=False, callback=_require_nonempty)
 ]
 SpeakerOption = Annotated[
     str | None,
-    typer.Option("--user", "-u", help="Who is talking: the user id; else your login name.", callback=_given),
+    typer.Option("--user", "-u", help="Who is talking: the user id; else your login name.", callback=_require_nonempty),
 ]
 ChannelOption = Annotated[
-    str, typer.Option("--channel", help="Where; a conversation is one user on one channel.", callback=_given)
+    str, typer.Option("--channel", help="Where; a conversation is one user on one channel.", callback=_require_nonempty)
 ]
 AppOption = Annotated[
     str | None,
@@ -70,7 +70,7 @@ AppOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-_OFF = (
+_DISABLED_REMEDY = (
     "set `memory.enabled: true` in gaia.yaml; what is held about a person can be read with `gaia memory export` and "
     "removed with `gaia memory forget` while it is off"
 )
@@ -89,23 +89,23 @@ def load_config(
     return load(path if path is not None else locate(), model=model, settings=settings)
 
 
-def run(work: Coroutine[Any, Any, Result]) -> Result:
+def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a command's asynchronous part to its end."""
-    return asyncio.run(work)
+    return asyncio.run(coroutine)
 
 
 @asynccontextmanager
-async def quiet_engine(loaded: LoadedConfig, *, also_off: bool = False) -> AsyncIterator[Engine]:
+async def engine_without_background(loaded: LoadedConfig, *, allow_disabled: bool = False) -> AsyncIterator[Engine]:
     """Open an engine that neither sweeps nor follows: what is written is followed by the store's owner.
 
     Raises:
-        MemoryUnavailable: memory is off in the configuration, and it is not opened `also_off`.
+        MemoryUnavailable: memory is off in the configuration, and it is not opened `allow_disabled`.
     """
     from gaia_memory.engine import Engine
     from gaia_memory.errors import MemoryUnavailable
 
-    if not loaded.config.memory.enabled and not also_off:
-        raise MemoryUnavailable("memory is off", remedy=_OFF)
+    if not loaded.config.memory.enabled and not allow_disabled:
+        raise MemoryUnavailable("memory is off", remedy=_DISABLED_REMEDY)
     engine = await Engine.open(loaded)
     try:
         yield engine
@@ -113,10 +113,10 @@ async def quiet_engine(loaded: LoadedConfig, *, also_off: bool = False) -> Async
         await engine.close()
 
 
-async def name_other_apps(engine: Engine, scope: Scope) -> bool:
+async def print_other_apps(engine: Engine, scope: Scope) -> bool:
     """Say under which other apps something is remembered about the same user id; False where there is none."""
     others = [known.app for known in await engine.memory.scopes() if known.user == scope.user and known != scope]
     if others:
         names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
-        note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
+        print_note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
     return bool(others)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gaia_memory.cli.engines import JsonOption
-from gaia_memory.cli.ui.terminal import coloured, complain, note, say, say_lines
+from gaia_memory.cli.ui.terminal import coloured, print_error, print_line, print_note, print_text
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.setup.hosts import Hosts
-    from gaia_memory.cli.setup.prepare import Report
-    from gaia_memory.cli.ui.output_files import Step
+    from gaia_memory.cli.setup.hosts import RunCommands
+    from gaia_memory.cli.setup.prepare import InitReport
+    from gaia_memory.cli.ui.output_files import FileStep
 
 EXAMPLES = """
 Examples:
@@ -25,7 +25,7 @@ Examples:
 `gaia init --json | jq -r '.commands["adk web"]'` prints the command for a browser alone.
 """
 
-_COLOURS = {
+_OUTCOME_COLOURS = {
     "made": typer.colors.GREEN,
     "added": typer.colors.GREEN,
     "kept": typer.colors.WHITE,
@@ -51,83 +51,83 @@ def init(
     from gaia_memory.cli.setup.prepare import prepare
     from gaia_memory.errors import GaiaMemoryError
 
-    steps: list[Step] = []
+    steps: list[FileStep] = []
     try:
-        report = prepare(_folder(folder, agent), agent, steps, force=force)
+        report = prepare(_resolve_folder(folder, agent), agent, steps, force=force)
     except GaiaMemoryError:
         for step in steps:
-            note(f"{step.did}: {step.path}")
+            print_note(f"{step.outcome}: {step.path}")
         raise
     if as_json:
         from gaia_memory.cli.ui.fact_output import print_json
 
-        print_json(_as_data(report))
+        print_json(_report_to_dict(report))
     else:
         _print(report)
-    if report.wrong:
-        complain(f"put right by hand: {', '.join(str(step.path) for step in report.wrong)}")
+    if report.invalid_files:
+        print_error(f"put right by hand: {', '.join(str(step.path) for step in report.invalid_files)}")
         raise typer.Exit(1)
 
 
-def _folder(given: Path, agent: str | None) -> Path:
-    from gaia_memory.cli.setup.agent_folders import is_one_agent
-    from gaia_memory.cli.setup.new_agent import problem_with
+def _resolve_folder(path: Path, agent: str | None) -> Path:
+    from gaia_memory.cli.setup.agent_folders import is_agent_folder
+    from gaia_memory.cli.setup.new_agent import agent_name_problem
 
-    folder = given.expanduser().absolute()
+    folder = path.expanduser().absolute()
     if folder.exists() and not folder.is_dir():
-        raise typer.BadParameter(f"{given} is a file: name a folder", param_hint="FOLDER")
+        raise typer.BadParameter(f"{path} is a file: name a folder", param_hint="FOLDER")
     if agent is None:
         if not folder.exists():
-            how = "make it, or let --agent make it with an agent"
-            raise typer.BadParameter(f"there is no folder {given}: {how}", param_hint="FOLDER")
+            hint = "make it, or let --agent make it with an agent"
+            raise typer.BadParameter(f"there is no folder {path}: {hint}", param_hint="FOLDER")
         return folder
-    if problem := problem_with(agent, folder):
+    if problem := agent_name_problem(agent, folder):
         raise typer.BadParameter(problem, param_hint="--agent")
-    if is_one_agent(folder):
-        raise typer.BadParameter(f"{given} is an agent itself: name the folder above it", param_hint="FOLDER")
+    if is_agent_folder(folder):
+        raise typer.BadParameter(f"{path} is an agent itself: name the folder above it", param_hint="FOLDER")
     return folder
 
 
-def _print(report: Report) -> None:
+def _print(report: InitReport) -> None:
     for step in report.steps:
-        says = f": {step.says}" if step.says else ""
-        say(f"{step.path}{says}", head=coloured(f"{step.did:9}", _COLOURS[step.did]))
+        detail = f": {step.message}" if step.message else ""
+        print_line(f"{step.path}{detail}", prefix=coloured(f"{step.outcome:9}", _OUTCOME_COLOURS[step.outcome]))
     for line in report.notes:
-        note(f"note: {line}")
-    if report.hosts is not None and report.agents.found:
-        _print_commands(report.hosts)
+        print_note(f"note: {line}")
+    if report.commands is not None and report.agents.members:
+        _print_commands(report.commands)
 
 
-def _print_commands(hosts: Hosts) -> None:
-    from gaia_memory.cli.setup.hosts import program
+def _print_commands(commands: RunCommands) -> None:
+    from gaia_memory.cli.setup.hosts import app_snippet
 
-    say_lines("\nIn a browser, for programs, at the terminal:\n")
-    for command in (hosts.web, hosts.api_server, *(hosts.run(agent) for agent in hosts.agents.found)):
-        say(command, head="  ")
-    for agent in hosts.agents.without_plugins:
-        say(f"At the end of {agent.folder / 'agent.py'}, for `adk run`:", head="\n")
-        say()
-        for line in program(agent).splitlines():
-            say_lines(f"  {line}".rstrip())
-    say(hosts.doctor, head="\nIs everything in order?\n\n  ")
+    print_text("\nIn a browser, for programs, at the terminal:\n")
+    for command in (commands.web, commands.api_server, *(commands.run(agent) for agent in commands.agents.members)):
+        print_line(command, prefix="  ")
+    for agent in commands.agents.without_plugins:
+        print_line(f"At the end of {agent.folder / 'agent.py'}, for `adk run`:", prefix="\n")
+        print_line()
+        for line in app_snippet(agent).splitlines():
+            print_text(f"  {line}".rstrip())
+    print_line(commands.doctor, prefix="\nIs everything in order?\n\n  ")
 
 
-def _as_data(report: Report) -> dict[str, Any]:
-    from gaia_memory.cli.setup.hosts import program
+def _report_to_dict(report: InitReport) -> dict[str, Any]:
+    from gaia_memory.cli.setup.hosts import app_snippet
 
-    agents, hosts = report.agents, report.hosts
+    agents, run_commands = report.agents, report.commands
     commands: dict[str, Any] = {}
-    if hosts is not None and agents.found:
+    if run_commands is not None and agents.members:
         commands = {
-            "adk web": hosts.web,
-            "adk api_server": hosts.api_server,
-            "adk run": {agent.name: hosts.run(agent) for agent in agents.found},
-            "gaia doctor": hosts.doctor,
+            "adk web": run_commands.web,
+            "adk api_server": run_commands.api_server,
+            "adk run": {agent.name: run_commands.run(agent) for agent in agents.members},
+            "gaia doctor": run_commands.doctor,
         }
     return {
-        "files": [{"path": str(step.path), "did": step.did, "says": step.says} for step in report.steps],
-        "agents": [agent.name for agent in agents.found],
+        "files": [{"path": str(step.path), "did": step.outcome, "says": step.message} for step in report.steps],
+        "agents": [agent.name for agent in agents.members],
         "commands": commands,
-        "for adk run": {agent.name: program(agent) for agent in agents.without_plugins},
+        "for adk run": {agent.name: app_snippet(agent) for agent in agents.without_plugins},
         "notes": report.notes,
     }

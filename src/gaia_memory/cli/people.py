@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import AppOption, ConfigOption, JsonOption, load_config, name_other_apps, quiet_engine, run
+from gaia_memory.cli.engines import (
+    AppOption,
+    ConfigOption,
+    JsonOption,
+    engine_without_background,
+    load_config,
+    print_other_apps,
+    run_async,
+)
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.read_input import confirm
-from gaia_memory.cli.ui.terminal import counted, say
+from gaia_memory.cli.ui.terminal import pluralize, print_line
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.models import Merged
+    from gaia_memory.models import MergeResult
 
 app = typer.Typer(no_args_is_help=True, help="Make two user ids of one person one memory.")
 
@@ -54,38 +62,44 @@ def merge(
             raise typer.BadParameter("is empty: pass a user id", param_hint=name)
     loaded = load_config(config)
     if not yes:
-        confirm(run(_question(loaded, from_user, into_user, app_name)), undone="nothing was moved")
-    merged = run(_merge(loaded, from_user, into_user, app_name))
+        confirm(
+            run_async(_merge_question(loaded, from_user, into_user, app_name)), unchanged_message="nothing was moved"
+        )
+    merged = run_async(_merge(loaded, from_user, into_user, app_name))
     if as_json:
         counts = {"moved": merged.moved, "joined": merged.joined, "dropped": merged.dropped}
         print_json({"from": from_user, "into": into_user, **counts})
         return
-    say(f"Moved {counted(merged.moved, 'fact')} of {from_user} to {into_user}.")
+    print_line(f"Moved {pluralize(merged.moved, 'fact')} of {from_user} to {into_user}.")
     if merged.joined:
-        say(f"{counted(merged.joined, 'fact')} known of both stand once." if merged.joined > 1 else _ONE)
+        print_line(
+            f"{pluralize(merged.joined, 'fact')} known of both stand once."
+            if merged.joined > 1
+            else _ONE_DUPLICATE_MESSAGE
+        )
     if merged.dropped:
-        say(f"{counted(merged.dropped, 'fact')} left out: forgotten by {into_user}.")
+        print_line(f"{pluralize(merged.dropped, 'fact')} left out: forgotten by {into_user}.")
 
 
-_ONE = "1 fact known of both stands once."
+_ONE_DUPLICATE_MESSAGE = "1 fact known of both stands once."
 
 
-async def _question(loaded: LoadedConfig, from_user: str, into_user: str, app_name: str | None) -> str:
-    async with quiet_engine(loaded, also_off=True) as engine:
+async def _merge_question(loaded: LoadedConfig, from_user: str, into_user: str, app_name: str | None) -> str:
+    async with engine_without_background(loaded, allow_disabled=True) as engine:
         counts = []
         for user in (from_user, into_user):
             scope = engine.scope(app_name or engine.config.app, user)
-            async with engine.database.reading() as tx:
+            async with engine.database.read_transaction() as tx:
                 counts.append(await engine.facts.count(tx, scope))
             if not counts[-1]:
-                await name_other_apps(engine, scope)
+                await print_other_apps(engine, scope)
     return (
-        f"Move {counted(counts[0], 'fact')} of {from_user} to {into_user}, of whom {counted(counts[1], 'fact')} "
+        f"Move {pluralize(counts[0], 'fact')} of {from_user} to {into_user}, of whom {pluralize(counts[1], 'fact')} "
         f"{'is' if counts[1] == 1 else 'are'} known, for good?"
     )
 
 
-async def _merge(loaded: LoadedConfig, from_user: str, into_user: str, app_name: str | None) -> Merged:
-    async with quiet_engine(loaded, also_off=True) as engine:
+async def _merge(loaded: LoadedConfig, from_user: str, into_user: str, app_name: str | None) -> MergeResult:
+    async with engine_without_background(loaded, allow_disabled=True) as engine:
         name = app_name or engine.config.app
         return await engine.memory.merge(engine.scope(name, from_user), engine.scope(name, into_user))

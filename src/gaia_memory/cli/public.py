@@ -8,10 +8,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-_GIVEN = {"Gaia", "Conversation", "Memory"}
+_NOT_CONSTRUCTED = {"Gaia", "Conversation", "Memory"}
 """What callers get and do not make."""
 
-_FOR_THE_HOST = {"close", "generate_content_async", "model_post_init", "raises_errors"}
+_HOST_METHODS = {"close", "generate_content_async", "model_post_init", "raises_errors"}
 """What ADK and pydantic call, and what `open_memory` does by itself."""
 
 _HEAD = """\
@@ -22,11 +22,11 @@ Values are frozen. The fakes of `gaia_memory.testing` have [a page of their own]
 """
 
 
-_LENGTHS = (
+_LENGTH_NOTE = (
     "`remember` takes at most {remembered:,} characters, `add` at most {added:,} a fact: "
     "[how long a fact may be](../how-to/what-is-learned.md#how-long-a-fact-may-be)."
 )
-_SERVICES = "Besides these it holds ADK's services for a Runner: `session_service` and `memory_service`."
+_SERVICES_NOTE = "Besides these it holds ADK's services for a Runner: `session_service` and `memory_service`."
 
 
 def render_public() -> str:
@@ -37,21 +37,21 @@ def render_public() -> str:
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.commands.command import Reply
     from gaia_memory.config.schema import GaiaConfig
-    from gaia_memory.learn.screen import MAX_CHARACTERS, MAX_VERBATIM
+    from gaia_memory.learn.screen import MAX_FACT_CHARACTERS, MAX_VERBATIM_CHARACTERS
     from gaia_memory.memory import Memory
 
-    lengths = _LENGTHS.format(remembered=MAX_CHARACTERS, added=MAX_VERBATIM)
+    lengths = _LENGTH_NOTE.format(remembered=MAX_FACT_CHARACTERS, added=MAX_VERBATIM_CHARACTERS)
     names = [getattr(gaia_memory, name) for name in gaia_memory.__all__]
     errors = [found for found in names if inspect.isclass(found) and issubclass(found, Exception)]
     values = [found for found in names if found.__module__.startswith("gaia_memory.models")]
     parts = [found for found in names if found not in errors and found not in values and found is not GaiaConfig]
-    met = [models.Contact, models.Profile, models.Status, models.SweepReport, Reply]
+    returned_values = [models.Contact, models.Profile, models.Status, models.SweepReport, Reply]
     sections = [
         ("`from gaia_memory import …`", "", sorted(parts, key=inspect.isclass)),
-        ("What `open_memory` gives", _SERVICES, [Gaia]),
+        ("What `open_memory` gives", _SERVICES_NOTE, [Gaia]),
         ("What `gaia.conversation` gives", "", [Conversation]),
         ("What `gaia.memory` is", lengths, [Memory]),
-        ("Values", "`GaiaConfig` is [the configuration](configuration.md).", [*values, *met]),
+        ("Values", "`GaiaConfig` is [the configuration](configuration.md).", [*values, *returned_values]),
         ("Errors", "The whole tree: [errors](errors.md).", errors),
     ]
     return "\n".join([_HEAD, *(_section(title, words, found) for title, words, found in sections)])
@@ -64,41 +64,42 @@ def first_line(documented: Any) -> str:
 
 def signature_of(function: Any, *, name: str) -> str:
     """Return a call as it is written: the name, and the arguments with their types and defaults."""
-    found = inspect.signature(function)
-    given = [parameter for parameter in found.parameters.values() if parameter.name not in {"self", "_"}]
+    signature = inspect.signature(function)
+    parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in {"self", "_"}]
     words: list[str] = []
-    for parameter in given:
+    for parameter in parameters:
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in {word[0] for word in words}:
             words.append("*")
         star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(parameter.kind.name, "")
-        words.append(f"{star}{parameter.name}{_type(parameter)}{_default(parameter)}")
+        words.append(f"{star}{parameter.name}{_annotation_suffix(parameter)}{_default_suffix(parameter)}")
     return f"{name}({', '.join(words)})"
 
 
-def _section(title: str, words: str, found: list[Any]) -> str:
-    entries = [_entry(one) for one in found]
-    return "\n\n".join(part for part in (f"## {title}", words, *entries) if part) + "\n"
+def _section(title: str, introduction: str, members: list[Any]) -> str:
+    entries = [_entry(one) for one in members]
+    return "\n\n".join(part for part in (f"## {title}", introduction, *entries) if part) + "\n"
 
 
-def _entry(found: Any) -> str:
-    if not inspect.isclass(found):
-        call = f"{_how(found)}{signature_of(found, name=found.__name__)}{_returned(found)}"
-        return "\n\n".join([f"### `{found.__name__}`", first_line(found), f"```text\n{call}\n```"])
-    lines = [f"### `{found.__name__}`", first_line(found)]
-    if _is_made_by_callers(found):
-        lines.append(f"```text\n{signature_of(found, name=found.__name__)}\n```")
-    members = [_item(member, name) for name, member in _members(found)]
+def _entry(documented: Any) -> str:
+    if not inspect.isclass(documented):
+        signature = signature_of(documented, name=documented.__name__)
+        call = f"{_call_prefix(documented)}{signature}{_return_annotation(documented)}"
+        return "\n\n".join([f"### `{documented.__name__}`", first_line(documented), f"```text\n{call}\n```"])
+    lines = [f"### `{documented.__name__}`", first_line(documented)]
+    if _is_constructed_by_callers(documented):
+        lines.append(f"```text\n{signature_of(documented, name=documented.__name__)}\n```")
+    members = [_item(member, name) for name, member in _members(documented)]
     return "\n\n".join([*lines, "\n".join(members)] if members else lines)
 
 
-def _is_made_by_callers(kind: type) -> bool:
-    return kind.__name__ not in _GIVEN and (not issubclass(kind, Exception) or "__init__" in vars(kind))
+def _is_constructed_by_callers(kind: type) -> bool:
+    return kind.__name__ not in _NOT_CONSTRUCTED and (not issubclass(kind, Exception) or "__init__" in vars(kind))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the public methods and properties that a class defines itself, and no hook that ADK alone calls."""
     for name, member in vars(kind).items():
-        if name.startswith("_") or name.endswith("_callback") or name in _FOR_THE_HOST:
+        if name.startswith("_") or name.endswith("_callback") or name in _HOST_METHODS:
             continue
         if inspect.isfunction(member) or isinstance(member, property):
             yield name, member
@@ -107,15 +108,17 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
 def _item(member: Any, name: str) -> str:
     if isinstance(member, property):
         return f"- `{name}`: {first_line(member)}"
-    return f"- `{_how(member)}{signature_of(member, name=name)}{_returned(member)}`: {first_line(member)}"
+    return (
+        f"- `{_call_prefix(member)}{signature_of(member, name=name)}{_return_annotation(member)}`: {first_line(member)}"
+    )
 
 
-def _returned(function: Any) -> str:
+def _return_annotation(function: Any) -> str:
     result = inspect.signature(function).return_annotation
-    return "" if result in (None, "None", inspect.Signature.empty) else f" -> {_named(result)}"
+    return "" if result in (None, "None", inspect.Signature.empty) else f" -> {_annotation_name(result)}"
 
 
-def _how(function: Any) -> str:
+def _call_prefix(function: Any) -> str:
     """How a call is made: awaited, entered or iterated over."""
     inner = inspect.unwrap(function)
     if inspect.isasyncgenfunction(inner):
@@ -123,15 +126,15 @@ def _how(function: Any) -> str:
     return "await " if inspect.iscoroutinefunction(inner) else ""
 
 
-def _type(parameter: inspect.Parameter) -> str:
-    return "" if parameter.annotation is parameter.empty else f": {_named(parameter.annotation)}"
+def _annotation_suffix(parameter: inspect.Parameter) -> str:
+    return "" if parameter.annotation is parameter.empty else f": {_annotation_name(parameter.annotation)}"
 
 
-def _named(annotation: Any) -> str:
+def _annotation_name(annotation: Any) -> str:
     return annotation.strip("'\"") if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
 
 
-def _default(parameter: inspect.Parameter) -> str:
+def _default_suffix(parameter: inspect.Parameter) -> str:
     value = parameter.default
     if value is parameter.empty:
         return ""

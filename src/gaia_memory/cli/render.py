@@ -14,7 +14,7 @@ from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from gaia_memory.cli.public import render_public
-from gaia_memory.config.render import write
+from gaia_memory.config.render import write_rendered_files
 
 COMMAND = "python -m gaia_memory.cli.render"
 
@@ -42,7 +42,7 @@ else's Runner it goes to the model.
 |---|---|---|
 """
 
-_REMEMBERED = """
+_REMEMBER_NOTE = """
 `/remember` takes at most {longest:,} characters, as does the agent's tool `remember`; `gaia memory add` takes more:
 see [how long a fact may be](../how-to/what-is-learned.md#how-long-a-fact-may-be).
 """
@@ -112,12 +112,12 @@ def render_cli() -> str:
     from gaia_memory.cli.app import app
 
     sections = [_CLI_HEAD]
-    for command in _walk(app, "gaia"):
-        told = inspect.getdoc(command.callback) or ""
-        usage = " ".join([command.name, *_arguments(command.callback)])
+    for command in _iter_commands(app, "gaia"):
+        description = inspect.getdoc(command.callback) or ""
+        usage = " ".join([command.name, *_usage_words(command.callback)])
         parts = [
             f"## `{command.name}`",
-            told,
+            description,
             f"```text\n{usage}\n```",
             _options(command.callback),
             command.epilog.strip(),
@@ -129,14 +129,14 @@ def render_cli() -> str:
 def render_commands() -> str:
     """The page of slash commands."""
     from gaia_memory.commands.dispatch import COMMANDS
-    from gaia_memory.learn.screen import MAX_CHARACTERS
+    from gaia_memory.learn.screen import MAX_FACT_CHARACTERS
 
-    remembered = _REMEMBERED.format(longest=MAX_CHARACTERS)
+    remember_note = _REMEMBER_NOTE.format(longest=MAX_FACT_CHARACTERS)
     rows = [
         f"| `{command.usage}` | {command.summary} | {'says that it is off' if command.needs_memory else 'works'} |"
         for command in COMMANDS.values()
     ]
-    return _COMMANDS_HEAD + "\n".join(rows) + "\n" + remembered + _COMMANDS_TAIL
+    return _COMMANDS_HEAD + "\n".join(rows) + "\n" + remember_note + _COMMANDS_TAIL
 
 
 def render_errors() -> str:
@@ -144,16 +144,16 @@ def render_errors() -> str:
     from gaia_memory import errors
 
     tree = (inspect.getdoc(errors) or "").split("\n\n")[1]
-    found = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)]
+    error_classes = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)]
     rows = [
         f"| `{kind.__name__}` | `{kind.__bases__[0].__name__}` | {' '.join((inspect.getdoc(kind) or '').split())} |"
-        for kind in sorted(found, key=lambda kind: tree.index(kind.__name__))
+        for kind in sorted(error_classes, key=lambda kind: tree.index(kind.__name__))
     ]
     table = "| error | is a | meaning |\n|---|---|---|\n" + "\n".join(rows)
     return f"{_ERRORS_HEAD}\n```text\n{tree}\n```\n\n{table}\n"
 
 
-def files() -> dict[str, str]:
+def rendered_pages() -> dict[str, str]:
     """What is rendered, by its path in a checkout."""
     return {
         "docs/reference/cli.md": render_cli(),
@@ -165,10 +165,10 @@ def files() -> dict[str, str]:
 
 def main() -> int:
     """Write the rendered pages into the checkout that is the working directory."""
-    return write(files(), command=COMMAND)
+    return write_rendered_files(rendered_pages(), command=COMMAND)
 
 
-def _walk(app: Typer, name: str) -> Iterator[_Command]:
+def _iter_commands(app: Typer, name: str) -> Iterator[_Command]:
     """Yield a Typer app's own options and its commands, those of its groups after them."""
     callback = app.registered_callback
     if callback is not None and callback.callback is not None:
@@ -180,7 +180,7 @@ def _walk(app: Typer, name: str) -> Iterator[_Command]:
             )
     for group in app.registered_groups:
         if group.typer_instance is not None:
-            yield from _walk(group.typer_instance, f"{name} {group.name}")
+            yield from _iter_commands(group.typer_instance, f"{name} {group.name}")
 
 
 def _parameters(callback: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Any, ParameterInfo]]:
@@ -192,7 +192,7 @@ def _parameters(callback: Callable[..., Any]) -> Iterator[tuple[inspect.Paramete
                 yield parameter, hints[name].__origin__, info
 
 
-def _arguments(callback: Callable[..., Any]) -> list[str]:
+def _usage_words(callback: Callable[..., Any]) -> list[str]:
     words = ["[OPTIONS]"]
     for parameter, kind, info in _parameters(callback):
         if isinstance(info, ArgumentInfo):
@@ -203,26 +203,26 @@ def _arguments(callback: Callable[..., Any]) -> list[str]:
 
 def _options(callback: Callable[..., Any]) -> str:
     rows = [
-        f"| {_spelled(parameter, kind, info)} | {_default(parameter)} | {info.help or ''} |"
+        f"| {_option_spelling(parameter, kind, info)} | {_default(parameter)} | {info.help or ''} |"
         for parameter, kind, info in _parameters(callback)
     ]
     return "| option or argument | default | what it does |\n|---|---|---|\n" + "\n".join(rows) if rows else ""
 
 
-def _spelled(parameter: inspect.Parameter, kind: Any, info: ParameterInfo) -> str:
+def _option_spelling(parameter: inspect.Parameter, kind: Any, info: ParameterInfo) -> str:
     if not isinstance(info, OptionInfo):
         return f"`{parameter.name.upper()}`"
     # Inside `Annotated` Typer keeps the first spelling where otherwise the default stands.
-    spelled = [info.default, *(info.param_decls or ())]
-    names = [name for name in spelled if isinstance(name, str) and name.startswith("-")]
-    value = "" if kind is bool else _value(kind, info)
+    spellings = [info.default, *(info.param_decls or ())]
+    names = [name for name in spellings if isinstance(name, str) and name.startswith("-")]
+    value = "" if kind is bool else _value_placeholder(kind, info)
     return ", ".join(f"`{name}`" for name in names or [f"--{parameter.name}"]) + value
 
 
-def _value(kind: Any, info: ParameterInfo) -> str:
-    word = "PATH" if "Path" in str(kind) else "NUMBER" if "int" in str(kind) else "TEXT"
+def _value_placeholder(kind: Any, info: ParameterInfo) -> str:
+    placeholder = "PATH" if "Path" in str(kind) else "NUMBER" if "int" in str(kind) else "TEXT"
     bounds = f" ({info.min:g} to {info.max:g})" if info.min is not None and info.max is not None else ""
-    return f" {word}{bounds}"
+    return f" {placeholder}{bounds}"
 
 
 def _default(parameter: inspect.Parameter) -> str:

@@ -8,9 +8,9 @@ from typing import Literal, Protocol
 
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope, SessionKey
-from gaia_memory.sessions.pending_confirmations import Shown
+from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 
-Reset = Literal["cleared", "kept", "failed", "busy"]
+ResetOutcome = Literal["cleared", "kept", "failed", "busy"]
 """How a reset ended: learned and cleared, learned and kept as configured, not learned, somebody else at work."""
 
 MEMORY_OFF = "Memory is off. `memory.enabled: true` in gaia.yaml switches it on."
@@ -29,23 +29,23 @@ class Reply:
     merged: bool = False
 
 
-class Privacy(Protocol):
+class PrivacyStore(Protocol):
     """Whether what is said in a conversation is learned."""
 
     async def is_private(self, key: SessionKey) -> bool:
         """Say whether nothing said in a conversation is learned."""
 
-    async def keep_private(self, key: SessionKey, is_private: bool) -> None:
+    async def set_private(self, key: SessionKey, is_private: bool) -> None:
         """Let it be so, or not, from now on."""
 
 
-class Questions(Protocol):
+class ConfirmationStore(Protocol):
     """Whether some rows were shown in a conversation that a yes forgets: whoever asked may have ended since."""
 
-    async def asks_of_rows(self, key: SessionKey) -> bool:
+    async def has_pending_confirmation(self, key: SessionKey) -> bool:
         """Say whether that waits for its answer."""
 
-    async def ask_of_rows(self, key: SessionKey, asks: bool) -> None:
+    async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
         """Let it be so, or not, from now on."""
 
 
@@ -59,7 +59,7 @@ class Settings(Protocol):
             ConfigError: that cannot be done; it says why.
         """
 
-    async def allow(self, path: tuple[str, str], value: object) -> None:
+    async def validate_change(self, path: tuple[str, str], value: object) -> None:
         """Return if a setting that takes effect after a restart could be this; nothing is changed.
 
         Raises:
@@ -78,28 +78,29 @@ class Settings(Protocol):
 class Call:
     """One use of a command: by whom, in which conversation, with what.
 
-    `is_admin` says whether it may change `settings`, which are everybody's. `shown` is what was shown before a yes,
-    and `questions` know of it after a restart, too; `reset` learns the conversation and clears it.
+    `is_admin` says whether it may change `settings`, which are everybody's. `pending_confirmations` is what was shown
+    before a yes, and `confirmation_store` know of it after a restart, too; `reset` learns the conversation and clears
+    it.
     """
 
     scope: Scope
     key: SessionKey
     argument: str
     memory: Memory
-    privacy: Privacy
-    shown: Shown
-    questions: Questions
-    enabled: bool
+    privacy: PrivacyStore
+    pending_confirmations: PendingConfirmations
+    confirmation_store: ConfirmationStore
+    is_memory_enabled: bool
     settings: Settings
     is_admin: bool
-    reset: Callable[[], Awaitable[Reset]]
+    reset: Callable[[], Awaitable[ResetOutcome]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """A command as people see it: `/name arguments`, with one line about it.
 
-    It works while memory is off where it does not need it, or for the arguments in `works_off`.
+    It works while memory is off where it does not need it, or for the arguments in `arguments_while_disabled`.
     """
 
     name: str
@@ -107,7 +108,7 @@ class Command:
     run: Callable[[Call], Awaitable[str]]
     arguments: str = ""
     needs_memory: bool = True
-    works_off: Collection[str] = ()
+    arguments_while_disabled: Collection[str] = ()
 
     @property
     def usage(self) -> str:
@@ -116,4 +117,4 @@ class Command:
 
     def needs_memory_for(self, argument: str) -> bool:
         """Say whether this use of it says nothing but that memory is off while it is."""
-        return self.needs_memory and argument.casefold() not in self.works_off
+        return self.needs_memory and argument.casefold() not in self.arguments_while_disabled

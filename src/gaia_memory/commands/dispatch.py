@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
-from gaia_memory.commands.redact_locations import without_places
+from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.language.printable_text import is_blank
 
-_FORM = re.compile(r"[/\uff0f](?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
+_COMMAND_PATTERN = re.compile(r"[/\uff0f](?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
 
 
 def _discover() -> dict[str, Command]:
@@ -34,8 +34,8 @@ def parse(text: str) -> tuple[str, str] | None:
     (`/memory@gaia_bot`), as group chats send it, is left out. The wide slash of East Asian keyboards counts, and so
     does one behind characters that nobody sees: what is meant to be private must not become talk.
     """
-    seen = next((place for place, char in enumerate(text) if not is_blank(char)), len(text))
-    match = _FORM.fullmatch(text[seen:].rstrip())
+    start = next((place for place, char in enumerate(text) if not is_blank(char)), len(text))
+    match = _COMMAND_PATTERN.fullmatch(text[start:].rstrip())
     if match is None:
         return None
     return match["name"].lower(), (match["argument"] or "").strip()
@@ -46,19 +46,19 @@ async def run(name: str, call: Call) -> Reply:
     command = COMMANDS.get(name)
     if command is None:
         return Reply(_hint(name))
-    if not call.enabled and command.needs_memory_for(call.argument):
+    if not call.is_memory_enabled and command.needs_memory_for(call.argument):
         return Reply(MEMORY_OFF, command=name)
     try:
         return Reply(await command.run(call), command=name)
     except MemoryDisabledError:
         return Reply(MEMORY_OFF, command=name)
     except MemoryUnavailable as error:
-        return Reply(f"Memory cannot do that right now: {without_places(str(error))}", command=name)
+        return Reply(f"Memory cannot do that right now: {redact_locations(str(error))}", command=name)
     except InvalidInputError as error:
         return Reply(f"That was not done: {error}", command=name)
 
 
 def _hint(name: str) -> str:
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    meant = f" Did you mean /{near[0]}?" if near else ""
-    return f"There is no command /{name}.{meant} /help lists them all."
+    matches = difflib.get_close_matches(name, COMMANDS, n=1)
+    suggestion = f" Did you mean /{matches[0]}?" if matches else ""
+    return f"There is no command /{name}.{suggestion} /help lists them all."

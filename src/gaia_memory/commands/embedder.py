@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from gaia_memory.commands.command import Call
-from gaia_memory.commands.redact_locations import without_places
+from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.errors import ConfigError
 
-_ASKED = re.compile(r"embedder(?:\s+(?P<name>[^\s/]+)(?:/(?P<model>\S+))?(?P<yes>\s+yes[.!]*)?)?", re.IGNORECASE)
+_REQUEST = re.compile(r"embedder(?:\s+(?P<name>[^\s/]+)(?:/(?P<model>\S+))?(?P<yes>\s+yes[.!]*)?)?", re.IGNORECASE)
 _PATH = ("memory", "embedder")
 
 _NOT_ADMIN = "Only an admin can change the embedder. Nothing was changed."
@@ -17,7 +17,7 @@ _USAGE = (
     "Usage: /memory embedder PROVIDER or /memory embedder PROVIDER/MODEL, for example "
     "/memory embedder openai/text-embedding-3-small; it asks first"
 )
-_MEANS = """This makes `{name}` the embedder of this memory, for everybody. Nothing has been changed yet.
+_CONFIRMATION = """This makes `{name}` the embedder of this memory, for everybody. Nothing has been changed yet.
 - All that is remembered keeps its text. No fact is lost.
 - It is in force when memory is started again; until then {current} goes on.
 - What is remembered already is then found by its words alone, until `gaia memory reindex` has embedded it anew; \
@@ -25,8 +25,8 @@ back on the embedder of now its vectors count again.
 - {cost}
 
 /memory embedder {name} yes does it; anything else leaves it as it is."""
-_COSTS = "Each new fact and each question is sent to that provider, which may cost money."
-_FREE = "The offline embedder asks nobody and costs nothing; it finds less by meaning."
+_COST_NOTE = "Each new fact and each question is sent to that provider, which may cost money."
+_FREE_NOTE = "The offline embedder asks nobody and costs nothing; it finds less by meaning."
 _DONE = (
     "gaia.yaml names `{name}` as the embedder now. It is in force when memory is started again; all that is remembered "
     "keeps its text, and is then found by its words alone until `gaia memory reindex` has run."
@@ -34,31 +34,31 @@ _DONE = (
 _IN_FORCE = "gaia.yaml names `{name}` as the embedder, which is in force."
 
 
-def asks_for_embedder(argument: str) -> re.Match[str] | None:
+def parse_embedder_request(argument: str) -> re.Match[str] | None:
     """Return what an argument of /memory says of an embedder; None where it is something else."""
-    return _ASKED.fullmatch(argument)
+    return _REQUEST.fullmatch(argument)
 
 
-async def switch_embedder(call: Call, asked: re.Match[str]) -> str:
+async def switch_embedder(call: Call, request: re.Match[str]) -> str:
     """Say what another embedder would mean, or write it into gaia.yaml where that was said in this conversation."""
     if not call.is_admin:
         return _NOT_ADMIN
-    if asked["name"] is None:
+    if request["name"] is None:
         return _USAGE
-    wanted = {"provider": asked["name"].lower(), **({"model": asked["model"]} if asked["model"] else {})}
-    name = "/".join(wanted.values())
+    setting = {"provider": request["name"].lower(), **({"model": request["model"]} if request["model"] else {})}
+    name = "/".join(setting.values())
     try:
-        await call.settings.allow(_PATH, wanted)
-        if asked["yes"] and call.shown.take(call.key, "memory", f"embedder {name}"):
-            return await _switched(call, name, wanted)
+        await call.settings.validate_change(_PATH, setting)
+        if request["yes"] and call.pending_confirmations.pop(call.key, "memory", f"embedder {name}"):
+            return await _apply_switch(call, name, setting)
     except ConfigError as error:
-        return f"The embedder stays as it is: {without_places('; '.join(error.problems))}."
-    call.shown.keep(call.key, "memory", f"embedder {name}", [name])
+        return f"The embedder stays as it is: {redact_locations('; '.join(error.problems))}."
+    call.pending_confirmations.add(call.key, "memory", f"embedder {name}", [name])
     current = (await call.memory.status(call.scope)).embedder or "the present one"
-    cost = _FREE if wanted["provider"] == "offline" else _COSTS
-    return _MEANS.format(name=name, current=current, cost=cost)
+    cost = _FREE_NOTE if setting["provider"] == "offline" else _COST_NOTE
+    return _CONFIRMATION.format(name=name, current=current, cost=cost)
 
 
-async def _switched(call: Call, name: str, wanted: Mapping[str, str]) -> str:
-    waits = await call.settings.change_at_restart(_PATH, wanted)
-    return (_DONE if waits else _IN_FORCE).format(name=name)
+async def _apply_switch(call: Call, name: str, setting: Mapping[str, str]) -> str:
+    needs_restart = await call.settings.change_at_restart(_PATH, setting)
+    return (_DONE if needs_restart else _IN_FORCE).format(name=name)

@@ -11,7 +11,7 @@ async def _help(call: Call) -> str:
 
     # A list in Markdown, which `adk web` renders: it would run plain lines together.
     lines = [f"- {command.usage}: {command.summary}" for command in COMMANDS.values()]
-    return "\n".join(lines if call.enabled else [*lines, "", MEMORY_OFF])
+    return "\n".join(lines if call.is_memory_enabled else [*lines, "", MEMORY_OFF])
 
 
 COMMAND = Command(name="help", summary="list the commands", run=_help, needs_memory=False)

@@ -8,15 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gaia_memory.commands.command import Call, Command
-from gaia_memory.commands.embedder import asks_for_embedder, switch_embedder
+from gaia_memory.commands.embedder import parse_embedder_request, switch_embedder
 from gaia_memory.commands.private import IS_PRIVATE
-from gaia_memory.commands.redact_locations import without_places
-from gaia_memory.commands.rows import PAGE, Row, counted, holding, numbered, picked_in, words_in
+from gaia_memory.commands.redact_locations import redact_locations
+from gaia_memory.commands.rows import (
+    PAGE_SIZE,
+    Row,
+    filter_by_words,
+    format_count,
+    number_facts,
+    parse_selection,
+    split_words,
+)
 from gaia_memory.errors import ConfigError
 
-NOTHING = "I don't remember anything about you yet."
+NOTHING_REMEMBERED = "I don't remember anything about you yet."
 
-_RANKED = 100
+_MAX_RANKED_ROWS = 100
 """Rows that are put in order; whoever finds more has to say more words."""
 
 
@@ -33,86 +41,86 @@ _NO_FILE = (
 
 
 async def _memory(call: Call) -> str:
-    if asked := asks_for_embedder(call.argument):
+    if asked := parse_embedder_request(call.argument):
         return await switch_embedder(call, asked)
-    wanted = _SWITCH.get(call.argument.casefold())
-    return await (_show(call) if wanted is None else _switch(call, wanted))
+    enable = _SWITCH.get(call.argument.casefold())
+    return await (_show(call) if enable is None else _switch(call, enable))
 
 
-async def _switch(call: Call, wanted: bool) -> str:
+async def _switch(call: Call, enable: bool) -> str:
     if not call.is_admin:
         return _NOT_ADMIN
-    word = "on" if wanted else "off"
-    if call.enabled == wanted:
+    word = "on" if enable else "off"
+    if call.is_memory_enabled == enable:
         return f"Memory is {word} already."
     try:
-        in_file = await call.settings.change(("memory", "enabled"), wanted)
+        in_file = await call.settings.change(("memory", "enabled"), enable)
     except ConfigError as error:
-        return f"Memory stays {'off' if wanted else 'on'}: gaia.yaml {without_places('; '.join(error.problems))}."
+        return f"Memory stays {'off' if enable else 'on'}: gaia.yaml {redact_locations('; '.join(error.problems))}."
     if in_file:
-        return f"{_DONE[wanted]} gaia.yaml says so, too."
-    return f"{_DONE[wanted].replace(', for everybody', '')} {_NO_FILE}"
+        return f"{_DONE[enable]} gaia.yaml says so, too."
+    return f"{_DONE[enable].replace(', for everybody', '')} {_NO_FILE}"
 
 
 async def _show(call: Call) -> str:
-    rows = numbered(await call.memory.facts(call.scope))
-    listed = await _listed(call, rows) if rows else NOTHING
+    rows = number_facts(await call.memory.facts(call.scope))
+    text = await _list_rows(call, rows) if rows else NOTHING_REMEMBERED
     if await call.privacy.is_private(call.key):
-        listed += f"\n{IS_PRIVATE}"
+        text += f"\n{IS_PRIVATE}"
     status = await call.memory.status(call.scope)
     if status.state == "degraded":
-        listed += f"\nSomething is wrong: {without_places(f'{status.reason}; {status.remedy}')}"
-    return listed
+        text += f"\nSomething is wrong: {redact_locations(f'{status.reason}; {status.remedy}')}"
+    return text
 
 
-async def _listed(call: Call, rows: Sequence[Row]) -> str:
+async def _list_rows(call: Call, rows: Sequence[Row]) -> str:
     if not call.argument:
-        return _page(rows, 1)
-    picked, words = picked_in(call.argument), words_in(call.argument)
-    if picked is None and words:
-        return _found(await _matching(call, rows, words))
-    page = None if picked is None else picked.one
-    if page is not None and 1 <= page <= _pages(rows):
-        return _page(rows, page)
-    return f"Usage: /memory, /memory PAGE with a page from 1 to {_pages(rows)}, or /memory WORDS to search"
+        return _format_page(rows, 1)
+    selection, words = parse_selection(call.argument), split_words(call.argument)
+    if selection is None and words:
+        return _format_found(await _search(call, rows, words))
+    page = None if selection is None else selection.single_number
+    if page is not None and 1 <= page <= _page_count(rows):
+        return _format_page(rows, page)
+    return f"Usage: /memory, /memory PAGE with a page from 1 to {_page_count(rows)}, or /memory WORDS to search"
 
 
-async def _matching(call: Call, rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
+async def _search(call: Call, rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
     """Return the rows that hold a word or another form of it, best first.
 
     Not what recall finds besides, by its meaning or because it was said beside them: how near that is differs from
     embedder to embedder, and who looks for a word wonders at rows without it.
     """
-    found = await call.memory.holding(call.scope, call.argument, limit=_RANKED)
-    known = {row.fact.id: row for row in rows}
-    ids = [*(fact.id for fact in found), *(row.fact.id for row in holding(rows, words))]
-    return [known[fact_id] for fact_id in dict.fromkeys(ids) if fact_id in known]
+    found = await call.memory.holding(call.scope, call.argument, limit=_MAX_RANKED_ROWS)
+    rows_by_id = {row.fact.id: row for row in rows}
+    ids = [*(fact.id for fact in found), *(row.fact.id for row in filter_by_words(rows, words))]
+    return [rows_by_id[fact_id] for fact_id in dict.fromkeys(ids) if fact_id in rows_by_id]
 
 
-def _found(rows: Sequence[Row]) -> str:
+def _format_found(rows: Sequence[Row]) -> str:
     if not rows:
         return "Nothing I remember about you holds that. /memory shows everything."
-    lines = [f"I found {counted(len(rows))} about you:", *(row.picked for row in rows[:PAGE])]
-    if len(rows) > PAGE:
-        lines.append(f"\nThese are the best {PAGE}; say more words to see others.")
+    lines = [f"I found {format_count(len(rows))} about you:", *(row.list_item for row in rows[:PAGE_SIZE])]
+    if len(rows) > PAGE_SIZE:
+        lines.append(f"\nThese are the best {PAGE_SIZE}; say more words to see others.")
     return "\n".join(lines)
 
 
-def _page(rows: Sequence[Row], page: int) -> str:
-    pages = _pages(rows)
-    where = f" (page {page} of {pages})" if pages > 1 else ""
-    lines = [f"I remember {counted(len(rows))} about you{where}:"]
+def _format_page(rows: Sequence[Row], page: int) -> str:
+    page_count = _page_count(rows)
+    where = f" (page {page} of {page_count})" if page_count > 1 else ""
+    lines = [f"I remember {format_count(len(rows))} about you{where}:"]
     if page > 1:
         # In Markdown a list that does not begin with 1 begins after an empty line.
         lines.append("")
-    lines += [row.line for row in rows[(page - 1) * PAGE : page * PAGE]]
-    if page < pages:
+    lines += [row.line for row in rows[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]]
+    if page < page_count:
         lines.append(f"More with /memory {page + 1}")
     return "\n".join(lines)
 
 
-def _pages(rows: Sequence[Row]) -> int:
-    return -(-len(rows) // PAGE)
+def _page_count(rows: Sequence[Row]) -> int:
+    return -(-len(rows) // PAGE_SIZE)
 
 
 COMMAND = Command(
@@ -120,5 +128,5 @@ COMMAND = Command(
     arguments="[PAGE/WORDS/off/on/embedder NAME]",
     summary="show what I remember about you, or what holds some words; an admin switches it off or on, or its embedder",
     run=_memory,
-    works_off=tuple(_SWITCH),
+    arguments_while_disabled=tuple(_SWITCH),
 )

@@ -10,15 +10,15 @@ _SWITCH = re.compile(r"\W*(?P<to>on|off)\W*(?:(?:please|now)\W*)*", re.IGNORECAS
 
 IS_PRIVATE = "This conversation is private: nothing said in it is learned. /private off ends that."
 
-_BEGUN = (
+_STARTED = (
     "From now on nothing that is said in this conversation is learned. What I know about you still helps. "
     "/private off ends that."
 )
 _ENDED = "This conversation is no longer private. What was said in private is never learned."
-_IS_OPEN = "This conversation is not private: what is said in it may be learned. /private on changes that."
+_NOT_PRIVATE = "This conversation is not private: what is said in it may be learned. /private on changes that."
 
 
-def said_privately(name: str, argument: str) -> str | None:
+def private_message(name: str, argument: str) -> str | None:
     """Return what a message wants said in private for once; None for every other message."""
     is_message = name == COMMAND.name and argument and not _SWITCH.fullmatch(argument)
     return argument if is_message else None
@@ -29,14 +29,14 @@ async def _private(call: Call) -> str:
     switch = _SWITCH.fullmatch(call.argument)
     if switch is not None and switch["to"].lower() == "off":
         if not was_private:
-            return _IS_OPEN
-        await call.privacy.keep_private(call.key, False)
+            return _NOT_PRIVATE
+        await call.privacy.set_private(call.key, False)
         return _ENDED
     if was_private:
         # Whoever asks twice wants to be sure: it never ends by accident.
         return IS_PRIVATE
-    await call.privacy.keep_private(call.key, True)
-    return _BEGUN
+    await call.privacy.set_private(call.key, True)
+    return _STARTED
 
 
 COMMAND = Command(

@@ -6,7 +6,7 @@ import re
 
 from gaia_memory.config.sources.load import FILE_NAME
 
-_PLACE = re.compile(
+_LOCATION = re.compile(
     r"""
       \w[\w+.-]*://[^\s;,'"`)]+                                    # an address with its scheme, credentials and all
     | (?<![\w.~/\\-])(?:~[\w.-]*|\.{1,2}|[A-Za-z]:)?[/\\]            # the beginning of a path, then up to ...
@@ -20,14 +20,14 @@ _PLACE = re.compile(
 )
 
 
-def without_places(text: str) -> str:
+def redact_locations(text: str) -> str:
     """Return a reason or a remedy with each file path and network address replaced by an ellipsis.
 
     Of a path to gaia.yaml the name stays: it says what to put right. Where things are is for whoever runs the
     machine, whom `gaia doctor` and the log tell.
     """
-    return _PLACE.sub(lambda place: FILE_NAME if _is_file(place[0]) else "\N{HORIZONTAL ELLIPSIS}", text)
+    return _LOCATION.sub(lambda place: FILE_NAME if _is_config_file(place[0]) else "\N{HORIZONTAL ELLIPSIS}", text)
 
 
-def _is_file(place: str) -> bool:
-    return place.endswith((f"/{FILE_NAME}", f"\\{FILE_NAME}"))
+def _is_config_file(location: str) -> bool:
+    return location.endswith((f"/{FILE_NAME}", f"\\{FILE_NAME}"))

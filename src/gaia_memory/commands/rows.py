@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from gaia_memory.language.printable_text import is_invisible
 from gaia_memory.models import Fact
 
-PAGE = 20
+PAGE_SIZE = 20
 """Facts a page: what a chat message still shows at a glance."""
 
-_MOST_DIGITS = 9
+_MAX_DIGITS = 9
 _RANGE = re.compile(r"(?<=\d)(?:\s+-\s+|-\s*)(?=\d)")
 """A dash between two numbers; one that stands at a number alone is its sign."""
 
-_WRITTEN = frozenset("LNM")
+_WORD_CATEGORIES = frozenset("LNM")
 """Unicode's categories of letters, digits and the marks on them: what words are made of."""
 
 
@@ -34,7 +34,7 @@ class Row:
         return f"{self.number}. {' '.join(self.fact.text.split())}"
 
     @property
-    def picked(self) -> str:
+    def list_item(self) -> str:
         """The row as it is shown among rows that do not follow each other.
 
         Markdown, which `adk web` renders, would number bare ones anew.
@@ -42,54 +42,54 @@ class Row:
         return f"- {self.line}"
 
 
-def numbered(facts: Sequence[Fact]) -> list[Row]:
+def number_facts(facts: Sequence[Fact]) -> list[Row]:
     """Return every fact with its number."""
     return [Row(number, fact) for number, fact in enumerate(facts, start=1)]
 
 
-def words_in(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the different words of a text as they are compared: case, forms of a letter and what is unseen aside."""
-    seen = "".join(char for char in unicodedata.normalize("NFKC", text) if not is_invisible(char))
-    folded = unicodedata.normalize("NFKC", seen.casefold())
-    parted = "".join(char if unicodedata.category(char)[0] in _WRITTEN else " " for char in folded)
-    return list(dict.fromkeys(parted.split()))
+    visible = "".join(char for char in unicodedata.normalize("NFKC", text) if not is_invisible(char))
+    folded = unicodedata.normalize("NFKC", visible.casefold())
+    separated = "".join(char if unicodedata.category(char)[0] in _WORD_CATEGORIES else " " for char in folded)
+    return list(dict.fromkeys(separated.split()))
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class RowSelection:
     """Rows that somebody names by number: as they were written, and from where to where each goes."""
 
-    asked: str
-    spans: tuple[tuple[int, int], ...]
+    text: str
+    ranges: tuple[tuple[int, int], ...]
 
     @property
-    def one(self) -> int | None:
+    def single_number(self) -> int | None:
         """The number, where it is a single one."""
-        [(first, last), *further] = self.spans
+        [(first, last), *further] = self.ranges
         return first if first == last and not further else None
 
 
-def picked_in(text: str) -> Picked | None:
+def parse_selection(text: str) -> RowSelection | None:
     """Return the rows that a text names when it is all numbers and ranges such as `3-5`; None where it is words.
 
     What is no number of a row, such as `-1`, is one below 1.
     """
     plain = unicodedata.normalize("NFKC", "".join(char for char in text if not is_invisible(char)))
-    if any(unicodedata.category(char)[0] in _WRITTEN and not char.isdecimal() for char in plain):
+    if any(unicodedata.category(char)[0] in _WORD_CATEGORIES and not char.isdecimal() for char in plain):
         return None
     bare = "".join(char if char.isdecimal() else "-" if _is_dash(char) else " " for char in plain)
-    named = _RANGE.sub("-", bare).split()
+    numbers = _RANGE.sub("-", bare).split()
     if not any(char.isdecimal() for char in bare):
         return None
-    return Picked(" ".join(named), tuple(map(_span, named)))
+    return RowSelection(" ".join(numbers), tuple(map(_parse_range, numbers)))
 
 
-def _span(named: str) -> tuple[int, int]:
-    first, _, last = named.partition("-")
-    if not first.isdecimal() or not (last or first).isdecimal() or named.endswith("-"):
+def _parse_range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or not (last or first).isdecimal() or text.endswith("-"):
         return (0, 0)
     # No list is that long, and Python refuses to read thousands of digits.
-    ends = [int(end[: _MOST_DIGITS + 1]) for end in (first, last or first)]
+    ends = [int(end[: _MAX_DIGITS + 1]) for end in (first, last or first)]
     return min(ends), max(ends)
 
 
@@ -97,23 +97,26 @@ def _is_dash(char: str) -> bool:
     return char == "\u2212" or unicodedata.category(char) == "Pd"
 
 
-def holding(rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
+def filter_by_words(rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
     """Return the rows whose facts hold every one of the words.
 
     A word of a script without capitals, of which many write words together or particles onto them, also counts
     inside another word.
     """
-    return [row for row in rows if _holds(words_in(row.fact.text), words)]
+    return [row for row in rows if _has_words(split_words(row.fact.text), words)]
 
 
-def counted(facts: int) -> str:
+def format_count(count: int) -> str:
     """Return how many facts these are, in words."""
-    return "1 fact" if facts == 1 else f"{facts} facts"
+    return "1 fact" if count == 1 else f"{count} facts"
 
 
-def _holds(there: Sequence[str], words: Sequence[str]) -> bool:
-    return all(word in there or (_is_joined(word) and any(word in other for other in there)) for word in words)
+def _has_words(fact_words: Sequence[str], words: Sequence[str]) -> bool:
+    return all(
+        word in fact_words or (_is_caseless_script(word) and any(word in other for other in fact_words))
+        for word in words
+    )
 
 
-def _is_joined(word: str) -> bool:
+def _is_caseless_script(word: str) -> bool:
     return any(unicodedata.category(char) == "Lo" for char in word)

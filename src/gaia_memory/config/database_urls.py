@@ -9,7 +9,7 @@ _SQLITE = re.compile(r"sqlite(?:\+aiosqlite)?:///(?P<path>[^?]+)(?P<query>\?.*)?
 _POSTGRES = re.compile(r"(?:postgres|postgresql|postgresql\+asyncpg)://(?P<rest>.*[^/].*)", re.IGNORECASE | re.DOTALL)
 
 
-def normal_url(url: str) -> str:
+def normalize_url(url: str) -> str:
     """The same database with its asynchronous driver: `sqlite+aiosqlite` or `postgresql+asyncpg`.
 
     `~` in a SQLite path is expanded. The message of the error holds nothing of `url`, which may carry a password.
@@ -33,13 +33,13 @@ def sqlite_url(path: Path) -> str:
     return f"sqlite+aiosqlite:///{path}"
 
 
-def placed(url: str, home: Path) -> str:
+def resolve_url(url: str, home: Path) -> str:
     """A normal URL whose relative SQLite path is taken from `home`."""
     if found := _SQLITE.fullmatch(url):
         return sqlite_url(home / found["path"]) + (found["query"] or "")
     return url
 
 
-def is_server(url: str) -> bool:
+def is_server_url(url: str) -> bool:
     """Say whether a normal URL names a database server."""
     return url.startswith("postgresql")

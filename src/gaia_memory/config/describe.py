@@ -12,8 +12,8 @@ from gaia_memory.config.sections.provider_section import ProviderConfig, Section
 
 KeyPath = tuple[str, ...]
 
-AT_ONCE = "at the next message"
-AFTER_A_RESTART = "after a restart"
+AT_NEXT_MESSAGE = "at the next message"
+AFTER_RESTART = "after a restart"
 
 
 def section_of(field: FieldInfo) -> type[Section] | None:
@@ -24,22 +24,22 @@ def section_of(field: FieldInfo) -> type[Section] | None:
     return None
 
 
-def settings(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
+def iter_settings(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
     """Every setting that is no section, with its path, in the order of declaration."""
     for name, field in model.model_fields.items():
         section = section_of(field)
         if section is None:
             yield (*path, name), field
         else:
-            yield from settings(section, (*path, name))
+            yield from iter_settings(section, (*path, name))
 
 
-def variable(path: KeyPath) -> str:
+def env_variable(path: KeyPath) -> str:
     """The environment variable that overrides a setting."""
     return "GAIA_" + "__".join(path).upper()
 
 
-def dotted(path: KeyPath) -> str:
+def dotted_key(path: KeyPath) -> str:
     """The key as it is written in messages."""
     return ".".join(path)
 
@@ -47,32 +47,34 @@ def dotted(path: KeyPath) -> str:
 def takes_effect(field: FieldInfo) -> str:
     """When a change of this key in the file is in force."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    return str(extra.get("takes_effect", AT_ONCE))
+    return str(extra.get("takes_effect", AT_NEXT_MESSAGE))
 
 
-def allowed(field: FieldInfo) -> str:
+def allowed_values(field: FieldInfo) -> str:
     """What may stand at this key: kind, unit and range."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     if "allowed" in extra:
         return str(extra["allowed"])
-    bounded: Any = Annotated[field.annotation, Field(), *field.metadata]
-    schema = TypeAdapter(bounded).json_schema()
+    annotated: Any = Annotated[field.annotation, Field(), *field.metadata]
+    schema = TypeAdapter(annotated).json_schema()
     kinds = schema.get("anyOf", [schema])
-    words = " or ".join(_kind(kind, str(extra.get("unit", ""))) for kind in kinds if kind.get("type") != "null")
-    return f"{words}; null for none" if {"type": "null"} in kinds else words
+    description = " or ".join(
+        _describe_type(kind, str(extra.get("unit", ""))) for kind in kinds if kind.get("type") != "null"
+    )
+    return f"{description}; null for none" if {"type": "null"} in kinds else description
 
 
-def _kind(schema: dict[str, Any], unit: str) -> str:
+def _describe_type(schema: dict[str, Any], unit: str) -> str:
     if schema["type"] == "boolean":
         return "true or false"
     if "enum" in schema:
         *head, last = [f"`{choice}`" for choice in schema["enum"]]
         return f"{', '.join(head)} or {last}"
     number = "a whole number" if schema["type"] == "integer" else "a number"
-    return f"{number} of {unit} {_range(schema)}"
+    return f"{number} of {unit} {_describe_range(schema)}"
 
 
-def _range(schema: dict[str, Any]) -> str:
+def _describe_range(schema: dict[str, Any]) -> str:
     if "exclusiveMinimum" in schema:
         return f"above {schema['exclusiveMinimum']:g}"
     if "maximum" in schema:

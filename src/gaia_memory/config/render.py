@@ -16,12 +16,20 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gaia_memory.config.describe import KeyPath, allowed, dotted, section_of, settings, takes_effect, variable
+from gaia_memory.config.describe import (
+    KeyPath,
+    allowed_values,
+    dotted_key,
+    env_variable,
+    iter_settings,
+    section_of,
+    takes_effect,
+)
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import PROVIDER_VARIABLES
 from gaia_memory.config.sections.provider_section import ProviderConfig
 
-_WIDTH = 110
+_LINE_CHARACTERS = 110
 _COMMAND = "python -m gaia_memory.config.render"
 
 _YAML_HEAD = """\
@@ -111,21 +119,21 @@ def json_schema() -> dict[str, Any]:
 def render_reference() -> str:
     """The reference page."""
     rows: dict[str, list[str]] = {}
-    for path, field in settings(GaiaConfig):
-        rows.setdefault(path[0] if len(path) > 1 else "", []).append(_row(path, field))
-    head = "| key | default | may be | what it does | a change takes effect |\n|---|---|---|---|---|\n"
+    for path, field in iter_settings(GaiaConfig):
+        rows.setdefault(path[0] if len(path) > 1 else "", []).append(_table_row(path, field))
+    header = "| key | default | may be | what it does | a change takes effect |\n|---|---|---|---|---|\n"
     tables = []
     for name, lines in rows.items():
         section = section_of(GaiaConfig.model_fields[name]) if name else None
         title = f"## `{name}`\n\n{section.__doc__}\n\n" if section else "## The whole\n\n"
-        tables.append(title + head + "\n".join(lines) + "\n")
-    providers = [f"| `{provider}` | {_code(names)} |" for provider, names in sorted(PROVIDER_VARIABLES.items())]
+        tables.append(title + header + "\n".join(lines) + "\n")
+    providers = [f"| `{provider}` | {_code_list(names)} |" for provider, names in sorted(PROVIDER_VARIABLES.items())]
     providers.append("| `azure_openai` | `LLM_AZURE_OPENAI_API_KEY`, `EMBEDDING_AZURE_OPENAI_API_KEY` |")
     tail = _PAGE_PROVIDERS + "\n".join(sorted(providers)) + "\n" + _PAGE_SECRETS_TAIL
     return "\n".join([_PAGE_HEAD, *tables, tail])
 
 
-def files() -> dict[str, str]:
+def rendered_files() -> dict[str, str]:
     """What is rendered, by its path in a checkout."""
     return {
         "config/gaia.yaml": render_yaml(),
@@ -134,7 +142,7 @@ def files() -> dict[str, str]:
     }
 
 
-def write(files: Mapping[str, str], *, command: str) -> int:
+def write_rendered_files(files: Mapping[str, str], *, command: str) -> int:
     """Write rendered files into the checkout that is the working directory; returns the exit code of `command`."""
     checkout = Path.cwd()
     if not (checkout / "src" / "gaia_memory" / "config" / "schema.py").is_file():
@@ -150,10 +158,10 @@ def write(files: Mapping[str, str], *, command: str) -> int:
 
 def main() -> int:
     """Write the rendered configuration files."""
-    return write(files(), command=_COMMAND)
+    return write_rendered_files(rendered_files(), command=_COMMAND)
 
 
-def default_of(field: FieldInfo) -> Any:
+def default_value(field: FieldInfo) -> Any:
     """The default as it may stand in the file."""
     default = field.default
     if isinstance(default, ProviderConfig):
@@ -164,43 +172,45 @@ def default_of(field: FieldInfo) -> Any:
 def _yaml_lines(model: type[BaseModel], path: KeyPath) -> Iterator[str]:
     indent = "  " * len(path)
     for name, field in model.model_fields.items():
-        here = (*path, name)
+        child_path = (*path, name)
         yield ""
-        yield from comment(field.description or "", indent)
+        yield from comment_lines(field.description or "", indent)
         section = section_of(field)
         if section is not None:
             yield f"{indent}{name}:"
-            yield from _yaml_lines(section, here)
+            yield from _yaml_lines(section, child_path)
             continue
-        yield from comment(f"Allowed: {allowed(field)}", indent)
-        yield from comment(f"Variable: {variable(here)}. A change takes effect {takes_effect(field)}.", indent)
-        yield f"{indent}{name}: {scalar(default_of(field))}"
+        yield from comment_lines(f"Allowed: {allowed_values(field)}", indent)
+        yield from comment_lines(
+            f"Variable: {env_variable(child_path)}. A change takes effect {takes_effect(field)}.", indent
+        )
+        yield f"{indent}{name}: {yaml_scalar(default_value(field))}"
 
 
-def comment(text: str, indent: str) -> list[str]:
+def comment_lines(text: str, indent: str) -> list[str]:
     """The text as comment lines of a YAML file."""
     return textwrap.wrap(
         " ".join(text.split()),
-        _WIDTH,
+        _LINE_CHARACTERS,
         initial_indent=f"{indent}# ",
         subsequent_indent=f"{indent}# ",
         break_on_hyphens=False,
     )
 
 
-def scalar(value: Any) -> str:
+def yaml_scalar(value: Any) -> str:
     """The value as it stands behind a key in a YAML file."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=_WIDTH)
+    text = yaml.safe_dump(value, default_flow_style=True, width=_LINE_CHARACTERS)
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _row(path: KeyPath, field: FieldInfo) -> str:
-    key, default = f"`{dotted(path)}`", f"`{scalar(default_of(field))}`"
-    cells = (key, default, allowed(field), field.description or "", takes_effect(field))
+def _table_row(path: KeyPath, field: FieldInfo) -> str:
+    key, default = f"`{dotted_key(path)}`", f"`{yaml_scalar(default_value(field))}`"
+    cells = (key, default, allowed_values(field), field.description or "", takes_effect(field))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _code(names: str) -> str:
+def _code_list(names: str) -> str:
     return ", ".join(f"`{name}`" for name in names.split(" or "))
 
 

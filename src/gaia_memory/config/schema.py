@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gaia_memory.config.database_urls import is_server, normal_url, placed, sqlite_url
-from gaia_memory.config.describe import AFTER_A_RESTART
+from gaia_memory.config.database_urls import is_server_url, normalize_url, resolve_url, sqlite_url
+from gaia_memory.config.describe import AFTER_RESTART
 from gaia_memory.config.sections.people_section import PeopleConfig
 from gaia_memory.config.sections.provider_section import (
     Amount,
@@ -27,12 +27,12 @@ from gaia_memory.config.sections.provider_section import (
     VectorStoreConfig,
 )
 from gaia_memory.config.sections.recall_section import RecallConfig, RecallLimit, RerankerConfig
-from gaia_memory.models import zone_named
+from gaia_memory.models import load_time_zone
 
 _APP_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]*")
-_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
-_NO_APP_NAMES = frozenset({"user"})
-_DATABASE = "sqlite:///path or postgresql://user@host/database; null for the default"
+_PERCENT_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
+_RESERVED_APP_NAMES = frozenset({"user"})
+_ALLOWED_DATABASE_URLS = "sqlite:///path or postgresql://user@host/database; null for the default"
 
 
 def _is_path(text: str) -> bool:
@@ -44,7 +44,7 @@ def _is_path(text: str) -> bool:
 
 def is_app_name(name: str) -> bool:
     """Say whether ADK takes a name for an app."""
-    return _APP_NAME.fullmatch(name) is not None and name not in _NO_APP_NAMES
+    return _APP_NAME.fullmatch(name) is not None and name not in _RESERVED_APP_NAMES
 
 
 class MemoryConfig(Section):
@@ -115,7 +115,7 @@ class MemoryConfig(Section):
     scope: Literal["app_user", "user"] = Field(
         default="app_user",
         description="Whether a person is remembered by each app apart, or once across all apps.",
-        json_schema_extra={"takes_effect": AFTER_A_RESTART},
+        json_schema_extra={"takes_effect": AFTER_RESTART},
     )
     database_url: str | None = Field(
         default=None,
@@ -123,7 +123,7 @@ class MemoryConfig(Section):
             "The database of facts. Default: SQLite `memory.db` in the home; where the sessions are on a database "
             "server, that one. A URL with a password belongs in the environment."
         ),
-        json_schema_extra={"takes_effect": AFTER_A_RESTART, "allowed": _DATABASE},
+        json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": _ALLOWED_DATABASE_URLS},
     )
     llm: ProviderConfig = Field(
         default=ProviderConfig(),
@@ -134,7 +134,7 @@ class MemoryConfig(Section):
         default=ProviderConfig(),
         description="The model that turns text into vectors. `auto`: Gemini when it has a key, else offline.",
         json_schema_extra={
-            "takes_effect": AFTER_A_RESTART,
+            "takes_effect": AFTER_RESTART,
             "allowed": "a section with `provider` and the provider's own keys",
         },
     )
@@ -142,7 +142,7 @@ class MemoryConfig(Section):
         default=VectorStoreConfig(),
         description="The mem0 store that follows the database of facts.",
         json_schema_extra={
-            "takes_effect": AFTER_A_RESTART,
+            "takes_effect": AFTER_RESTART,
             "allowed": "a section with `provider` and the store's own keys",
         },
     )
@@ -175,18 +175,18 @@ class MemoryConfig(Section):
     @classmethod
     def _time_zone(cls, value: str | None) -> str | None:
         if value is not None:
-            zone_named(value)
+            load_time_zone(value)
         return value
 
     @field_validator("database_url")
     @classmethod
     def _database(cls, value: str | None) -> str | None:
-        return None if value is None else normal_url(value)
+        return None if value is None else normalize_url(value)
 
     @property
     def zone(self) -> tzinfo | None:
         """The time zone where people are; None for this machine's."""
-        return None if self.time_zone is None else zone_named(self.time_zone)
+        return None if self.time_zone is None else load_time_zone(self.time_zone)
 
 
 class SessionsConfig(Section):
@@ -211,7 +211,7 @@ class SessionsConfig(Section):
             "The database of conversations. Default: SQLite `sessions.db` in the home. A URL with a password belongs "
             "in the environment."
         ),
-        json_schema_extra={"takes_effect": AFTER_A_RESTART, "allowed": _DATABASE},
+        json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": _ALLOWED_DATABASE_URLS},
     )
     clear: Literal["auto", "delete", "rewind", "keep"] = Field(
         default="auto",
@@ -241,7 +241,7 @@ class SessionsConfig(Section):
     @field_validator("database_url")
     @classmethod
     def _database(cls, value: str | None) -> str | None:
-        return None if value is None else normal_url(value)
+        return None if value is None else normalize_url(value)
 
 
 class GaiaConfig(BaseSettings):
@@ -265,21 +265,21 @@ class GaiaConfig(BaseSettings):
         default="gaia",
         description="The name of the ADK app that sessions and memory belong to.",
         json_schema_extra={
-            "takes_effect": AFTER_A_RESTART,
+            "takes_effect": AFTER_RESTART,
             "allowed": "a letter, then letters, digits, `_` or `-`; not `user`",
         },
     )
     home: Path = Field(
         default=Path("~/.gaia"),
         description="The folder of everything that is stored. A relative one is taken from the folder of this file.",
-        json_schema_extra={"takes_effect": AFTER_A_RESTART, "allowed": "a path; `~` is your home folder"},
+        json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": "a path; `~` is your home folder"},
     )
     model: str = Field(
         default="auto",
         min_length=1,
         description="The agents' model. `auto`: Gemini when GEMINI_API_KEY or GOOGLE_API_KEY is set, else offline.",
         json_schema_extra={
-            "takes_effect": AFTER_A_RESTART,
+            "takes_effect": AFTER_RESTART,
             "allowed": "`auto`, `offline`, a Gemini name, `openai:NAME` or another model that ADK knows",
         },
     )
@@ -325,7 +325,7 @@ class GaiaConfig(BaseSettings):
             raise ValueError("is empty")
         if "?" in str(value):
             raise ValueError("must not hold `?`, which ends the path of a database URL")
-        if _ESCAPE.search(str(value)):
+        if _PERCENT_ESCAPE.search(str(value)):
             raise ValueError("must not hold `%` before two hex digits, which a database URL reads as one character")
         if not _is_path(str(value)):
             raise ValueError("holds a character that no path may hold")
@@ -339,13 +339,13 @@ class GaiaConfig(BaseSettings):
         """The SQLAlchemy URL of the conversations."""
         if self.sessions.database_url is None:
             return sqlite_url(self.home / "sessions.db")
-        return placed(self.sessions.database_url, self.home)
+        return resolve_url(self.sessions.database_url, self.home)
 
     @property
     def memory_url(self) -> str:
         """The SQLAlchemy URL of the facts."""
         if self.memory.database_url is not None:
-            return placed(self.memory.database_url, self.home)
-        if is_server(self.sessions_url):
+            return resolve_url(self.memory.database_url, self.home)
+        if is_server_url(self.sessions_url):
             return self.sessions_url
         return sqlite_url(self.home / "memory.db")

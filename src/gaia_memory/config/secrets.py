@@ -28,7 +28,7 @@ PROVIDER_VARIABLES: Mapping[str, str] = {
 }
 """What mem0's providers read by themselves; `azure_openai` reads one variable a role."""
 
-_FORMS: tuple[tuple[str, str], ...] = (
+_VENDOR_KEY_PATTERNS: tuple[tuple[str, str], ...] = (
     (r"sk-ant-[\w-]{4,}", "ANTHROPIC_API_KEY"),
     (r"sk-or-[\w-]{4,}", "OPENROUTER_API_KEY"),
     (r"sk-[\w-]{6,}", "OPENAI_API_KEY"),
@@ -44,13 +44,13 @@ _FORMS: tuple[tuple[str, str], ...] = (
     (r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+", ""),
     (r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", ""),
 )
-_VENDOR_KEY = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(form for form, _ in _FORMS) + ")", re.DOTALL)
+_VENDOR_KEY = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(form for form, _ in _VENDOR_KEY_PATTERNS) + ")", re.DOTALL)
 _URL_PASSWORD = re.compile(r"(?P<before>(?P<scheme>\w[\w+.-]*)://[^:/@\s]*:)(?P<secret>[^@\s]+)@")
-_ASSIGNED = re.compile(
+_ASSIGNED_SECRET = re.compile(
     r"(?P<before>(?:api[_-]?key|token|secret|passw\w*|passphrase|pwd)[\"']?\s*(?P<sign>[:=])\s*[\"']?)(?P<secret>[^\s\"',;&}]+)",
     re.IGNORECASE,
 )
-_PROSE = ("memory", "extraction_instructions")
+_FREE_TEXT_PATH = ("memory", "extraction_instructions")
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _SECRET_WORDS = {
@@ -63,8 +63,8 @@ _HARMLESS_ENDINGS = {
 }
 _HARMLESS_KEYS = {"cache", "foreign", "hash", "metadata", "partition", "primary", "sort", "text", "vector"}
 
-_HIDDEN = "***"
-_SHOWN_CHARACTERS = 80
+_MASK = "***"
+_MAX_DISPLAY_CHARACTERS = 80
 
 
 def is_secret_name(name: str) -> bool:
@@ -77,65 +77,65 @@ def is_secret_name(name: str) -> bool:
     return not _SECRET_WORDS.isdisjoint(words)
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The text with everything that looks like a key or a password replaced by `***`."""
-    text = _VENDOR_KEY.sub(_HIDDEN, text)
-    text = _URL_PASSWORD.sub(rf"\g<before>{_HIDDEN}@", text)
-    return _ASSIGNED.sub(rf"\g<before>{_HIDDEN}", text)
+    text = _VENDOR_KEY.sub(_MASK, text)
+    text = _URL_PASSWORD.sub(rf"\g<before>{_MASK}@", text)
+    return _ASSIGNED_SECRET.sub(rf"\g<before>{_MASK}", text)
 
 
-def shown(value: object) -> str:
+def display_value(value: object) -> str:
     """The value as a message may show it: on one line, short, without keys and passwords."""
-    text = masked(repr(value))
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    text = mask_secrets(repr(value))
+    return text if len(text) <= _MAX_DISPLAY_CHARACTERS else text[: _MAX_DISPLAY_CHARACTERS - 1] + "…"
 
 
-def without_secrets(data: Mapping[Any, Any]) -> tuple[dict[Any, Any], list[tuple[tuple[str, ...], str]]]:
+def drop_secrets(data: Mapping[Any, Any]) -> tuple[dict[Any, Any], list[tuple[tuple[str, ...], str]]]:
     """A copy of `data` without the entries that hold a secret, and for each of those its path and the remedy.
 
     Neither the paths nor the remedies hold a secret.
     """
-    search = _Search(data)
-    return search.mapping(data, ()), search.found
+    scanner = _SecretScanner(data)
+    return scanner.scan_mapping(data, ()), scanner.found
 
 
-class _Search:
+class _SecretScanner:
     """One walk through the data; entries met twice (YAML aliases may form a ring) are copied once."""
 
     def __init__(self, data: Mapping[Any, Any]) -> None:
         self.data = data
         self.found: list[tuple[tuple[str, ...], str]] = []
-        self._open: set[int] = set()
+        self._active_ids: set[int] = set()
 
-    def mapping(self, data: Mapping[Any, Any], path: tuple[str, ...]) -> dict[Any, Any]:
-        kept = {}
+    def scan_mapping(self, data: Mapping[Any, Any], path: tuple[str, ...]) -> dict[Any, Any]:
+        clean = {}
         for key, value in data.items():
-            here = (*path, masked(str(key)))
-            named = is_secret_name(str(key)) and not isinstance(value, bool)
-            if named or here[-1] != str(key) or self._is_secret(value, here):
-                self.found.append((here, self._remedy(here, value)))
+            child_path = (*path, mask_secrets(str(key)))
+            has_secret_name = is_secret_name(str(key)) and not isinstance(value, bool)
+            if has_secret_name or child_path[-1] != str(key) or self._is_secret(value, child_path):
+                self.found.append((child_path, self._remedy(child_path, value)))
             else:
-                kept[key] = self._copy(value, here)
-        return kept
+                clean[key] = self._copy(value, child_path)
+        return clean
 
     def _copy(self, value: Any, path: tuple[str, ...]) -> Any:
-        if not isinstance(value, Mapping | list) or id(value) in self._open:
+        if not isinstance(value, Mapping | list) or id(value) in self._active_ids:
             return value
-        self._open.add(id(value))
+        self._active_ids.add(id(value))
         try:
             if isinstance(value, Mapping):
-                return self.mapping(value, path)
-            numbered = self.mapping(dict(enumerate(value)), path)
-            return list(numbered.values())
+                return self.scan_mapping(value, path)
+            items = self.scan_mapping(dict(enumerate(value)), path)
+            return list(items.values())
         finally:
-            self._open.discard(id(value))
+            self._active_ids.discard(id(value))
 
     def _is_secret(self, value: Any, path: tuple[str, ...]) -> bool:
         if not isinstance(value, str):
             return False
         if _VENDOR_KEY.search(value):
             return True
-        return path != _PROSE and (_holds_url_password(value) or _holds_assigned_secret(value))
+        return path != _FREE_TEXT_PATH and (_has_url_password(value) or _has_assigned_secret(value))
 
     def _remedy(self, path: tuple[str, ...], value: Any) -> str:
         variable = self._variable(path, value if isinstance(value, str) else "")
@@ -152,12 +152,12 @@ class _Search:
         if name in known:
             return next(names for names in PROVIDER_VARIABLES.values() if name in names.split(" or "))
         if section != "memory" or role not in {"llm", "embedder", "vector_store", "reranker"}:
-            return _variable_of_form(value)
+            return _variable_for_key(value)
         provider = self._provider(role)
         if provider == "azure_openai":
             return "LLM_AZURE_OPENAI_API_KEY" if role == "llm" else "EMBEDDING_AZURE_OPENAI_API_KEY"
         if provider in {"", "auto", "none"}:
-            return _variable_of_form(value) or (PROVIDER_VARIABLES["gemini"] if role in {"llm", "embedder"} else "")
+            return _variable_for_key(value) or (PROVIDER_VARIABLES["gemini"] if role in {"llm", "embedder"} else "")
         parts = [part for part in path[2:] if part != "config" and not part.isdigit()]
         return PROVIDER_VARIABLES.get(provider) or "__".join(["GAIA_MEMORY", role, *parts]).upper()
 
@@ -168,11 +168,11 @@ class _Search:
         return provider.lower() if isinstance(provider, str) else ""
 
 
-def _variable_of_form(value: str) -> str:
-    return next((name for form, name in _FORMS if re.match(form, value, re.DOTALL)), "")
+def _variable_for_key(value: str) -> str:
+    return next((name for form, name in _VENDOR_KEY_PATTERNS if re.match(form, value, re.DOTALL)), "")
 
 
-def _holds_url_password(value: str) -> bool:
+def _has_url_password(value: str) -> bool:
     # http://host:8000/models/name@001 holds no password: what follows the colon is a port.
     return any(
         not (found["scheme"].startswith("http") and re.match(r"\d+/", found["secret"]))
@@ -180,5 +180,5 @@ def _holds_url_password(value: str) -> bool:
     )
 
 
-def _holds_assigned_secret(value: str) -> bool:
-    return any(found["sign"] == "=" for found in _ASSIGNED.finditer(value))
+def _has_assigned_secret(value: str) -> bool:
+    return any(found["sign"] == "=" for found in _ASSIGNED_SECRET.finditer(value))

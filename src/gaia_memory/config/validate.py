@@ -9,22 +9,22 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from gaia_memory.config.describe import KeyPath, allowed, dotted, section_of, settings, variable
+from gaia_memory.config.describe import KeyPath, allowed_values, dotted_key, env_variable, iter_settings, section_of
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import shown
+from gaia_memory.config.secrets import display_value
 
-Label = Callable[[KeyPath], str]
+KeyLabel = Callable[[KeyPath], str]
 """How a setting is named to the reader: its dotted key, its environment variable or the argument."""
 
 
-def known_only(data: Mapping[Any, Any], label: Label) -> tuple[dict[str, Any], list[str]]:
+def split_known_keys(data: Mapping[Any, Any], label: KeyLabel) -> tuple[dict[str, Any], list[str]]:
     """What the schema knows of `data`, and a warning for each other key."""
     warnings: list[str] = []
-    kept = _known(data, GaiaConfig, (), label, warnings)
-    return kept, warnings
+    known = _collect_known(data, GaiaConfig, (), label, warnings)
+    return known, warnings
 
 
-def validated(data: Mapping[str, Any], label: Label) -> GaiaConfig | list[tuple[KeyPath, str]]:
+def validate(data: Mapping[str, Any], label: KeyLabel) -> GaiaConfig | list[tuple[KeyPath, str]]:
     """The configuration, or everything that is wrong with it: one line a key."""
     try:
         return GaiaConfig.model_validate(data)
@@ -34,40 +34,40 @@ def validated(data: Mapping[str, Any], label: Label) -> GaiaConfig | list[tuple[
             path, field = _setting_at(detail["loc"])
             reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else "is not allowed"
             value = _value_at(data, path)
-            problems.setdefault(path, f"{label(path)}: {shown(value)} {reason}; give {allowed(field)}")
+            problems.setdefault(path, f"{label(path)}: {display_value(value)} {reason}; give {allowed_values(field)}")
         return list(problems.items())
 
 
-def _known(
-    data: Mapping[Any, Any], model: type[BaseModel], path: KeyPath, label: Label, warnings: list[str]
+def _collect_known(
+    data: Mapping[Any, Any], model: type[BaseModel], path: KeyPath, label: KeyLabel, warnings: list[str]
 ) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for key, value in data.items():
-        here = (*path, str(key))
+        child_path = (*path, str(key))
         field = model.model_fields.get(key) if isinstance(key, str) else None
         if field is None:
-            warnings.append(f"{label(here)}: unknown key, ignored{_suggestion(here, label)}")
+            warnings.append(f"{label(child_path)}: unknown key, ignored{_suggestion(child_path, label)}")
             continue
         section = section_of(field)
         if section is None or not (value is None or isinstance(value, Mapping)):
-            kept[key] = value
+            known[key] = value
         else:
-            kept[key] = _known(value or {}, section, here, label, warnings)
-    return kept
+            known[key] = _collect_known(value or {}, section, child_path, label, warnings)
+    return known
 
 
-def _suggestion(path: KeyPath, label: Label) -> str:
+def _suggestion(path: KeyPath, label: KeyLabel) -> str:
     """A did-you-mean: a key of the same section first, else one that stands in another section."""
-    known = [known for known, _ in settings(GaiaConfig)]
+    known = [known for known, _ in iter_settings(GaiaConfig)]
     sections = sorted({known[:1] for known in known if len(known) > 1})
     siblings = {known[-1]: known for known in [*known, *sections] if known[:-1] == path[:-1]}
     anywhere = {known[-1]: known for known in reversed(known)}
     for keys in (siblings, anywhere):
-        close = difflib.get_close_matches(path[-1].lower(), keys, n=1, cutoff=0.7)
-        if close:
-            meant = keys[close[0]]
-            named = variable(meant) if label(path).upper().startswith("GAIA_") else dotted(meant)
-            return f"; did you mean `{named}`?"
+        matches = difflib.get_close_matches(path[-1].lower(), keys, n=1, cutoff=0.7)
+        if matches:
+            suggested = keys[matches[0]]
+            display_name = env_variable(suggested) if label(path).upper().startswith("GAIA_") else dotted_key(suggested)
+            return f"; did you mean `{display_name}`?"
     return ""
 
 
@@ -79,13 +79,15 @@ def _setting_at(location: tuple[int | str, ...]) -> tuple[KeyPath, FieldInfo]:
         field = fields[str(part)]
         path = (*path, str(part))
         inner = field.annotation
-        if not (isinstance(inner, type) and issubclass(inner, BaseModel)) or not _goes_on(location, path, inner):
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)) or not _continues_below(
+            location, path, inner
+        ):
             return path, field
         fields = inner.model_fields
     raise AssertionError(location)
 
 
-def _goes_on(location: tuple[int | str, ...], path: KeyPath, inner: type[BaseModel]) -> bool:
+def _continues_below(location: tuple[int | str, ...], path: KeyPath, inner: type[BaseModel]) -> bool:
     return len(location) > len(path) and location[len(path)] in inner.model_fields
 
 

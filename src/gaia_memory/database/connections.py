@@ -15,13 +15,13 @@ from sqlalchemy.exc import DBAPIError
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-END_SECONDS = 2.0
+CLOSE_TIMEOUT_SECONDS = 2.0
 """How long a close waits for statements that are under way."""
 
-_OPTION = "gaia_connections"
+_EXECUTION_OPTION = "gaia_connections"
 
 
-class _Cursor:
+class _BufferedCursor:
     """What one statement answers: asked, read to its end and closed on one way to the connection's thread.
 
     aiosqlite makes a way of each, and a short transaction is ways for the most part.
@@ -40,15 +40,15 @@ class _Cursor:
 
     async def execute(self, statement: str, parameters: Any = ()) -> Self:
         """Make a statement."""
-        await self._connection._execute(self._ask, sqlite3.Cursor.execute, statement, parameters)
+        await self._connection._execute(self._run, sqlite3.Cursor.execute, statement, parameters)
         return self
 
     async def executemany(self, statement: str, parameters: Any) -> Self:
         """Make a statement for each of many values."""
-        await self._connection._execute(self._ask, sqlite3.Cursor.executemany, statement, parameters)
+        await self._connection._execute(self._run, sqlite3.Cursor.executemany, statement, parameters)
         return self
 
-    def _ask(self, call: Callable[..., sqlite3.Cursor], statement: str, parameters: Any) -> None:
+    def _run(self, call: Callable[..., sqlite3.Cursor], statement: str, parameters: Any) -> None:
         cursor = self._connection._conn.cursor()
         try:
             call(cursor, statement, parameters)
@@ -64,8 +64,8 @@ class _Cursor:
     async def fetchmany(self, size: int | None = None) -> list[Any]:
         """Return some rows."""
         count = self.arraysize if size is None else size
-        some, self._rows = self._rows[:count], self._rows[count:]
-        return some
+        batch, self._rows = self._rows[:count], self._rows[count:]
+        return batch
 
     async def fetchall(self) -> list[Any]:
         """Return the rows that are left."""
@@ -77,15 +77,15 @@ class _Cursor:
         self._rows = []
 
 
-class _Connection(aiosqlite.Connection):
+class _BufferedConnection(aiosqlite.Connection):
     """A connection that makes cursors without asking its thread."""
 
     def cursor(self) -> Any:
         """Return a new cursor."""
-        return _Cursor(self)
+        return _BufferedCursor(self)
 
 
-class Connections:
+class ConnectionRegistry:
     """Opens connections and knows those whose thread has not ended."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -94,26 +94,26 @@ class Connections:
         self._open: list[aiosqlite.Connection] = []
 
     @property
-    def options(self) -> dict[str, Connections]:
+    def execution_options(self) -> dict[str, ConnectionRegistry]:
         """The execution option by which an engine carries its connections."""
-        return {_OPTION: self}
+        return {_EXECUTION_OPTION: self}
 
     async def open(self) -> aiosqlite.Connection:
         """Return a new connection."""
-        opening = _Connection(self._connect, 64)
+        pending = _BufferedConnection(self._connect, 64)
         # A connection nobody closed must not keep the process alive.
-        opening._thread.daemon = True
-        opening._thread.run = _quiet(opening)  # type: ignore[method-assign]
+        pending._thread.daemon = True
+        pending._thread.run = _ignoring_closed_loop(pending)  # type: ignore[method-assign]
         try:
-            connection = await opening
+            connection = await pending
         except BaseException:
             # It tells its thread to end and does not wait for it: what that sends back would find the loop closed.
-            await asyncio.to_thread(opening._thread.join)
+            await asyncio.to_thread(pending._thread.join)
             raise
         self._open = [*self._alive(), connection]
         return connection
 
-    async def end(self) -> None:
+    async def close_all(self) -> None:
         """Tell every thread to end and wait for it: what it sends back needs the event loop open.
 
         A statement that was cancelled goes on in its thread, and a connection whose making was cancelled is known
@@ -121,9 +121,9 @@ class Connections:
         """
         self._stop()
         loop = asyncio.get_running_loop()
-        until = loop.time() + END_SECONDS
+        deadline = loop.time() + CLOSE_TIMEOUT_SECONDS
         # Joining a thread would block the loop, and its end is no event to wait for.
-        while self._alive() and loop.time() < until:  # noqa: ASYNC110
+        while self._alive() and loop.time() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
     def abandon(self) -> None:
@@ -145,7 +145,7 @@ class Connections:
             connection.stop()
 
 
-def _quiet(connection: aiosqlite.Connection) -> Callable[[], None]:
+def _ignoring_closed_loop(connection: aiosqlite.Connection) -> Callable[[], None]:
     """Return the work of a connection's thread, which ends without a complaint where its event loop is gone."""
     work = connection._thread.run
 
@@ -162,7 +162,7 @@ def _quiet(connection: aiosqlite.Connection) -> Callable[[], None]:
 
 
 @asynccontextmanager
-async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+async def open_connection(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
     """Give a connection of an engine for a block.
 
     `async with engine.connect()` gives it back in a task of its own. Where the event loop ends just then, that one is
@@ -175,23 +175,23 @@ async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         await connection.close()
 
 
-async def in_its_thread(connection: AsyncConnection, work: Callable[[sqlite3.Connection], None]) -> None:
+async def run_in_connection_thread(connection: AsyncConnection, work: Callable[[sqlite3.Connection], None]) -> None:
     """Let `work` have the SQLite connection that is behind this one, in the one thread that may use it.
 
     Raises:
         DBAPIError: SQLite refused, as SQLAlchemy tells of it, without what was to be written.
     """
-    opened: Any = (await connection.get_raw_connection()).driver_connection
+    driver_connection: Any = (await connection.get_raw_connection()).driver_connection
     try:
-        await opened._execute(work, opened._conn)
+        await driver_connection._execute(work, driver_connection._conn)
     except sqlite3.Error as error:
         raise DBAPIError.instance(None, None, error, sqlite3.Error, hide_parameters=True) from error
 
 
-def connections_of(engine: AsyncEngine) -> Connections | None:
+def connections_of(engine: AsyncEngine) -> ConnectionRegistry | None:
     """Return the connections an engine carries; None where it is no SQLite engine of ours."""
-    carried = engine.sync_engine.get_execution_options().get(_OPTION)
-    return carried if isinstance(carried, Connections) else None
+    registry = engine.sync_engine.get_execution_options().get(_EXECUTION_OPTION)
+    return registry if isinstance(registry, ConnectionRegistry) else None
 
 
 async def dispose(engine: AsyncEngine) -> None:
@@ -202,7 +202,7 @@ async def dispose(engine: AsyncEngine) -> None:
         return
     # They are closed with their threads: the pool would log an error where the event loop ends while it closes one.
     await engine.dispose(close=False)
-    await connections.end()
+    await connections.close_all()
 
 
 def abandon(engine: AsyncEngine) -> None:

@@ -6,18 +6,18 @@ import hashlib
 import re
 from urllib.parse import quote, unquote
 
-from gaia_memory.language.printable_text import storable as storable
+from gaia_memory.language.printable_text import replace_unstorable as replace_unstorable
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
+_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*")
 """An id that is the same encoded: nearly all of those that programs make."""
 
-BOUND = 256
+MAX_KEY_CHARACTERS = 256
 """Characters of an id that stands in an index: server databases limit an index entry."""
 
 
 def encode_id(identifier: str) -> str:
     """Return any id as ASCII, one to one: what it holds can neither trouble a database nor mean anything to it."""
-    if _PLAIN.fullmatch(identifier):
+    if _UNRESERVED.fullmatch(identifier):
         return identifier
     return quote(identifier, safe="", errors="surrogatepass")
 
@@ -27,9 +27,9 @@ def decode_id(encoded: str) -> str:
     return unquote(encoded, errors="surrogatepass")
 
 
-def bounded(*identifiers: str) -> str:
+def index_key(*identifiers: str) -> str:
     """Return ids as one key that fits into an index; two lists of ids share a key only when they are equal."""
     joined = ":".join(encode_id(identifier) for identifier in identifiers)
-    if len(joined) <= BOUND:
+    if len(joined) <= MAX_KEY_CHARACTERS:
         return joined
     return "sha256-" + hashlib.sha256(joined.encode()).hexdigest()

@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Double, Integer, MetaData, Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
-PREFIX = "gaia_"
+TABLE_PREFIX = "gaia_"
 """What the name of every table of ours begins with: a server database may hold the host's tables too."""
 
 metadata = MetaData(
@@ -21,14 +21,14 @@ metadata = MetaData(
     }
 )
 
-Number = BigInteger().with_variant(Integer(), "sqlite")
+BigInt = BigInteger().with_variant(Integer(), "sqlite")
 """A whole number; SQLite numbers rows by itself only where the type is exactly INTEGER."""
 
-Moment = Double
+EpochSeconds = Double
 """Seconds since the epoch."""
 
 
-def rendered(value: Any) -> str | None:
+def to_json(value: Any) -> str | None:
     """Return a value as `Json` keeps it."""
     if not value and isinstance(value, dict | list):
         return "{}" if isinstance(value, dict) else "[]"
@@ -43,7 +43,7 @@ class Json(TypeDecorator[Any]):
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         """Render the value."""
-        return rendered(value)
+        return to_json(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
         """Parse what was rendered."""

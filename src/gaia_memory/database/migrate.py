@@ -11,37 +11,37 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from gaia_memory.database import sqlite
-from gaia_memory.database.connections import connected
+from gaia_memory.database.connections import open_connection
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.errors import MemoryUnavailable
 
 VERSION_TABLE = "gaia_alembic_version"
-_LOCK_NUMBER = 0x67616961
+_ADVISORY_LOCK_ID = 0x67616961
 """Which of PostgreSQL's advisory locks keeps two processes from migrating at once."""
 
 
-async def bring_up_to_date(engine: AsyncEngine, another: Callable[[], AsyncEngine]) -> None:
+async def upgrade_schema(engine: AsyncEngine, make_engine: Callable[[], AsyncEngine]) -> None:
     """Make the tables, or change them to this version's; one short statement when there is nothing to do.
 
-    `another` makes a second engine for the same database.
+    `make_engine` makes a second engine for the same database.
 
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
     """
-    if await version_of(engine) == REVISIONS[-1]:
+    if await schema_version(engine) == REVISIONS[-1]:
         return
     # Alembic works synchronously and reads its scripts from disk: it gets a thread, a loop and an engine of its own.
-    await asyncio.to_thread(lambda: asyncio.run(_upgrade(another())))
+    await asyncio.to_thread(lambda: asyncio.run(_upgrade(make_engine())))
 
 
-async def version_of(engine: AsyncEngine) -> str | None:
+async def schema_version(engine: AsyncEngine) -> str | None:
     """Return the version of a database's tables, None where there are none of ours.
 
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
     """
-    async with connected(engine) as plain:
-        connection = await plain.execution_options(**{sqlite.READ_ONLY: True})
+    async with open_connection(engine) as raw_connection:
+        connection = await raw_connection.execution_options(**{sqlite.READ_ONLY_OPTION: True})
         return await _known_version(connection)
 
 
@@ -65,13 +65,13 @@ async def _upgrade(engine: AsyncEngine) -> None:
     try:
         async with engine.begin() as connection:
             if engine.dialect.name == "postgresql":
-                await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK_NUMBER})")
-            await connection.run_sync(_run)
+                await connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK_ID})")
+            await connection.run_sync(_run_alembic)
     finally:
         await engine.dispose()
 
 
-def _run(connection: Connection) -> None:
+def _run_alembic(connection: Connection) -> None:
     # Late: only a database that needs a change pays for loading it.
     from alembic import command
     from alembic.config import Config

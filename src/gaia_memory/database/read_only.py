@@ -19,12 +19,12 @@ from gaia_memory.database.sql_engine import open_engine, sqlite_engine
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-CONNECT_SECONDS = 5
-BUSY_SECONDS = 2
-CHECK_SECONDS = 20.0
+CONNECT_TIMEOUT_SECONDS = 5
+BUSY_TIMEOUT_SECONDS = 2
+CHECK_TIMEOUT_SECONDS = 20.0
 """How long a file is checked at most; a gigabyte takes a few seconds."""
 
-_STEPS = 10_000
+_PROGRESS_INSTRUCTIONS = 10_000
 _WAL_BYTE = slice(18, 19)
 """Where the header of a SQLite file says that it has a write-ahead log: 2, else 1."""
 
@@ -33,35 +33,35 @@ _WAL_BYTE = slice(18, 19)
 class FileState:
     """What a SQLite file is like; `problem` says what is wrong with it, and is empty where nothing is.
 
-    `checked` is false where the check of the pages took too long to end, and where there is nothing to check.
+    `is_checked` is false where the check of the pages took too long to end, and where there is nothing to check.
     """
 
     path: Path
-    is_there: bool
+    is_present: bool
     problem: str = ""
     tables: frozenset[str] = frozenset()
-    checked: bool = False
+    is_checked: bool = False
 
 
-def file_of(url: str) -> Path | None:
+def database_path(url: str) -> Path | None:
     """Return the file of a normal URL, None where it names a server."""
     address = make_url(url)
-    return sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
+    return sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
 
 
-def open_unchanged(url: str) -> AsyncEngine:
+def open_read_only(url: str) -> AsyncEngine:
     """Return an engine that only reads; on SQLite a file that is missing is not made.
 
     Raises:
         ConfigError: the driver is not installed.
     """
-    path = file_of(url)
+    path = database_path(url)
     if path is None:
-        return open_engine(url, connect_args={"timeout": CONNECT_SECONDS}, poolclass=NullPool)
+        return open_engine(url, connect_args={"timeout": CONNECT_TIMEOUT_SECONDS}, poolclass=NullPool)
     return sqlite_engine(make_url(url), lambda: _connect(path), poolclass=NullPool, hide_parameters=True)
 
 
-def examine(path: Path, *, seconds: float = CHECK_SECONDS) -> FileState:
+def check_database_file(path: Path, *, timeout_seconds: float = CHECK_TIMEOUT_SECONDS) -> FileState:
     """Look whether a SQLite file can be read and every page of it is whole. Blocking.
 
     Of what is wrong only SQLite's own words are told, which hold nothing of what is stored.
@@ -72,27 +72,27 @@ def examine(path: Path, *, seconds: float = CHECK_SECONDS) -> FileState:
             return FileState(path, False)
         if not path.is_file():
             return FileState(path, True, "it is a folder, or something else that is no file")
-        tables, checked, problem = _examine(path, seconds)
+        tables, is_checked, problem = _check_pages(path, timeout_seconds)
     except (sqlite3.Error, OSError) as error:
-        tables, checked, problem = frozenset[str](), False, str(error) or type(error).__name__
+        tables, is_checked, problem = frozenset[str](), False, str(error) or type(error).__name__
     if problem and not was_in_use and _has_log(path):
         # Somebody opened it meanwhile: it did change after all.
-        return examine(path, seconds=seconds)
-    return FileState(path, True, problem, tables, checked)
+        return check_database_file(path, timeout_seconds=timeout_seconds)
+    return FileState(path, True, problem, tables, is_checked)
 
 
-def _examine(path: Path, seconds: float) -> tuple[frozenset[str], bool, str]:
-    ends = time.monotonic() + seconds
+def _check_pages(path: Path, timeout_seconds: float) -> tuple[frozenset[str], bool, str]:
+    deadline = time.monotonic() + timeout_seconds
     with closing(_connect(path)) as connection:
         tables = frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type='table'"))
-        connection.set_progress_handler(lambda: time.monotonic() > ends, _STEPS)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_INSTRUCTIONS)
         try:
-            [said] = connection.execute("PRAGMA quick_check(1)").fetchone()
+            [result] = connection.execute("PRAGMA quick_check(1)").fetchone()
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 return tables, False, ""
             raise
-    return tables, True, "" if said == "ok" else str(said).splitlines()[-1]
+    return tables, True, "" if result == "ok" else str(result).splitlines()[-1]
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -103,10 +103,12 @@ def _connect(path: Path) -> sqlite3.Connection:
     """
     with path.open("rb") as file:
         has_log = file.read(20)[_WAL_BYTE] == b"\2"
-    unused = has_log and not _has_log(path)
-    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if unused else ''}"
-    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+    is_unused = has_log and not _has_log(path)
+    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_unused else ''}"
+    connection = sqlite3.connect(
+        address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}")
     return connection
 
 

@@ -15,8 +15,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import NullPool
 
 from gaia_memory.database import migrate, postgresql, sqlite
-from gaia_memory.database.connections import Connections, abandon, connected, dispose
-from gaia_memory.database.file_permissions import warn_if_open
+from gaia_memory.database.connections import ConnectionRegistry, abandon, dispose, open_connection
+from gaia_memory.database.file_permissions import warn_if_accessible
 from gaia_memory.errors import ConfigError, MemoryClosedError, MemoryUnavailable
 
 if TYPE_CHECKING:
@@ -25,12 +25,19 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 _DRIVERS = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
-_CHECKPOINT_MILLISECONDS = 250
-_REINDEX_WAIT = "5s"
-_WORD_INDEX = "ix_gaia_words_words"
-_DAMAGED = ("malformed", "not a database")
-_CLOSED = ("unable to open", "readonly")
-_SCRUBBED = ("gaia_facts", "gaia_fact_sources", "gaia_words", "gaia_profiles", "gaia_outbox", "gaia_conversations")
+_CHECKPOINT_TIMEOUT_MILLISECONDS = 250
+_REINDEX_LOCK_TIMEOUT = "5s"
+_KEYWORD_INDEX = "ix_gaia_words_words"
+_CORRUPTION_MESSAGES = ("malformed", "not a database")
+_INACCESSIBLE_MESSAGES = ("unable to open", "readonly")
+_SCRUBBED_TABLES = (
+    "gaia_facts",
+    "gaia_fact_sources",
+    "gaia_words",
+    "gaia_profiles",
+    "gaia_outbox",
+    "gaia_conversations",
+)
 
 
 def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
@@ -54,17 +61,17 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
                 f"{address.drivername} needs its driver, {error.name}: PostgreSQL's comes with gaia-memory[postgres]"
             )
             raise ConfigError([problem], source="the database URL") from error
-    return sqlite_engine(address, sqlite.connector(address), **options)
+    return sqlite_engine(address, sqlite.connection_factory(address), **options)
 
 
 def sqlite_engine(address: URL, connect: Callable[[], sqlite3.Connection], **options: Any) -> AsyncEngine:
     """Return an engine over connections that `connect` opens, in a thread of their own each."""
-    connections = Connections(connect)
+    connections = ConnectionRegistry(connect)
     # Every transaction is ended where it was begun. Ended once more on its return to the pool, a connection costs
     # another way to its thread, and an error in the log where the event loop ends just then.
     options = {"pool_reset_on_return": None, **options}
     engine = create_async_engine(
-        address, async_creator=connections.open, execution_options=connections.options, **options
+        address, async_creator=connections.open, execution_options=connections.execution_options, **options
     )
     sqlite.begin_explicitly(engine.sync_engine)
     return engine
@@ -86,16 +93,16 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
         MemoryUnavailable: the database cannot be reached, or a newer version of this package wrote it.
     """
     address = _parse(url)
-    if address.get_backend_name() == "sqlite" and sqlite.file_of(address) is None:
+    if address.get_backend_name() == "sqlite" and sqlite.database_path(address) is None:
         raise ConfigError(["memory.database_url: names no file, so nothing would be kept"], source="the database URL")
     database = SqlDatabase(open_engine(address))
-    file = sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
+    file = sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
     try:
         await asyncio.to_thread(home.mkdir, mode=0o700, parents=True, exist_ok=True)
-        holds_something = file is None or await asyncio.to_thread(file.exists)
-        await migrate.bring_up_to_date(database.engine, lambda: _patient_engine(address))
-        if holds_something:
-            await asyncio.to_thread(warn_if_open, home, file)
+        has_existing_data = file is None or await asyncio.to_thread(file.exists)
+        await migrate.upgrade_schema(database.engine, lambda: _maintenance_engine(address))
+        if has_existing_data:
+            await asyncio.to_thread(warn_if_accessible, home, file)
     except (DBAPIError, OSError) as error:
         await database.close()
         raise _unavailable(error, address) from error
@@ -105,11 +112,13 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
     return database
 
 
-def _patient_engine(address: URL) -> AsyncEngine:
+def _maintenance_engine(address: URL) -> AsyncEngine:
     """Return an engine for what rewrites tables, or waits for another process that does."""
     if address.get_backend_name() == "sqlite":
         return open_engine(address, poolclass=NullPool)
-    return open_engine(address, poolclass=NullPool, connect_args={"command_timeout": postgresql.LONG_SECONDS})
+    return open_engine(
+        address, poolclass=NullPool, connect_args={"command_timeout": postgresql.MAINTENANCE_TIMEOUT_SECONDS}
+    )
 
 
 class SqlDatabase:
@@ -119,7 +128,7 @@ class SqlDatabase:
         self.engine = engine
         self._is_sqlite = engine.dialect.name == "sqlite"
         # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
-        self._turn_to_write = asyncio.Lock() if self._is_sqlite else nullcontext()
+        self._write_lock = asyncio.Lock() if self._is_sqlite else nullcontext()
         self._is_closed = False
 
     @property
@@ -139,19 +148,19 @@ class SqlDatabase:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
-        async with self._turn_to_write:
+        async with self._write_lock:
             self.require_open()
-            async with _connected(self.engine) as connection, connection.begin():
+            async with _open_connection(self.engine) as connection, connection.begin():
                 yield connection
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[Transaction]:
+    async def read_transaction(self) -> AsyncIterator[Transaction]:
         """Open a short read transaction that sees one state of the database."""
         self.require_open()
-        options: dict[str, Any] = {sqlite.READ_ONLY: True}
+        options: dict[str, Any] = {sqlite.READ_ONLY_OPTION: True}
         if not self._is_sqlite:
             options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        async with _connected(self.engine, **options) as connection, connection.begin():
+        async with _open_connection(self.engine, **options) as connection, connection.begin():
             yield connection
 
     async def scrub(self) -> bool:
@@ -165,19 +174,19 @@ class SqlDatabase:
             return True
         async with self.transaction() as connection:
             await connection.exec_driver_sql("INSERT INTO gaia_words (gaia_words) VALUES ('optimize')")
-        async with self._turn_to_write:
+        async with self._write_lock:
             return await truncate_wal(self.engine)
 
     async def _vacuum(self) -> None:
-        patient = _patient_engine(self.engine.url)
+        maintenance = _maintenance_engine(self.engine.url)
         try:
-            async with _connected(patient, isolation_level="AUTOCOMMIT") as connection:
-                await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED)}")
+            async with _open_connection(maintenance, isolation_level="AUTOCOMMIT") as connection:
+                await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED_TABLES)}")
                 # A GIN index keeps each word it ever held. Who writes waits for the new one, so do not queue for long.
-                await connection.exec_driver_sql(f"SET lock_timeout = '{_REINDEX_WAIT}'")
-                await connection.exec_driver_sql(f"REINDEX INDEX {_WORD_INDEX}")
+                await connection.exec_driver_sql(f"SET lock_timeout = '{_REINDEX_LOCK_TIMEOUT}'")
+                await connection.exec_driver_sql(f"REINDEX INDEX {_KEYWORD_INDEX}")
         finally:
-            await patient.dispose()
+            await maintenance.dispose()
 
     async def close(self) -> None:
         """Close all connections; none is opened any more."""
@@ -194,17 +203,17 @@ async def truncate_wal(engine: AsyncEngine) -> bool:
     """Empty the write-ahead log of a SQLite database; False while a reader or writer keeps it in use."""
     if engine.dialect.name != "sqlite":
         return True
-    async with _connected(engine, **{sqlite.NO_TRANSACTION: True}) as connection:
+    async with _open_connection(engine, **{sqlite.NO_TRANSACTION_OPTION: True}) as connection:
         # The checkpoint keeps writers out while it waits for readers: give up soon and come again.
-        await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_MILLISECONDS}")
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_TIMEOUT_MILLISECONDS}")
         try:
-            emptied = await _truncate(connection)
+            is_truncated = await _truncate(connection)
         except BaseException:
             # Whatever stopped it, this connection hardly waits for others: nobody gets it again.
             await connection.invalidate()
             raise
-        await connection.exec_driver_sql(f"PRAGMA busy_timeout={sqlite.BUSY_SECONDS * 1000}")
-    return emptied
+        await connection.exec_driver_sql(f"PRAGMA busy_timeout={sqlite.BUSY_TIMEOUT_SECONDS * 1000}")
+    return is_truncated
 
 
 async def _truncate(connection: AsyncConnection) -> bool:
@@ -218,24 +227,24 @@ async def _truncate(connection: AsyncConnection) -> bool:
 
 
 @asynccontextmanager
-async def _connected(engine: AsyncEngine, **options: Any) -> AsyncIterator[AsyncConnection]:
-    connecting = True
+async def _open_connection(engine: AsyncEngine, **options: Any) -> AsyncIterator[AsyncConnection]:
+    is_connecting = True
     try:
-        async with connected(engine) as plain:
-            connecting = False
-            yield await plain.execution_options(**options)
+        async with open_connection(engine) as connection:
+            is_connecting = False
+            yield await connection.execution_options(**options)
     except (DBAPIError, PoolTimeoutError) as error:
-        if isinstance(error, DBAPIError) and not _is_the_databases_fault(error):
+        if isinstance(error, DBAPIError) and not _is_database_failure(error):
             raise
         raise _unavailable(error, engine.url) from error
     except OSError as error:
         # A server that falls silent in the middle is a time-out of the driver's, which SQLAlchemy passes on.
-        if not connecting and not isinstance(error, TimeoutError):
+        if not is_connecting and not isinstance(error, TimeoutError):
             raise
         raise _unavailable(error, engine.url) from error
 
 
-def _is_the_databases_fault(error: DBAPIError) -> bool:
+def _is_database_failure(error: DBAPIError) -> bool:
     # The plain classes are a file that is damaged or no database, and a server that refuses; the other
     # subclasses are mistakes in a statement.
     return (
@@ -247,12 +256,14 @@ def _is_the_databases_fault(error: DBAPIError) -> bool:
 
 def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
     cause = error.orig if isinstance(error, DBAPIError) else error
-    file = sqlite.file_of(address) if address.get_backend_name() == "sqlite" else None
-    if file is not None and any(words in str(cause) for words in _DAMAGED):
+    file = sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
+    if file is not None and any(words in str(cause) for words in _CORRUPTION_MESSAGES):
         return MemoryUnavailable(
             f"{file} is damaged ({cause})", remedy="restore a backup of it, or move it away and begin with an empty one"
         )
-    if file is not None and (isinstance(cause, OSError) or any(words in str(cause) for words in _CLOSED)):
+    if file is not None and (
+        isinstance(cause, OSError) or any(words in str(cause) for words in _INACCESSIBLE_MESSAGES)
+    ):
         return MemoryUnavailable(
             f"{file.parent} cannot be used ({cause})",
             remedy="make it a folder you may write in, or name another: `home`, GAIA_HOME or memory.database_url",

@@ -13,22 +13,22 @@ from weakref import WeakSet
 from sqlalchemy import Connection, event
 from sqlalchemy.engine import URL, Engine
 
-BUSY_SECONDS = 15
-READ_ONLY = "read_only"
+BUSY_TIMEOUT_SECONDS = 15
+READ_ONLY_OPTION = "read_only"
 """The execution option of a reader. ADK's session service sets the same one where it only reads."""
-NO_TRANSACTION = "gaia_no_transaction"
+NO_TRANSACTION_OPTION = "gaia_no_transaction"
 """The execution option of a statement that SQLite refuses inside a transaction."""
 
 _PRAGMAS = (
-    f"busy_timeout={BUSY_SECONDS * 1000}",
+    f"busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}",
     "foreign_keys=ON",
     "secure_delete=ON",
     "synchronous=FULL",
 )
-_TRIES = 100
+_WAL_ATTEMPTS = 100
 
 
-class OwnConnection(sqlite3.Connection):
+class CursorClosingConnection(sqlite3.Connection):
     """A connection that ends what was begun in it when it is closed.
 
     SQLite keeps a closed connection, with its locks, as long as a query of it was not read to its end. One that was
@@ -41,9 +41,9 @@ class OwnConnection(sqlite3.Connection):
 
     def cursor(self, *arguments: Any, **options: Any) -> Any:
         """Return a new cursor."""
-        made = super().cursor(*arguments, **options)
-        self._cursors.add(made)
-        return made
+        cursor = super().cursor(*arguments, **options)
+        self._cursors.add(cursor)
+        return cursor
 
     def close(self) -> None:
         """Close it and all of its cursors."""
@@ -52,7 +52,7 @@ class OwnConnection(sqlite3.Connection):
         super().close()
 
 
-def file_of(url: URL) -> Path | None:
+def database_path(url: URL) -> Path | None:
     """Return the file a SQLite URL names, None for a database in memory."""
     name = url.database
     if not name or name == ":memory:" or name.startswith("file:"):
@@ -60,20 +60,20 @@ def file_of(url: URL) -> Path | None:
     return Path(name)
 
 
-def connector(url: URL) -> Callable[[], sqlite3.Connection]:
+def connection_factory(url: URL) -> Callable[[], sqlite3.Connection]:
     """Return what opens the database. It blocks: call it in the thread that will use the connection."""
     arguments, options = url.get_dialect()().create_connect_args(url)
-    connect_with: dict[str, Any] = {**options, "isolation_level": None, "factory": OwnConnection}
-    path = file_of(url)
+    connect_options: dict[str, Any] = {**options, "isolation_level": None, "factory": CursorClosingConnection}
+    path = database_path(url)
 
     def connect() -> sqlite3.Connection:
         if path is not None:
             _create(path)
-        connection: sqlite3.Connection = sqlite3.connect(arguments[0], **connect_with)
+        connection: sqlite3.Connection = sqlite3.connect(arguments[0], **connect_options)
         try:
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
-            _use_write_ahead_log(connection)
+            _enable_wal(connection)
         except BaseException:
             connection.close()
             raise
@@ -91,9 +91,9 @@ def _create(path: Path) -> None:
         return
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+def _enable_wal(connection: sqlite3.Connection) -> None:
     # Two processes that make the same new file at once: the change of mode does not wait for a lock by itself.
-    for remaining in reversed(range(_TRIES)):
+    for remaining in reversed(range(_WAL_ATTEMPTS)):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
         except sqlite3.OperationalError:
@@ -114,6 +114,6 @@ def begin_explicitly(engine: Engine) -> None:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         options = connection.get_execution_options()
-        if options.get(NO_TRANSACTION):
+        if options.get(NO_TRANSACTION_OPTION):
             return
-        connection.exec_driver_sql("BEGIN" if options.get(READ_ONLY) else "BEGIN IMMEDIATE")
+        connection.exec_driver_sql("BEGIN" if options.get(READ_ONLY_OPTION) else "BEGIN IMMEDIATE")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.dialects import postgresql, sqlite
 
-from gaia_memory.database.connections import in_its_thread
+from gaia_memory.database.connections import run_in_connection_thread
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.tables import facts, outbox, sources
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from gaia_memory.ports import Transaction
 
-_NUMBERED = {sources.name: "row", outbox.name: "place"}
+_AUTOINCREMENT_COLUMNS = {sources.name: "row", outbox.name: "place"}
 """Columns that the database numbers by itself."""
 
-_INSERTS: dict[tuple[str, str], str] = {}
-_LAST_ROW = (
+_INSERT_CACHE: dict[tuple[str, str], str] = {}
+_LAST_ROW_SQL = (
     "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'gaia_facts'), 0),"
     " coalesce((SELECT max(row) FROM gaia_facts), 0))"
 )
-_NEXT_ROWS = "SELECT nextval(pg_get_serial_sequence('gaia_facts', 'row')) FROM generate_series(1, $1::INTEGER)"
+_NEXT_ROWS_SQL = "SELECT nextval(pg_get_serial_sequence('gaia_facts', 'row')) FROM generate_series(1, $1::INTEGER)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,54 +40,60 @@ class NewRows:
     sources: list[list[tuple[Any, ...]]]
     outbox: list[tuple[str, int]]
 
-    def numbered(self, numbers: Sequence[int], dialect: Dialect) -> Iterator[tuple[str, list[Any]]]:
+    def statements(self, numbers: Sequence[int], dialect: Dialect) -> Iterator[tuple[str, list[Any]]]:
         """Yield statements and the rows of each, once it is known what the rows of the facts are called."""
-        yield _insert(facts, dialect), [(number, *row) for number, row in zip(numbers, self.facts, strict=True)]
+        yield (
+            _insert_statement(facts, dialect),
+            [(number, *row) for number, row in zip(numbers, self.facts, strict=True)],
+        )
         yield keyword_index.INSERT[dialect.name], list(zip(numbers, self.words, strict=True))
-        told = zip(numbers, self.sources, strict=True)
-        yield _insert(sources, dialect), [(number, *source) for number, group in told for source in group]
-        yield _insert(outbox, dialect), self.outbox
+        sources_by_row = zip(numbers, self.sources, strict=True)
+        yield (
+            _insert_statement(sources, dialect),
+            [(number, *source) for number, group in sources_by_row for source in group],
+        )
+        yield _insert_statement(outbox, dialect), self.outbox
 
 
-async def write_rows(tx: Transaction, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
+async def upsert_rows(tx: Transaction, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
     """Write rows: a source that is known stays as it is, and of a change that waits the version is renewed."""
     if rows:
-        await tx.exec_driver_sql(_insert(table, tx.dialect), list(rows))
+        await tx.exec_driver_sql(_insert_statement(table, tx.dialect), list(rows))
 
 
-async def write_new(tx: Transaction, new: NewRows) -> None:
+async def insert_facts(tx: Transaction, new: NewRows) -> None:
     """Write new facts and all that is kept beside them, under the next free numbers."""
     if not new.facts:
         return
     if tx.dialect.name == "sqlite":
-        await _at_once(tx, new)
+        await _insert_in_connection_thread(tx, new)
         return
-    numbers = sorted((await tx.exec_driver_sql(_NEXT_ROWS, (len(new.facts),))).scalars())
-    for statement, rows in new.numbered(numbers, tx.dialect):
+    numbers = sorted((await tx.exec_driver_sql(_NEXT_ROWS_SQL, (len(new.facts),))).scalars())
+    for statement, rows in new.statements(numbers, tx.dialect):
         await tx.exec_driver_sql(statement, rows)
 
 
-async def _at_once(tx: Transaction, new: NewRows) -> None:
+async def _insert_in_connection_thread(tx: Transaction, new: NewRows) -> None:
     """Write on one way to the thread of the connection."""
 
     def insert_all(connection: Any) -> None:
         # Nobody else writes until this transaction ends.
-        [last] = connection.execute(_LAST_ROW).fetchone()
-        for statement, rows in new.numbered(range(last + 1, last + 1 + len(new.facts)), tx.dialect):
+        [last] = connection.execute(_LAST_ROW_SQL).fetchone()
+        for statement, rows in new.statements(range(last + 1, last + 1 + len(new.facts)), tx.dialect):
             connection.executemany(statement, rows)
 
-    await in_its_thread(tx, insert_all)
+    await run_in_connection_thread(tx, insert_all)
 
 
-def _insert(table: Table, dialect: Dialect) -> str:
+def _insert_statement(table: Table, dialect: Dialect) -> str:
     key = table.name, dialect.name
-    if key not in _INSERTS:
+    if key not in _INSERT_CACHE:
         statement = (postgresql.insert if dialect.name == "postgresql" else sqlite.insert)(table)
         if table is sources:
             statement = statement.on_conflict_do_nothing(index_elements=[sources.c.fact_row, sources.c.origin])
         elif table is outbox:
-            renewed = {"version": statement.excluded.version}
-            statement = statement.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_=renewed)
-        names = [column.name for column in table.c if column.name != _NUMBERED.get(table.name)]
-        _INSERTS[key] = str(statement.compile(dialect=dialect, column_keys=names, for_executemany=True))
-    return _INSERTS[key]
+            update_values = {"version": statement.excluded.version}
+            statement = statement.on_conflict_do_update(index_elements=[outbox.c.fact_id], set_=update_values)
+        names = [column.name for column in table.c if column.name != _AUTOINCREMENT_COLUMNS.get(table.name)]
+        _INSERT_CACHE[key] = str(statement.compile(dialect=dialect, column_keys=names, for_executemany=True))
+    return _INSERT_CACHE[key]

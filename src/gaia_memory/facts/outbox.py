@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import bindparam, delete, func, insert, or_, select, text, tuple_, update
 
 from gaia_memory.facts import tables
-from gaia_memory.facts.rows import fact_of, in_chunks, pack, scope_of, unpack
-from gaia_memory.facts.scopes import insert as insert_or
-from gaia_memory.facts.scopes import touch
+from gaia_memory.facts.rows import fact_of, in_chunks, pack_vector, scope_of, unpack_vector
+from gaia_memory.facts.scopes import bump_revisions
+from gaia_memory.facts.scopes import dialect_insert as insert_or
 from gaia_memory.facts.tables import facts, outbox, scopes, store
 from gaia_memory.models import DirtyFact, Scope, StoredFact, StoreState, Vector
 
@@ -37,7 +37,7 @@ class SqlOutbox:
         statement = select(outbox.c.fact_id, outbox.c.version).order_by(outbox.c.place).limit(limit)
         return [DirtyFact(fact_id=row.fact_id, version=row.version) for row in await tx.execute(statement)]
 
-    async def read(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
+    async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
         """Return those of `fact_ids` that are facts now, of any scope, with their vectors."""
         found: dict[str, StoredFact] = {}
         for chunk in in_chunks(fact_ids):
@@ -50,12 +50,12 @@ class SqlOutbox:
                 found[row.id] = StoredFact(
                     fact=fact_of(row, scope_of(row.app, row.user_id)),
                     version=row.version,
-                    vector=None if row.vector is None else unpack(row.vector),
+                    vector=None if row.vector is None else unpack_vector(row.vector),
                     embedder=row.embedder,
                 )
         return found
 
-    async def followed(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
+    async def synced_facts(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
         """Return facts that wait for nothing, of any scope, by id: those behind the id `after`."""
         statement = (
             select(facts.c.id)
@@ -64,21 +64,23 @@ class SqlOutbox:
             .limit(limit)
         )
         ids = list((await tx.execute(statement)).scalars())
-        found = await self.read(tx, ids)
+        found = await self.load_facts(tx, ids)
         return [found[fact_id] for fact_id in ids]
 
-    async def done(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
+    async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is still the one given; return how many were removed."""
         removed = 0
         for chunk in in_chunks(sorted((row.fact_id, row.version) for row in rows)):
-            finished = tuple_(outbox.c.fact_id, outbox.c.version).in_(chunk)
+            is_acknowledged = tuple_(outbox.c.fact_id, outbox.c.version).in_(chunk)
             if tx.dialect.name == "postgresql":
                 # Locked in the order in which writers lock them.
-                await tx.execute(select(outbox.c.place).where(finished).order_by(outbox.c.fact_id).with_for_update())
-            removed += (await tx.execute(delete(outbox).where(finished))).rowcount
+                await tx.execute(
+                    select(outbox.c.place).where(is_acknowledged).order_by(outbox.c.fact_id).with_for_update()
+                )
+            removed += (await tx.execute(delete(outbox).where(is_acknowledged))).rowcount
         return removed
 
-    async def fill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
+    async def backfill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
         """Give facts their missing vector, each only while its version is unchanged."""
         partitions: set[str] = set()
         for chunk in in_chunks(vectors, size=250):
@@ -88,63 +90,65 @@ class SqlOutbox:
         if not partitions:
             return
         # The scope first, as every writer does; what is cached of its vectors is keyed by the revision.
-        await touch(tx, list(partitions))
-        filled = (
+        await bump_revisions(tx, list(partitions))
+        update_statement = (
             update(facts)
             .where(facts.c.id == bindparam("of_id"), facts.c.version == bindparam("of_version"))
             .values(vector=bindparam("packed"), embedder=embedder)
         )
         await tx.execute(
-            filled,
+            update_statement,
             [
-                {"of_id": row.fact_id, "of_version": row.version, "packed": pack(vector)}
+                {"of_id": row.fact_id, "of_version": row.version, "packed": pack_vector(vector)}
                 for row, vector in sorted(vectors.items(), key=lambda item: item[0].fact_id)
             ],
         )
 
-    async def renew(self, tx: Transaction, store_id: str) -> None:
+    async def reset_store(self, tx: Transaction, store_id: str) -> None:
         """Make `store_id`, an empty store, the current one: every fact becomes dirty, dead ids leave."""
         if tx.dialect.name == "postgresql":
             # Writers lock its rows in their own order, and this one takes all of them.
             await tx.execute(text(f"LOCK TABLE {outbox.name} IN SHARE ROW EXCLUSIVE MODE"))
         await tx.execute(update(store).values(store_id=store_id))
         await tx.execute(delete(outbox))
-        everything = select(facts.c.id, facts.c.version).where(facts.c.row > 0).order_by(facts.c.row)
-        statement = insert_or(tx, outbox).from_select(["fact_id", "version"], everything)
+        all_facts = select(facts.c.id, facts.c.version).where(facts.c.row > 0).order_by(facts.c.row)
+        statement = insert_or(tx, outbox).from_select(["fact_id", "version"], all_facts)
         await tx.execute(statement.on_conflict_do_nothing())
 
-    async def own(
-        self, tx: Transaction, owner: str, *, now: float, lease: float | None, instead_of: str | None = None
+    async def claim_store(
+        self, tx: Transaction, owner: str, *, now: float, lease_seconds: float | None, dead_owner: str | None = None
     ) -> bool:
-        """Note `owner` as the one who writes the store; with `lease` only while nobody else's lease is running.
+        """Note `owner` as the one who writes the store; with `lease_seconds` only while nobody else's lease is running.
 
-        That of `instead_of`, who has ended, does not count.
+        That of `dead_owner`, who has ended, does not count.
         """
-        statement = update(store).values(owner=owner, owned_until=None if lease is None else now + lease)
-        if lease is not None:
-            mine = store.c.owner.in_([owner] if instead_of is None else [owner, instead_of])
-            free = or_(store.c.owner.is_(None), mine, store.c.owned_until.is_(None))
-            statement = statement.where(or_(free, store.c.owned_until <= now))
+        statement = update(store).values(
+            owner=owner, owned_until=None if lease_seconds is None else now + lease_seconds
+        )
+        if lease_seconds is not None:
+            is_own = store.c.owner.in_([owner] if dead_owner is None else [owner, dead_owner])
+            is_free = or_(store.c.owner.is_(None), is_own, store.c.owned_until.is_(None))
+            statement = statement.where(or_(is_free, store.c.owned_until <= now))
         return (await tx.execute(statement)).rowcount == 1
 
-    async def disown(self, tx: Transaction, owner: str) -> None:
+    async def release_store(self, tx: Transaction, owner: str) -> None:
         """Give the store back."""
         await tx.execute(update(store).where(store.c.owner == owner).values(owner=None, owned_until=None))
 
-    async def await_store(self, tx: Transaction, *, until: float) -> None:
+    async def register_waiter(self, tx: Transaction, *, until: float) -> None:
         """Say that somebody waits for the store until then."""
         unset_or_earlier = or_(store.c.awaited_until.is_(None), store.c.awaited_until < until)
         await tx.execute(update(store).where(unset_or_earlier).values(awaited_until=until))
 
-    async def note_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
+    async def record_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
         """Note that files may hold text that was forgotten; whose it was is not kept."""
         await tx.execute(insert(tables.erasures).values(noted_at=now))
 
-    async def erasures(self, tx: Transaction) -> list[int]:
+    async def pending_erasures(self, tx: Transaction) -> list[int]:
         """Return the ids of erasures that are not finished."""
         return list((await tx.execute(select(tables.erasures.c.id).order_by(tables.erasures.c.id))).scalars())
 
-    async def erased(self, tx: Transaction, erasures: Collection[int]) -> None:
+    async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
         """Note that these erasures are finished."""
         for chunk in in_chunks(sorted(erasures)):
             await tx.execute(delete(tables.erasures).where(tables.erasures.c.id.in_(chunk)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, delete, exists, select, update
 
 from gaia_memory.database.id_encoding import decode_id, encode_id
-from gaia_memory.facts.rows import in_chunks, moment
-from gaia_memory.facts.scopes import mark_dirty, raise_revision
+from gaia_memory.facts.rows import from_epoch_seconds, in_chunks
+from gaia_memory.facts.scopes import bump_revision, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.models import Origin, Scope, SessionKey
 
@@ -49,18 +49,22 @@ async def origins(tx: Transaction, scope: Scope) -> dict[str, list[Origin]]:
             app=None if row.app is None else decode_id(row.app),
             session_id=None if row.session_id is None else decode_id(row.session_id),
             seq=row.seq,
-            said_at=None if row.said_at is None else moment(row.said_at),
+            said_at=None if row.said_at is None else from_epoch_seconds(row.said_at),
             event_ids=tuple(row.event_ids),
         )
         found.setdefault(row.id, []).append(origin)
     return found
 
 
-async def taught_only_by(tx: Transaction, scope: Scope, session_id: str) -> list[str]:
+async def sourced_only_from(tx: Transaction, scope: Scope, session_id: str) -> list[str]:
     """Return ids of the facts whose every source is this conversation."""
     statement = (
         select(facts.c.id)
-        .where(facts.c.partition == scope.partition, _has_source(_is(session_id)), ~_has_source(~_is(session_id)))
+        .where(
+            facts.c.partition == scope.partition,
+            _has_source(_is_from_session(session_id)),
+            ~_has_source(~_is_from_session(session_id)),
+        )
         .order_by(facts.c.row)
     )
     return list((await tx.execute(statement)).scalars())
@@ -73,23 +77,27 @@ async def drop_source(tx: Transaction, scope: Scope, session_id: str) -> int:
     """
     shared = (
         select(facts.c.row)
-        .where(facts.c.partition == scope.partition, _has_source(_is(session_id)), _has_source(~_is(session_id)))
+        .where(
+            facts.c.partition == scope.partition,
+            _has_source(_is_from_session(session_id)),
+            _has_source(~_is_from_session(session_id)),
+        )
         .order_by(facts.c.row)
     )
     rows = list((await tx.execute(shared)).scalars())
     if not rows:
         return 0
-    state = await raise_revision(tx, scope)
+    state = await bump_revision(tx, scope)
     removed, moved = 0, []
     for chunk in in_chunks(rows):
-        statement = delete(sources).where(sources.c.fact_row.in_(chunk), _is(session_id))
+        statement = delete(sources).where(sources.c.fact_row.in_(chunk), _is_from_session(session_id))
         removed += (await tx.execute(statement)).rowcount
-        moved += await _move(tx, chunk, session_id, state.revision)
+        moved += await _reassign_to_oldest_source(tx, chunk, session_id, state.revision)
     await mark_dirty(tx, sorted(moved), state.revision)
     return removed
 
 
-async def _move(tx: Transaction, rows: list[int], session_id: str, version: int) -> list[str]:
+async def _reassign_to_oldest_source(tx: Transaction, rows: list[int], session_id: str, version: int) -> list[str]:
     statement = (
         select(facts.c.id, sources)
         .join(sources, sources.c.fact_row == facts.c.row)
@@ -98,9 +106,9 @@ async def _move(tx: Transaction, rows: list[int], session_id: str, version: int)
     )
     oldest = {row.fact_row: row for row in await tx.execute(statement)}
     for fact_row, source in oldest.items():
-        place: dict[str, Any] = {"session_id": source.session_id, "seq": source.seq, "said_at": source.said_at}
+        location: dict[str, Any] = {"session_id": source.session_id, "seq": source.seq, "said_at": source.said_at}
         await tx.execute(
-            update(facts).where(facts.c.row == fact_row).values(**place, source=source.kind, version=version)
+            update(facts).where(facts.c.row == fact_row).values(**location, source=source.kind, version=version)
         )
     return [row.id for row in oldest.values()]
 
@@ -109,5 +117,5 @@ def _has_source(condition: ColumnElement[bool]) -> ColumnElement[bool]:
     return exists().where(sources.c.fact_row == facts.c.row, condition).correlate(facts)
 
 
-def _is(session_id: str) -> ColumnElement[bool]:
+def _is_from_session(session_id: str) -> ColumnElement[bool]:
     return sources.c.session_id.is_not_distinct_from(encode_id(session_id))

@@ -13,59 +13,59 @@ from sqlalchemy import Row
 
 from gaia_memory.database.id_encoding import decode_id
 from gaia_memory.facts.tables import facts
-from gaia_memory.models import Fact, Line, Metadata, Scope, Vector
+from gaia_memory.models import Fact, IndexedFact, Metadata, Scope, Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_KEPT_NUMBER = np.dtype("<f4")
-_VARIANT = "89ab"
+_VECTOR_DTYPE = np.dtype("<f4")
+_UUID_VARIANT_DIGITS = "89ab"
 """Digits by which a UUID of version 4 says what it is."""
 
-CHUNK = 500
+MAX_VALUES_PER_STATEMENT = 500
 """How many values go into one `IN (…)`: databases limit the variables of a statement."""
 
-FACT = tuple(
+FACT_COLUMNS = tuple(
     facts.c[name]
     for name in ("row", "id", "text", "source", "created_at", "updated_at", "said_at", "session_id", "seq", "metadata")
 )
 """What `fact_of` reads. The rest of a row is its vector, for the most part."""
 
-LINE = tuple(facts.c[name] for name in ("id", "session_id", "seq", "said_at", "created_at", "traits"))
-"""What `line_in` reads."""
+INDEXED_FACT_COLUMNS = tuple(facts.c[name] for name in ("id", "session_id", "seq", "said_at", "created_at", "traits"))
+"""What `indexed_fact_of` reads."""
 
 Item = TypeVar("Item")
 
 
-def in_chunks(items: Iterable[Item], size: int = CHUNK) -> Iterator[list[Item]]:
+def in_chunks(items: Iterable[Item], size: int = MAX_VALUES_PER_STATEMENT) -> Iterator[list[Item]]:
     """Cut items into lists short enough for one statement."""
-    rest = iter(items)
-    while chunk := list(islice(rest, size)):
+    remaining = iter(items)
+    while chunk := list(islice(remaining, size)):
         yield chunk
 
 
-def seconds(moment: datetime) -> float:
+def to_epoch_seconds(moment: datetime) -> float:
     """Return an aware time as seconds since the epoch."""
     return (moment - _EPOCH).total_seconds()
 
 
-def moment(since_epoch: float) -> datetime:
+def from_epoch_seconds(since_epoch: float) -> datetime:
     """Return seconds since the epoch as an aware time in UTC."""
     return _EPOCH + timedelta(seconds=since_epoch)
 
 
-def pack(vector: Vector) -> bytes:
+def pack_vector(vector: Vector) -> bytes:
     """Return a vector as it is kept."""
-    return np.asarray(vector, _KEPT_NUMBER).tobytes()
+    return np.asarray(vector, _VECTOR_DTYPE).tobytes()
 
 
-def unpack(packed: bytes) -> Vector:
+def unpack_vector(packed: bytes) -> Vector:
     """Return a vector that was kept."""
     return tuple(np.frombuffer(packed, dtype="<f4").tolist())
 
 
-def matrix(packed: Sequence[bytes]) -> NDArray[np.float32]:
+def stack_vectors(packed: Sequence[bytes]) -> NDArray[np.float32]:
     """Return vectors of one length as the rows of a matrix."""
     if not packed:
         return np.empty((0, 0), dtype=np.float32)
@@ -75,33 +75,34 @@ def matrix(packed: Sequence[bytes]) -> NDArray[np.float32]:
 def new_ids(count: int) -> list[str]:
     """Return random UUIDs; asked for them one by one, the system takes longer than all else about a row."""
     digits = os.urandom(16 * count).hex()
-    each = [digits[start : start + 32] for start in range(0, len(digits), 32)]
+    chunks = [digits[start : start + 32] for start in range(0, len(digits), 32)]
     return [
-        f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{_VARIANT[int(one[16], 16) & 3]}{one[17:20]}-{one[20:]}" for one in each
+        f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{_UUID_VARIANT_DIGITS[int(one[16], 16) & 3]}{one[17:20]}-{one[20:]}"
+        for one in chunks
     ]
 
 
 def fact_of(row: Row[Any], scope: Scope) -> Fact:
     """Return the fact of a row."""
     metadata: Metadata = row.metadata
-    created_at = moment(row.created_at)
+    created_at = from_epoch_seconds(row.created_at)
     return Fact(
         id=row.id,
         scope=scope,
         text=row.text,
         source=row.source,
         created_at=created_at,
-        updated_at=created_at if row.updated_at == row.created_at else moment(row.updated_at),
-        said_at=None if row.said_at is None else moment(row.said_at),
+        updated_at=created_at if row.updated_at == row.created_at else from_epoch_seconds(row.updated_at),
+        said_at=None if row.said_at is None else from_epoch_seconds(row.said_at),
         session_id=None if row.session_id is None else decode_id(row.session_id),
         seq=row.seq,
         metadata=metadata,
     )
 
 
-def line_in(row: Row[Any], traits: bytes) -> Line:
+def indexed_fact_of(row: Row[Any], traits: bytes) -> IndexedFact:
     """Return what recall looks at of a row, with these traits; its conversation stays as it is kept."""
-    return Line(row.id, row.session_id, row.seq, row.said_at, row.created_at, traits)
+    return IndexedFact(row.id, row.session_id, row.seq, row.said_at, row.created_at, traits)
 
 
 def scope_of(app: str | None, user: str) -> Scope:

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, case, func, se
 from sqlalchemy.dialects import postgresql, sqlite
 
 from gaia_memory.database.id_encoding import encode_id
-from gaia_memory.database.sqlite import READ_ONLY
-from gaia_memory.facts.bulk_insert import write_rows
+from gaia_memory.database.sqlite import READ_ONLY_OPTION
+from gaia_memory.facts.bulk_insert import upsert_rows
 from gaia_memory.facts.tables import outbox, scopes
 from gaia_memory.models import Scope
 
@@ -20,45 +20,49 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 
-_READ = select(scopes).where(scopes.c.partition == bindparam("its"))
+_SELECT_SCOPE = select(scopes).where(scopes.c.partition == bindparam("its"))
 """Made once: every question asks it."""
 
 
-def insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
+def dialect_insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
     """Return an INSERT that knows ON CONFLICT, in the dialect of the database."""
     return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
 
 
-async def read(tx: Transaction, scope: Scope) -> Row[Any] | None:
+async def load_scope(tx: Transaction, scope: Scope) -> Row[Any] | None:
     """Return the row of a scope; in a write transaction nobody else changes it until the end."""
-    if tx.dialect.name == "postgresql" and not (await tx.run_sync(Connection.get_execution_options)).get(READ_ONLY):
+    if tx.dialect.name == "postgresql" and not (await tx.run_sync(Connection.get_execution_options)).get(
+        READ_ONLY_OPTION
+    ):
         # A row that is not there cannot be locked.
-        return await ensure(tx, scope)
-    return (await tx.execute(_READ, {"its": scope.partition})).one_or_none()
+        return await ensure_scope(tx, scope)
+    return (await tx.execute(_SELECT_SCOPE, {"its": scope.partition})).one_or_none()
 
 
-async def ensure(tx: Transaction, scope: Scope) -> Row[Any]:
+async def ensure_scope(tx: Transaction, scope: Scope) -> Row[Any]:
     """Return the row of a scope, made if it is missing; nobody else changes it until the transaction ends."""
-    await tx.execute(insert(tx, scopes).values(_fresh(scope)).on_conflict_do_nothing())
+    await tx.execute(dialect_insert(tx, scopes).values(_new_row(scope)).on_conflict_do_nothing())
     statement = select(scopes).where(scopes.c.partition == scope.partition).with_for_update()
     return (await tx.execute(statement)).one()
 
 
-async def raise_revision(tx: Transaction, scope: Scope, *, forgotten_at: float | None = None) -> Row[Any]:
+async def bump_revision(tx: Transaction, scope: Scope, *, forgotten_at: float | None = None) -> Row[Any]:
     """Raise the revision by one and return the row; writers of the same scope wait from here on."""
-    statement = insert(tx, scopes).values(_fresh(scope) | {"revision": 1, "forgotten_at": forgotten_at})
-    later: ColumnElement[Any] = scopes.c.forgotten_at
+    statement = dialect_insert(tx, scopes).values(_new_row(scope) | {"revision": 1, "forgotten_at": forgotten_at})
+    latest: ColumnElement[Any] = scopes.c.forgotten_at
     if forgotten_at is not None:
-        given = statement.excluded.forgotten_at
-        later = case((func.coalesce(scopes.c.forgotten_at, given) > given, scopes.c.forgotten_at), else_=given)
+        requested = statement.excluded.forgotten_at
+        latest = case(
+            (func.coalesce(scopes.c.forgotten_at, requested) > requested, scopes.c.forgotten_at), else_=requested
+        )
     statement = statement.on_conflict_do_update(
-        index_elements=[scopes.c.partition], set_={"revision": scopes.c.revision + 1, "forgotten_at": later}
+        index_elements=[scopes.c.partition], set_={"revision": scopes.c.revision + 1, "forgotten_at": latest}
     )
     row: Row[Any] = (await tx.execute(statement.returning(scopes))).one()
     return row
 
 
-async def touch(tx: Transaction, partitions: list[str]) -> None:
+async def bump_revisions(tx: Transaction, partitions: list[str]) -> None:
     """Raise the revision of scopes that are there."""
     for partition in sorted(partitions):
         await tx.execute(update(scopes).where(scopes.c.partition == partition).values(revision=scopes.c.revision + 1))
@@ -71,10 +75,10 @@ async def mark_dirty(tx: Transaction, fact_ids: list[str], version: int) -> None
     in one order never wait for each other.
     """
     if fact_ids:
-        await write_rows(tx, outbox, [(fact_id, version) for fact_id in fact_ids])
+        await upsert_rows(tx, outbox, [(fact_id, version) for fact_id in fact_ids])
 
 
-def _fresh(scope: Scope) -> dict[str, Any]:
+def _new_row(scope: Scope) -> dict[str, Any]:
     return {
         "partition": scope.partition,
         "app": None if scope.app is None else encode_id(scope.app),

@@ -5,19 +5,19 @@ from __future__ import annotations
 from sqlalchemy import Column, ForeignKey, Index, LargeBinary, String, Table, Text, UniqueConstraint
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from gaia_memory.database.metadata import Json, Moment, Number, metadata
+from gaia_memory.database.metadata import BigInt, EpochSeconds, Json, metadata
 
-PARTITION = String(512)
+PARTITION_TYPE = String(512)
 
 scopes = Table(
     "gaia_scopes",
     metadata,
-    Column("number", Number, primary_key=True, autoincrement=True),
-    Column("partition", PARTITION, nullable=False, unique=True),
+    Column("number", BigInt, primary_key=True, autoincrement=True),
+    Column("partition", PARTITION_TYPE, nullable=False, unique=True),
     Column("app", Text, comment="percent-encoded"),
     Column("user_id", Text, nullable=False, comment="percent-encoded"),
-    Column("revision", Number, nullable=False),
-    Column("forgotten_at", Moment),
+    Column("revision", BigInt, nullable=False),
+    Column("forgotten_at", EpochSeconds),
     Column("salt", String(32), nullable=False, comment="of the tombstones"),
     sqlite_autoincrement=True,
 )
@@ -25,23 +25,23 @@ scopes = Table(
 facts = Table(
     "gaia_facts",
     metadata,
-    Column("row", Number, primary_key=True, autoincrement=True),
+    Column("row", BigInt, primary_key=True, autoincrement=True),
     Column("id", String(36), nullable=False, unique=True),
-    Column("partition", PARTITION, ForeignKey(scopes.c.partition), nullable=False),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), nullable=False),
     Column("text", Text, nullable=False),
     Column("normal", String(64), nullable=False, comment="SHA-256 of the normal form"),
-    Column("words", Number, nullable=False, comment="how many the keyword index holds"),
-    Column("said_at", Moment),
+    Column("words", BigInt, nullable=False, comment="how many the keyword index holds"),
+    Column("said_at", EpochSeconds),
     Column("session_id", Text, comment="percent-encoded"),
-    Column("seq", Number),
+    Column("seq", BigInt),
     Column("source", String(16), nullable=False),
     Column("metadata", Json, nullable=False),
-    Column("version", Number, nullable=False, comment="revision of the scope at the last change"),
-    Column("created_at", Moment, nullable=False),
-    Column("updated_at", Moment, nullable=False),
+    Column("version", BigInt, nullable=False, comment="revision of the scope at the last change"),
+    Column("created_at", EpochSeconds, nullable=False),
+    Column("updated_at", EpochSeconds, nullable=False),
     Column("vector", LargeBinary, comment="float32, little-endian"),
     Column("embedder", Text),
-    Column("form", Number, nullable=False, server_default="1", comment="of its words in the keyword index"),
+    Column("form", BigInt, nullable=False, server_default="1", comment="of its words in the keyword index"),
     Column("traits", LargeBinary, comment="what recall compares of its text"),
     UniqueConstraint("partition", "normal"),
     sqlite_autoincrement=True,
@@ -53,22 +53,22 @@ Index("ix_gaia_facts_embedder_form", facts.c.embedder, facts.c.form)
 reindexing = Table(
     "gaia_reindexing",
     metadata,
-    Column("id", Number, primary_key=True, autoincrement=False),
-    Column("form", Number, nullable=False),
-    Column("after", Number, nullable=False, comment="the last fact's row that is done"),
+    Column("id", BigInt, primary_key=True, autoincrement=False),
+    Column("form", BigInt, nullable=False),
+    Column("after", BigInt, nullable=False, comment="the last fact's row that is done"),
 )
 
 sources = Table(
     "gaia_fact_sources",
     metadata,
-    Column("row", Number, primary_key=True, autoincrement=True),
-    Column("fact_row", Number, ForeignKey(facts.c.row, ondelete="CASCADE"), nullable=False),
+    Column("row", BigInt, primary_key=True, autoincrement=True),
+    Column("fact_row", BigInt, ForeignKey(facts.c.row, ondelete="CASCADE"), nullable=False),
     Column("origin", String(64), nullable=False, comment="SHA-256 of all that follows"),
     Column("kind", String(16), nullable=False),
     Column("app", Text, comment="percent-encoded"),
     Column("session_id", Text, comment="percent-encoded"),
-    Column("seq", Number),
-    Column("said_at", Moment),
+    Column("seq", BigInt),
+    Column("said_at", EpochSeconds),
     Column("event_ids", Json, nullable=False),
     UniqueConstraint("fact_row", "origin"),
 )
@@ -76,60 +76,60 @@ sources = Table(
 tombstones = Table(
     "gaia_tombstones",
     metadata,
-    Column("partition", PARTITION, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), primary_key=True),
     Column("hash", String(64), primary_key=True),
 )
 
 forgotten_words = Table(
     "gaia_forgotten_words",
     metadata,
-    Column("partition", PARTITION, ForeignKey(scopes.c.partition), primary_key=True),
-    Column("fact_row", Number, primary_key=True, autoincrement=False, comment="of the fact that is gone"),
-    Column("word", Number, primary_key=True, autoincrement=False, comment="16 bits of a salted SHA-256"),
-    Column("forgotten_at", Moment, nullable=False),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("fact_row", BigInt, primary_key=True, autoincrement=False, comment="of the fact that is gone"),
+    Column("word", BigInt, primary_key=True, autoincrement=False, comment="16 bits of a salted SHA-256"),
+    Column("forgotten_at", EpochSeconds, nullable=False),
 )
 
 profiles = Table(
     "gaia_profiles",
     metadata,
-    Column("partition", PARTITION, ForeignKey(scopes.c.partition), primary_key=True),
+    Column("partition", PARTITION_TYPE, ForeignKey(scopes.c.partition), primary_key=True),
     Column("bullets", Json, nullable=False),
     Column("fingerprint", Text, nullable=False),
-    Column("revision", Number, nullable=False),
-    Column("made_at", Moment),
+    Column("revision", BigInt, nullable=False),
+    Column("made_at", EpochSeconds),
     Column("made_by", String(16), comment="`model` or `fallback`"),
 )
 
 outbox = Table(
     "gaia_outbox",
     metadata,
-    Column("place", Number, primary_key=True, autoincrement=True),
+    Column("place", BigInt, primary_key=True, autoincrement=True),
     Column("fact_id", String(36), nullable=False, unique=True),
-    Column("version", Number, nullable=False),
+    Column("version", BigInt, nullable=False),
 )
 
 store = Table(
     "gaia_store",
     metadata,
-    Column("id", Number, primary_key=True, autoincrement=False),
+    Column("id", BigInt, primary_key=True, autoincrement=False),
     Column("store_id", String(64), nullable=False),
     Column("owner", Text),
-    Column("owned_until", Moment),
-    Column("awaited_until", Moment),
+    Column("owned_until", EpochSeconds),
+    Column("awaited_until", EpochSeconds),
 )
 
 erasures = Table(
     "gaia_erasures",
     metadata,
-    Column("id", Number, primary_key=True, autoincrement=True),
-    Column("noted_at", Moment, nullable=False),
+    Column("id", BigInt, primary_key=True, autoincrement=True),
+    Column("noted_at", EpochSeconds, nullable=False),
     sqlite_autoincrement=True,
 )
 
 words = Table(
     "gaia_words",
     metadata,
-    Column("fact_row", Number, ForeignKey(facts.c.row, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("fact_row", BigInt, ForeignKey(facts.c.row, ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("words", TSVECTOR, nullable=False),
     info={"only": "postgresql"},
 )

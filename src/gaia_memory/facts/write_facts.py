@@ -15,34 +15,42 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Row, bindparam, select, update
 
 from gaia_memory.database.id_encoding import encode_id
-from gaia_memory.database.metadata import rendered
-from gaia_memory.facts.bulk_insert import NewRows, write_new, write_rows
+from gaia_memory.database.metadata import to_json
+from gaia_memory.facts.bulk_insert import NewRows, insert_facts, upsert_rows
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.indexing import keyword_index
-from gaia_memory.facts.rows import FACT, fact_of, in_chunks, moment, new_ids, pack, seconds
-from gaia_memory.facts.scopes import mark_dirty, raise_revision
+from gaia_memory.facts.rows import (
+    FACT_COLUMNS,
+    fact_of,
+    from_epoch_seconds,
+    in_chunks,
+    new_ids,
+    pack_vector,
+    to_epoch_seconds,
+)
+from gaia_memory.facts.scopes import bump_revision, mark_dirty
 from gaia_memory.facts.tables import facts, sources
-from gaia_memory.language.text_features import pack_traits
-from gaia_memory.language.tokenizer import FORM, indexed_words, joined_words
-from gaia_memory.models import Draft, Fact, Scope, author_in
+from gaia_memory.language.text_features import pack_features
+from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
+from gaia_memory.models import Draft, Fact, Scope, find_author
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
-AT_ONCE = 500
+ROWS_PER_STATEMENT = 500
 """Rows written in one statement."""
 
-_LOOKED_UP = 5_000
+_LOOKUPS_PER_STATEMENT = 5_000
 """Texts looked up in one statement."""
 
-MANY = 20
+THREAD_MIN_DRAFTS = 20
 """Drafts from which on a thread is worth its while."""
 
-GIVE_WAY = 64
+YIELD_EVERY_DRAFTS = 64
 """Drafts, a millisecond of work, after which a thread offers the interpreter's lock to the event loop, which would
 wait five times as long for it."""
 
-_KNOWN = {
+_KNOWN_FORMS_SQL = {
     "sqlite": 'SELECT normal FROM gaia_facts WHERE "partition" = ? AND normal IN (SELECT value FROM json_each(?))',
     "postgresql": "SELECT normal FROM gaia_facts WHERE partition = $1 AND normal = ANY($2::VARCHAR[])",
 }
@@ -53,7 +61,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _DraftsByForm:
     """Drafts by their normal form.
 
     No list for each: the more objects there are, the sooner Python looks through all of them for garbage, and
@@ -63,7 +71,7 @@ class _Told:
     first: dict[str, Draft]
     further: dict[str, list[Draft]]
 
-    def of(self, normal: str) -> list[Draft]:
+    def all_of(self, normal: str) -> list[Draft]:
         """Return all drafts of one form."""
         return [self.first[normal], *self.further.get(normal, ())]
 
@@ -76,63 +84,65 @@ async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: 
     """
     if not drafts:
         return []
-    order, told = await _aside(_grouped, drafts, len(drafts))
-    state = await raise_revision(tx, scope)
-    known = await _find(tx, scope, await _among(tx, scope, told.first))
-    became = {normal: fact_of(row, scope) for normal, row in known.items()}
-    for normals in in_chunks([normal for normal in told.first if normal not in known], AT_ONCE):
-        groups = [(normal, told.of(normal)) for normal in normals]
-        new, made = await _aside(partial(_worked_out, scope, state, now), groups, len(groups))
-        await write_new(tx, new)
-        became.update(zip(normals, made, strict=True))
+    order, drafts_by_form = await _in_thread_if_large(_group_by_form, drafts, len(drafts))
+    state = await bump_revision(tx, scope)
+    known = await _load_rows(tx, scope, await _known_forms(tx, scope, drafts_by_form.first))
+    facts_by_form = {normal: fact_of(row, scope) for normal, row in known.items()}
+    for normals in in_chunks([normal for normal in drafts_by_form.first if normal not in known], ROWS_PER_STATEMENT):
+        groups = [(normal, drafts_by_form.all_of(normal)) for normal in normals]
+        new, new_facts = await _in_thread_if_large(partial(_build_rows, scope, state, now), groups, len(groups))
+        await insert_facts(tx, new)
+        facts_by_form.update(zip(normals, new_facts, strict=True))
     if known:
-        became |= await _confirm(tx, scope, known, told, version=state.revision, now=seconds(now))
-    return [became[normal] for normal in order]
+        facts_by_form |= await _add_to_known(
+            tx, scope, known, drafts_by_form, version=state.revision, now=to_epoch_seconds(now)
+        )
+    return [facts_by_form[normal] for normal in order]
 
 
-async def _aside(call: Callable[[T], R], given: T, count: int) -> R:
+async def _in_thread_if_large(call: Callable[[T], R], argument: T, count: int) -> R:
     """Return what `call` makes of so many drafts, in a thread where they are many."""
-    return call(given) if count < MANY else await asyncio.to_thread(call, given)
+    return call(argument) if count < THREAD_MIN_DRAFTS else await asyncio.to_thread(call, argument)
 
 
-def _grouped(drafts: Sequence[Draft]) -> tuple[list[str], _Told]:
+def _group_by_form(drafts: Sequence[Draft]) -> tuple[list[str], _DraftsByForm]:
     """Return the normal form of each draft, and the drafts of each form."""
     order: list[str] = []
-    told = _Told({}, {})
+    drafts_by_form = _DraftsByForm({}, {})
     for draft in drafts:
         normal = normal_hash(draft.fact.text)
         order.append(normal)
-        if not len(order) % GIVE_WAY:
+        if not len(order) % YIELD_EVERY_DRAFTS:
             time.sleep(0)
-        if told.first.setdefault(normal, draft) is not draft:
-            told.further.setdefault(normal, []).append(draft)
-    return order, told
+        if drafts_by_form.first.setdefault(normal, draft) is not draft:
+            drafts_by_form.further.setdefault(normal, []).append(draft)
+    return order, drafts_by_form
 
 
-def _worked_out(
+def _build_rows(
     scope: Scope, state: Row[Any], now: datetime, groups: Sequence[tuple[str, list[Draft]]]
 ) -> tuple[NewRows, list[Fact]]:
     """Return what is written of new facts, and the facts."""
-    new, made = NewRows([], [], [], []), []
-    partition, prefix = scope.partition, keyword_index.prefix_of(state.number)
-    now = moment(seconds(now))
+    new, new_facts = NewRows([], [], [], []), []
+    partition, prefix = scope.partition, keyword_index.scope_prefix(state.number)
+    now = from_epoch_seconds(to_epoch_seconds(now))
     for fact_id, (normal, group) in zip(new_ids(len(groups)), groups, strict=True):
         draft = _with_vector(group)
-        fact = _fact(fact_id, scope, draft, now)
-        words, joined = indexed_words(fact.text), joined_words(fact.text)
-        traits = pack_traits(fact.text, author_in(fact.metadata), words, joined)
-        row = _row(partition, fact, draft, normal=normal, words=len(words), version=state.revision, traits=traits)
+        fact = _build_fact(fact_id, scope, draft, now)
+        words, compounds = index_tokens(fact.text), compound_tokens(fact.text)
+        traits = pack_features(fact.text, find_author(fact.metadata), words, compounds)
+        row = _fact_row(partition, fact, draft, normal=normal, words=len(words), version=state.revision, traits=traits)
         new.facts.append(row)
-        new.words.append(keyword_index.entry(prefix, words, joined))
-        new.sources.append([_source(each) for each in group])
+        new.words.append(keyword_index.index_entry(prefix, words, compounds))
+        new.sources.append([_source_row(each) for each in group])
         new.outbox.append((fact_id, state.revision))
-        made.append(fact)
-        if not len(made) % GIVE_WAY:
+        new_facts.append(fact)
+        if not len(new_facts) % YIELD_EVERY_DRAFTS:
             time.sleep(0)
-    return new, made
+    return new, new_facts
 
 
-def _fact(fact_id: str, scope: Scope, draft: Draft, now: datetime) -> Fact:
+def _build_fact(fact_id: str, scope: Scope, draft: Draft, now: datetime) -> Fact:
     """Return what a draft becomes, with its times as they are kept."""
     new = draft.fact
     return Fact(
@@ -140,16 +150,16 @@ def _fact(fact_id: str, scope: Scope, draft: Draft, now: datetime) -> Fact:
         scope=scope,
         text=new.text,
         source=draft.source,
-        created_at=now if draft.created_at is None else moment(seconds(draft.created_at)),
-        updated_at=now if draft.updated_at is None else moment(seconds(draft.updated_at)),
-        said_at=None if new.said_at is None else moment(seconds(new.said_at)),
+        created_at=now if draft.created_at is None else from_epoch_seconds(to_epoch_seconds(draft.created_at)),
+        updated_at=now if draft.updated_at is None else from_epoch_seconds(to_epoch_seconds(draft.updated_at)),
+        said_at=None if new.said_at is None else from_epoch_seconds(to_epoch_seconds(new.said_at)),
         session_id=new.session_id,
         seq=new.seq,
         metadata=dict(new.metadata),
     )
 
 
-def _row(
+def _fact_row(
     partition: str, fact: Fact, draft: Draft, *, normal: str, words: int, version: int, traits: bytes
 ) -> tuple[Any, ...]:
     """Return the row of a new fact in the order of the columns, but for its number."""
@@ -159,53 +169,55 @@ def _row(
         fact.text,
         normal,
         words,
-        None if fact.said_at is None else seconds(fact.said_at),
+        None if fact.said_at is None else to_epoch_seconds(fact.said_at),
         None if fact.session_id is None else encode_id(fact.session_id),
         fact.seq,
         fact.source,
-        rendered(fact.metadata),
+        to_json(fact.metadata),
         version,
-        seconds(fact.created_at),
-        seconds(fact.updated_at),
-        None if draft.vector is None else pack(draft.vector),
+        to_epoch_seconds(fact.created_at),
+        to_epoch_seconds(fact.updated_at),
+        None if draft.vector is None else pack_vector(draft.vector),
         None if draft.vector is None else draft.embedder,
-        FORM,
+        TOKENIZER_VERSION,
         traits,
     )
 
 
-async def _confirm(
+async def _add_to_known(
     tx: Transaction,
     scope: Scope,
     known: dict[str, Row[Any]],
-    told: _Told,
+    drafts_by_form: _DraftsByForm,
     *,
     version: int,
     now: float,
 ) -> dict[str, Fact]:
     """Note the sources of facts that were there; return those, by normal form, that got a vector they had lacked."""
-    completed = await _complete(tx, known.values(), told, version=version, now=now)
-    changed = {normal: fact_of(row, scope) for normal, row in (await _find(tx, scope, completed)).items()}
-    for normals in in_chunks(known, AT_ONCE):
-        noted = [(known[normal].row, _source(draft)) for normal in normals for draft in told.of(normal)]
-        await _add_sources(tx, noted)
+    completed = await _fill_missing_vectors(tx, known.values(), drafts_by_form, version=version, now=now)
+    changed = {normal: fact_of(row, scope) for normal, row in (await _load_rows(tx, scope, completed)).items()}
+    for normals in in_chunks(known, ROWS_PER_STATEMENT):
+        source_rows = [
+            (known[normal].row, _source_row(draft)) for normal in normals for draft in drafts_by_form.all_of(normal)
+        ]
+        await _add_sources(tx, source_rows)
     await mark_dirty(tx, sorted(fact.id for fact in changed.values()), version)
     return changed
 
 
-async def _among(tx: Transaction, scope: Scope, normals: Collection[str]) -> list[str]:
+async def _known_forms(tx: Transaction, scope: Scope, normals: Collection[str]) -> list[str]:
     """Return those of some normal forms that may be known."""
     found: list[str] = []
-    for chunk in in_chunks(normals, _LOOKED_UP):
-        given = json.dumps(chunk) if tx.dialect.name == "sqlite" else chunk
-        found += (await tx.exec_driver_sql(_KNOWN[tx.dialect.name], (scope.partition, given))).scalars()
+    for chunk in in_chunks(normals, _LOOKUPS_PER_STATEMENT):
+        parameter = json.dumps(chunk) if tx.dialect.name == "sqlite" else chunk
+        found += (await tx.exec_driver_sql(_KNOWN_FORMS_SQL[tx.dialect.name], (scope.partition, parameter))).scalars()
     return found
 
 
-async def _find(tx: Transaction, scope: Scope, normals: Iterable[str]) -> dict[str, Row[Any]]:
+async def _load_rows(tx: Transaction, scope: Scope, normals: Iterable[str]) -> dict[str, Row[Any]]:
     found: dict[str, Row[Any]] = {}
     for chunk in in_chunks(normals):
-        statement = select(*FACT, facts.c.normal, facts.c.vector.is_(None).label("lacks_vector"))
+        statement = select(*FACT_COLUMNS, facts.c.normal, facts.c.vector.is_(None).label("lacks_vector"))
         statement = statement.where(facts.c.partition == scope.partition, facts.c.normal.in_(chunk))
         found |= {row.normal: row for row in await tx.execute(statement)}
     return found
@@ -221,13 +233,20 @@ def _with_vector(group: Sequence[Draft]) -> Draft:
     return group[0]
 
 
-async def _complete(tx: Transaction, known: Iterable[Row[Any]], told: _Told, *, version: int, now: float) -> list[str]:
+async def _fill_missing_vectors(
+    tx: Transaction, known: Iterable[Row[Any]], drafts_by_form: _DraftsByForm, *, version: int, now: float
+) -> list[str]:
     """Give known facts the vector they lack; return the normal forms of those that got one."""
     changes = []
     for row in known:
-        draft = _with_vector(told.of(row.normal))
+        draft = _with_vector(drafts_by_form.all_of(row.normal))
         if row.lacks_vector and draft.vector is not None:
-            change = {"vector": pack(draft.vector), "embedder": draft.embedder, "version": version, "updated_at": now}
+            change = {
+                "vector": pack_vector(draft.vector),
+                "embedder": draft.embedder,
+                "version": version,
+                "updated_at": now,
+            }
             changes.append(change | {"of_row": row.row, "normal": row.normal})
     if changes:
         names = ("vector", "embedder", "version", "updated_at")
@@ -237,26 +256,26 @@ async def _complete(tx: Transaction, known: Iterable[Row[Any]], told: _Told, *, 
     return [row["normal"] for row in changes]
 
 
-async def _add_sources(tx: Transaction, told: Iterable[tuple[int, tuple[Any, ...]]]) -> None:
-    await write_rows(tx, sources, [(row, *source) for row, source in told])
+async def _add_sources(tx: Transaction, rows_with_sources: Iterable[tuple[int, tuple[Any, ...]]]) -> None:
+    await upsert_rows(tx, sources, [(row, *source) for row, source in rows_with_sources])
 
 
-def _source(draft: Draft) -> tuple[Any, ...]:
+def _source_row(draft: Draft) -> tuple[Any, ...]:
     """Return what is noted of a source, in the order of its columns, but for the row of its fact."""
     fact = draft.fact
     app = None if draft.app is None else encode_id(draft.app)
     session = None if fact.session_id is None else encode_id(fact.session_id)
-    said_at = None if fact.said_at is None else seconds(fact.said_at)
+    said_at = None if fact.said_at is None else to_epoch_seconds(fact.said_at)
     # As `json.dumps` writes it all with sorted names: what was hashed before is looked for by this.
-    told = (
-        f'{{"app": {_quoted(app)}, "event_ids": {json.dumps(draft.event_ids) if draft.event_ids else "[]"},'
+    canonical_json = (
+        f'{{"app": {_json_string(app)}, "event_ids": {json.dumps(draft.event_ids) if draft.event_ids else "[]"},'
         f' "kind": "{draft.source}", "said_at": {"null" if said_at is None else repr(said_at)},'
-        f' "seq": {"null" if fact.seq is None else format(fact.seq, "d")}, "session_id": {_quoted(session)}}}'
+        f' "seq": {"null" if fact.seq is None else format(fact.seq, "d")}, "session_id": {_json_string(session)}}}'
     )
-    origin = hashlib.sha256(told.encode()).hexdigest()
-    return origin, draft.source, app, session, fact.seq, said_at, rendered(list(draft.event_ids))
+    origin = hashlib.sha256(canonical_json.encode()).hexdigest()
+    return origin, draft.source, app, session, fact.seq, said_at, to_json(list(draft.event_ids))
 
 
-def _quoted(encoded: str | None) -> str:
+def _json_string(encoded: str | None) -> str:
     # Nothing in an encoded id means anything to JSON.
     return "null" if encoded is None else f'"{encoded}"'

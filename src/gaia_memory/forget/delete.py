@@ -13,7 +13,7 @@ from datetime import datetime
 from gaia_memory.models import Receipt, Scope
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 
-LIVE_TALK = "what was said in a session that is still open stays there until that session is cleared"
+OPEN_SESSION_NOTE = "what was said in a session that is still open stays there until that session is cleared"
 """The note of a receipt that memory does not clear what a person still talks in."""
 
 
@@ -26,50 +26,52 @@ class Forgetter:
     ledger: Ledger
     outbox: Outbox
 
-    async def everything(self, scope: Scope, *, now: datetime, said_until: float) -> Receipt:
+    async def forget_all(self, scope: Scope, *, now: datetime, said_until: float) -> Receipt:
         """Forget a whole scope. Nothing said up to `said_until` (the host's wall clock) is learned any more."""
         async with self.database.transaction() as tx:
             removed = dict(await self.facts.delete_all(tx, scope, forgotten_at=said_until))
             removed["profiles"] = removed.get("profiles", 0) + await self._drop_profiles(tx, scope)
-            pending = await self._note_erasure(tx, scope, now, needed=any(removed.values()))
+            pending = await self._record_erasure(tx, scope, now, is_needed=any(removed.values()))
             notes = await self._notes(tx, scope)
         return _receipt(removed, pending, notes)
 
-    async def fact(self, scope: Scope, fact_id: str, *, now: datetime, said_until: float) -> Receipt:
+    async def forget_fact(self, scope: Scope, fact_id: str, *, now: datetime, said_until: float) -> Receipt:
         """Forget one fact, and never ask the talk it came from for it again.
 
         Nor does other talk teach it that was said up to `said_until` (the host's wall clock), in whatever words.
         """
-        async with self._alone(scope) as tx:
+        async with self._locked_scope(scope) as tx:
             found = await self.facts.get(tx, scope, [fact_id])
             if not found:
                 return Receipt(count=0)
-            await self.facts.bury(tx, scope, found, said_until=said_until)
+            await self.facts.add_tombstones(tx, scope, found, said_until=said_until)
             removed = await self._remove(tx, scope, found)
-            pending = await self._note_erasure(tx, scope, now, needed=True)
+            pending = await self._record_erasure(tx, scope, now, is_needed=True)
             notes = await self._notes(tx, scope)
         return _receipt(removed, pending, notes)
 
-    async def conversation(self, scope: Scope, session_id: str, *, now: datetime, said_until: float) -> Receipt:
+    async def forget_conversation(self, scope: Scope, session_id: str, *, now: datetime, said_until: float) -> Receipt:
         """Forget what only this conversation taught; facts with other sources stay and lose this one.
 
         What was said in it up to `said_until` (the host's wall clock) and is not learned yet never will be, nor does an
         import bring back what it taught.
         """
-        async with self._alone(scope) as tx:
-            taught = await self.facts.taught_only_by(tx, scope, session_id)
-            apps = {key.app for key in await self.facts.sources(tx, scope, taught)}
-            removed = await self._remove(tx, scope, taught) if taught else {}
+        async with self._locked_scope(scope) as tx:
+            fact_ids = await self.facts.sourced_only_from(tx, scope, session_id)
+            apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
+            removed = await self._remove(tx, scope, fact_ids) if fact_ids else {}
             removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
             # Memory across apps knows those whose talk it has not met only from what they taught.
             for app in (scope.app, *sorted(apps)):
-                await self.ledger.forget_talk(tx, user=scope.user, app=app, session=session_id, said_until=said_until)
-            pending = await self._note_erasure(tx, scope, now, needed=any(removed.values()))
+                await self.ledger.forget_session(
+                    tx, user=scope.user, app=app, session=session_id, said_until=said_until
+                )
+            pending = await self._record_erasure(tx, scope, now, is_needed=any(removed.values()))
             notes = await self._notes(tx, scope)
         return _receipt(removed, pending, notes)
 
     @asynccontextmanager
-    async def _alone(self, scope: Scope) -> AsyncIterator[Transaction]:
+    async def _locked_scope(self, scope: Scope) -> AsyncIterator[Transaction]:
         """Open a transaction in which nobody else writes to the scope: what is read in it is what is forgotten.
 
         On a server who learns at the same time would else commit between a look and the delete that relies on it.
@@ -80,21 +82,21 @@ class Forgetter:
 
     async def _remove(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         for key, event_ids in (await self.facts.sources(tx, scope, fact_ids)).items():
-            await self.ledger.skip(tx, key, event_ids)
+            await self.ledger.skip_events(tx, key, event_ids)
         removed = await self.facts.delete(tx, scope, fact_ids)
         return removed | {"profiles": removed["profiles"] + await self._drop_profiles(tx, scope)}
 
     async def _notes(self, tx: Transaction, scope: Scope) -> tuple[str, ...]:
-        holds_talk = await self.ledger.open_talk(tx, user=scope.user, app=scope.app)
-        return (LIVE_TALK,) if holds_talk else ()
+        has_open_sessions = await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
+        return (OPEN_SESSION_NOTE,) if has_open_sessions else ()
 
     async def _drop_profiles(self, tx: Transaction, scope: Scope) -> int:
         return await self.ledger.drop_profiles(tx, user=scope.user, app=scope.app)
 
-    async def _note_erasure(self, tx: Transaction, scope: Scope, now: datetime, *, needed: bool) -> bool:
-        if needed:
-            await self.outbox.note_erasure(tx, scope, now=now.timestamp())
-        return needed or bool(await self.outbox.erasures(tx))
+    async def _record_erasure(self, tx: Transaction, scope: Scope, now: datetime, *, is_needed: bool) -> bool:
+        if is_needed:
+            await self.outbox.record_erasure(tx, scope, now=now.timestamp())
+        return is_needed or bool(await self.outbox.pending_erasures(tx))
 
 
 def _receipt(removed: dict[str, int], pending: bool, notes: tuple[str, ...]) -> Receipt:

@@ -9,15 +9,15 @@ from gaia_memory.ports import Database
 
 
 @dataclass(frozen=True, slots=True)
-class Scrub:
+class FileScrubber:
     """Rewrites every database file that may hold text of deleted rows; calling it again is harmless."""
 
     database: Database
-    others: Sequence[Callable[[], Awaitable[bool]]]
+    extra_scrubs: Sequence[Callable[[], Awaitable[bool]]]
 
     async def __call__(self) -> bool:
         """Return True when no file holds deleted text; False when a reader keeps one in use: try again later."""
-        clean = await self.database.scrub()
-        for other in self.others:
-            clean = await other() and clean
-        return clean
+        is_clean = await self.database.scrub()
+        for extra_scrub in self.extra_scrubs:
+            is_clean = await extra_scrub() and is_clean
+        return is_clean

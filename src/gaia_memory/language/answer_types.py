@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 MOMENT, NUMBER, PLACE, TITLE = 1, 2, 4, 8
 
-_MOMENTS = frozenset(
+_TIME_WORDS = frozenset(
     (
         *("yesterday", "today", "tonight", "tomorrow", "ago", "last", "next", "recently", "since"),
         *("morning", "evening", "weekend", "day", "days", "week", "weeks", "month", "months", "year", "years"),
@@ -17,7 +17,7 @@ _MOMENTS = frozenset(
         *("september", "october", "november", "december"),
     )
 )
-_NUMBERS = frozenset(
+_NUMBER_WORDS = frozenset(
     (
         *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "once", "twice"),
         *("couple", "several", "few", "dozen", "every", "second", "third"),
@@ -30,16 +30,16 @@ _TITLE = re.compile(
 )
 
 
-def kinds_in(text: str, words: Sequence[str]) -> int:
+def detect_answer_types(text: str, words: Sequence[str]) -> int:
     """Return which kinds a text with these words holds, added up."""
     numerals = [word for word in words if word.isdigit()]
-    found = 0
-    if not _MOMENTS.isdisjoint(words) or any(map(_YEAR.fullmatch, numerals)):
-        found |= MOMENT
-    if numerals or not _NUMBERS.isdisjoint(words):
-        found |= NUMBER
+    answer_types = 0
+    if not _TIME_WORDS.isdisjoint(words) or any(map(_YEAR.fullmatch, numerals)):
+        answer_types |= MOMENT
+    if numerals or not _NUMBER_WORDS.isdisjoint(words):
+        answer_types |= NUMBER
     if _PLACE.search(text):
-        found |= PLACE
+        answer_types |= PLACE
     if _TITLE.search(text):
-        found |= TITLE
-    return found
+        answer_types |= TITLE
+    return answer_types

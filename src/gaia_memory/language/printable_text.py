@@ -6,15 +6,15 @@ import re
 import unicodedata
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_SHOWN_AS_NOTHING = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
+_INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
-def storable(text: str) -> str:
+def replace_unstorable(text: str) -> str:
     """Return the text with NUL and lone surrogates replaced: PostgreSQL refuses them, UTF-8 has no place for them."""
     return _UNSTORABLE.sub("\ufffd", text)
 
 
-def on_one_line(text: str) -> str:
+def escape_line(text: str) -> str:
     """Return a text as one line that a log or a terminal shows and does not obey.
 
     Control, direction and invisible characters, line breaks and lone surrogates are escaped as in Python's source.
@@ -24,9 +24,9 @@ def on_one_line(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def in_lines(text: str) -> str:
-    """Return a text of several lines, each as `on_one_line` has it and all but the first indented."""
-    first, *others = map(on_one_line, text.split("\n"))
+def escape_lines(text: str) -> str:
+    """Return a text of several lines, each as `escape_line` has it and all but the first indented."""
+    first, *others = map(escape_line, text.split("\n"))
     return "\n".join([first, *(line if not line or line.startswith("  ") else f"  {line}" for line in others)])
 
 
@@ -42,16 +42,16 @@ def is_invisible(char: str) -> bool:
         unicodedata.category(char) == "Cf"
         or 0xFE00 <= code <= 0xFE0F
         or 0xE0100 <= code <= 0xE01EF
-        or char in _SHOWN_AS_NOTHING
+        or char in _INVISIBLE_LETTERS
     )
 
 
-def tokens_of(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return how many tokens a text is at most, by a cautious estimate.
 
     A token for three signs of ASCII; in other scripts a byte counts half a token, which is one for a Hebrew or
     Russian letter and one and a half for a Chinese sign: more than the tokenizers in use make of them.
     """
-    plain = sum(sign.isascii() for sign in text)
-    others = len(text.encode("utf-8", "replace")) - plain
-    return -(-plain // 3) + -(-others // 2)
+    ascii_count = sum(sign.isascii() for sign in text)
+    other_bytes = len(text.encode("utf-8", "replace")) - ascii_count
+    return -(-ascii_count // 3) + -(-other_bytes // 2)

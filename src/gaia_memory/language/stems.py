@@ -9,8 +9,8 @@ from typing import Any
 
 import snowballstemmer
 
-_CODES = 2**31 - 1
-_SCRIPTS = (
+_MAX_CODE = 2**31 - 1
+_SCRIPT_LANGUAGES = (
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u052f", "russian"),
     ("\u0530", "\u058f", "armenian"),
@@ -25,14 +25,14 @@ _SHORT_I = re.compile("(?<=[\u0430\u0435\u0438\u043e\u0443\u044b\u044d\u044e\u04
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """Return the stem of an indexed word by Snowball's algorithms, which its script chooses; English for the rest."""
-    language = "english" if word < _SCRIPTS[0][0] else _language_of(word[0])
+    language = "english" if word < _SCRIPT_LANGUAGES[0][0] else _language_of(word[0])
     if language == "russian":
         word = _SHORT_I.sub("\u0439", word)
     return str(_stemmer(language).stemWord(word))
 
 
 def _language_of(letter: str) -> str:
-    return next((language for first, last, language in _SCRIPTS if first <= letter <= last), "english")
+    return next((language for first, last, language in _SCRIPT_LANGUAGES if first <= letter <= last), "english")
 
 
 @lru_cache
@@ -40,12 +40,12 @@ def _stemmer(language: str) -> Any:
     return snowballstemmer.stemmer(language)
 
 
-def code_of(word: str) -> int:
+def word_code(word: str) -> int:
     """Return the number of a word, everywhere the same; of two in two thousand million one is taken for the other."""
-    return zlib.crc32(word.encode(errors="surrogatepass")) & _CODES
+    return zlib.crc32(word.encode(errors="surrogatepass")) & _MAX_CODE
 
 
 @lru_cache(maxsize=50_000)
 def stem_code(word: str) -> int:
     """Return the number of a word's stem."""
-    return code_of(stem(word))
+    return word_code(stem(word))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from gaia_memory.language.tokenizer import PICTURES, UNSEEN
+from gaia_memory.language.tokenizer import EMOJI_RANGES, ZERO_WIDTH_CHARACTERS
 
 _FUNCTION_WORDS = """
 a about again all also am an and any anyone anything are as at be because been before being both but by
@@ -21,40 +21,40 @@ what's who's where's when's how's that's there's let's
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 """Function words of English, without those that carry a meaning in a memory ("may", "will", "can")."""
 
-_WITHOUT_UNSEEN = dict.fromkeys(map(ord, UNSEEN))
+_REMOVE_ZERO_WIDTH = dict.fromkeys(map(ord, ZERO_WIDTH_CHARACTERS))
 
-MAX_WORDS = 64
-ENGLISH_SHARE = 0.25
+MAX_QUESTION_WORDS = 64
+MIN_ENGLISH_SHARE = 0.25
 
-_WORD = re.compile(rf"\w+(?:['\u2019\u2010\u2011-]\w+)*|[{PICTURES}]")
+_WORD = re.compile(rf"\w+(?:['\u2019\u2010\u2011-]\w+)*|[{EMOJI_RANGES}]")
 
 
-def words_of(query: str) -> list[str]:
-    """Return the distinct words of `query`, at most `MAX_WORDS`, as written and in order.
+def content_words(query: str) -> list[str]:
+    """Return the distinct words of `query`, at most `MAX_QUESTION_WORDS`, as written and in order.
 
     Of more words it is those at both ends: what is asked stands before or behind what it is about.
     Of an English question the function words are dropped, but only when other words remain. It counts as
     English when a quarter of its words are such; other languages are left as they are.
     """
-    query = query if query.isascii() else query.translate(_WITHOUT_UNSEEN)
-    words = list({word.casefold(): word for word in _written(query)}.values())
-    if len(words) > MAX_WORDS:
-        words = [*words[: MAX_WORDS // 2], *words[-MAX_WORDS // 2 :]]
+    query = query if query.isascii() else query.translate(_REMOVE_ZERO_WIDTH)
+    words = list({word.casefold(): word for word in _split_words(query)}.values())
+    if len(words) > MAX_QUESTION_WORDS:
+        words = [*words[: MAX_QUESTION_WORDS // 2], *words[-MAX_QUESTION_WORDS // 2 :]]
     content = [word for word in words if word.casefold().replace("\u2019", "'") not in STOP_WORDS]
-    english = len(words) - len(content) >= ENGLISH_SHARE * len(words)
-    return [without_possessive(word) for word in (content if content and english else words)]
+    is_english = len(words) - len(content) >= MIN_ENGLISH_SHARE * len(words)
+    return [strip_possessive(word) for word in (content if content and is_english else words)]
 
 
-def _written(query: str) -> list[str]:
+def _split_words(query: str) -> list[str]:
     """Return the words as they are written, each with the marks that follow its letters."""
-    letters = query if query.isascii() else "".join(map(_letter_for_mark, query))
-    return [query[match.start() : match.end()] for match in _WORD.finditer(letters)]
+    masked = query if query.isascii() else "".join(map(_replace_mark, query))
+    return [query[match.start() : match.end()] for match in _WORD.finditer(masked)]
 
 
-def _letter_for_mark(char: str) -> str:
+def _replace_mark(char: str) -> str:
     return "x" if unicodedata.category(char).startswith("M") else char
 
 
-def without_possessive(word: str) -> str:
+def strip_possessive(word: str) -> str:
     """Return a word without the 's at its end."""
     return re.sub(r"['\u2019]s$", "", word, flags=re.IGNORECASE)

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gaia_memory.language.answer_types import kinds_in
-from gaia_memory.language.stems import code_of, stem_code
-from gaia_memory.language.tokenizer import indexed_words, joined_words
+from gaia_memory.language.answer_types import detect_answer_types
+from gaia_memory.language.stems import stem_code, word_code
+from gaia_memory.language.tokenizer import compound_tokens, index_tokens
 
 QUESTION_MARKS = "?\uff1f\u061f\u037e"
 
@@ -18,93 +18,101 @@ _LEADING_NAME = re.compile(r"\s*([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]
 _LEADING_NAMES = re.compile(r"\s*((?:[^\W\d_a-z][\w.'\u2019-]*(?:\s+|$)){1,3})")
 """Up to three words in a row with which a text begins and that no small letter begins."""
 
-_MARKS = tuple(QUESTION_MARKS)
-_ASKED = re.compile(f"[{QUESTION_MARKS}]")
+_QUESTION_ENDINGS = tuple(QUESTION_MARKS)
+_QUESTION_MARK = re.compile(f"[{QUESTION_MARKS}]")
 _SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01]+[.!{QUESTION_MARKS}\u2026\u3002\uff01]*")
 
-_FORM = 2
+_FORMAT_VERSION = 2
 """Rises when the same text gives other traits than before: those of an earlier form are worked out anew."""
 
-_HEAD = struct.Struct("<BB?fHHH")
+_HEADER = struct.Struct("<BB?fHHH")
 """Form, kinds, whether it ends with a question mark, the share that asks, and how many words, joined ones and names."""
 
-_CODE = 4
+_BYTES_PER_CODE = 4
 """Bytes of a code."""
 
 
-class Traits(NamedTuple):
+class TextFeatures(NamedTuple):
     """What recall compares of a text. Words are packed codes, 32 bits each, little-endian.
 
-    `kinds` are the expressions it holds, `asks` whether it ends with a question mark, `asking` the share of its
-    characters in sentences that ask, `words` its words in order without the `Name:` of who said it, `joined` what is
-    written apart and looked up as one. `leads` are the names it begins with, but for what somebody says, which begins
-    with whom it is said to; `speaker` is who said it.
+    `answer_types` are the expressions it holds, `is_question` whether it ends with a question mark, `question_share`
+    the share of its characters in sentences that ask, `words` its words in order without the `Name:` of who said it,
+    `joined` what is written apart and looked up as one. `leads` are the names it begins with, but for what somebody
+    says, which begins with whom it is said to; `speaker` is who said it.
     """
 
-    kinds: int
-    asks: bool
-    asking: float
+    answer_types: int
+    is_question: bool
+    question_share: float
     words: bytes
-    joined: bytes
-    leads: bytes
+    compounds: bytes
+    leading_names: bytes
     speaker: str | None
 
 
-def traits_of(text: str, said_by: str | None) -> bytes:
-    """Return the traits of a text as they are kept; `said_by` is who said it where the text does not tell."""
-    return pack_traits(text, said_by, indexed_words(text), joined_words(text))
+def extract_features(text: str, known_speaker: str | None) -> bytes:
+    """Return the traits of a text as they are kept; `known_speaker` is who said it where the text does not tell."""
+    return pack_features(text, known_speaker, index_tokens(text), compound_tokens(text))
 
 
-def pack_traits(text: str, said_by: str | None, words: Sequence[str], joined: Sequence[str]) -> bytes:
+def pack_features(text: str, known_speaker: str | None, words: Sequence[str], compounds: Sequence[str]) -> bytes:
     """Return the traits of a text whose words are known."""
     match = _LEADING_NAME.match(text)
     if match:
-        words = words[len(indexed_words(match[0])) :]
-    said = text[match.end() :] if match else text
-    speaker = said_by or (match[1] if match else "")
-    codes = [*map(stem_code, words), *map(stem_code, joined)]
-    leads = () if speaker else _leading_names(text)
-    asks = text.rstrip().endswith(_MARKS)
-    head = _HEAD.pack(_FORM, kinds_in(text, words), asks, _asking(said), len(words), len(joined), len(leads))
-    packed = struct.pack(f"<{len(codes) + len(leads)}i", *codes, *leads)
-    return head + packed + speaker.casefold().encode(errors="surrogatepass")
+        words = words[len(index_tokens(match[0])) :]
+    utterance = text[match.end() :] if match else text
+    speaker = known_speaker or (match[1] if match else "")
+    codes = [*map(stem_code, words), *map(stem_code, compounds)]
+    name_codes = () if speaker else _leading_names(text)
+    is_question = text.rstrip().endswith(_QUESTION_ENDINGS)
+    header = _HEADER.pack(
+        _FORMAT_VERSION,
+        detect_answer_types(text, words),
+        is_question,
+        _question_share(utterance),
+        len(words),
+        len(compounds),
+        len(name_codes),
+    )
+    packed = struct.pack(f"<{len(codes) + len(name_codes)}i", *codes, *name_codes)
+    return header + packed + speaker.casefold().encode(errors="surrogatepass")
 
 
-def is_current(packed: bytes | None) -> bool:
+def has_current_version(packed: bytes | None) -> bool:
     """Say whether these are traits as they are worked out today."""
-    return packed is not None and packed[0] == _FORM
+    return packed is not None and packed[0] == _FORMAT_VERSION
 
 
-def unpack_traits(packed: bytes) -> Traits:
+def unpack_features(packed: bytes) -> TextFeatures:
     """Return traits that were packed."""
-    _, kinds, asks, asking, words, joined, leads = _HEAD.unpack_from(packed)
-    first = _HEAD.size + _CODE * words
-    second = first + _CODE * joined
-    third = second + _CODE * leads
-    return Traits(
-        kinds,
-        asks,
-        asking,
-        packed[_HEAD.size : first],
-        packed[first:second],
-        packed[second:third],
-        packed[third:].decode(errors="surrogatepass") or None,
+    _, answer_types, is_question, question_share, word_count, compound_count, name_count = _HEADER.unpack_from(packed)
+    words_end = _HEADER.size + _BYTES_PER_CODE * word_count
+    compounds_end = words_end + _BYTES_PER_CODE * compound_count
+    names_end = compounds_end + _BYTES_PER_CODE * name_count
+    return TextFeatures(
+        answer_types,
+        is_question,
+        question_share,
+        packed[_HEADER.size : words_end],
+        packed[words_end:compounds_end],
+        packed[compounds_end:names_end],
+        packed[names_end:].decode(errors="surrogatepass") or None,
     )
 
 
-def _asking(said: str) -> float:
-    if not _ASKED.search(said):
+def _question_share(utterance: str) -> float:
+    if not _QUESTION_MARK.search(utterance):
         return 0.0
-    sentences = _SENTENCE.findall(said)
-    asked = sum(len(each) for each in sentences if each.endswith(_MARKS))
-    return asked / max(1, sum(map(len, sentences)))
+    sentences = _SENTENCE.findall(utterance)
+    question_characters = sum(len(each) for each in sentences if each.endswith(_QUESTION_ENDINGS))
+    return question_characters / max(1, sum(map(len, sentences)))
 
 
 def _leading_names(text: str) -> tuple[int, ...]:
     match = _LEADING_NAMES.match(text)
-    return _codes_of_names(match[1]) if match else ()
+    return _name_codes(match[1]) if match else ()
 
 
 @lru_cache(maxsize=10_000)
-def _codes_of_names(names: str) -> tuple[int, ...]:
-    return tuple(code_of(word) for word in indexed_words(names))
+def _name_codes(names: str) -> tuple[int, ...]:
+    return tuple(word_code(word) for word in index_tokens(names))

@@ -46,25 +46,25 @@ woman women | worry worried | write wrote written writer writing author
 """
 
 
-def _families() -> Iterator[tuple[str, frozenset[str]]]:
+def _parse_families() -> Iterator[tuple[str, frozenset[str]]]:
     for family in _FAMILIES.replace("\n", "|").split("|"):
         words = frozenset(family.split())
         for word in words:
             yield word, words
 
 
-RELATED = dict(_families())
+WORD_FAMILIES = dict(_parse_families())
 """Words by each of their own: irregular forms, the noun of a verb, and the commonest names of one thing."""
 
 _UMLAUTS = {"ae": "\u00e4", "oe": "\u00f6", "ue": "\u00fc"}
-_SHORTEST_NAME = 5
-_ARTICLE = "\u0627\u0644"
+_MIN_NAME_CHARACTERS = 5
+_ARABIC_ARTICLE = "\u0627\u0644"
 """The Arabic article, which is written onto its word; a stemmer leaves it on a short one."""
 
-_PREFIXES = "\u05d4\u05d1\u05dc\u05de\u05e9\u05db\u05d5"
+_HEBREW_PREFIXES = "\u05d4\u05d1\u05dc\u05de\u05e9\u05db\u05d5"
 """Hebrew letters that are written onto a word: the, in, to, from, that, as, and."""
 
-_DOUBLE = tuple(
+_HEBREW_DOUBLE_PREFIXES = tuple(
     one + other
     for one, others in (
         ("\u05d5", "\u05d4\u05d1\u05dc\u05de\u05e9"),
@@ -76,34 +76,39 @@ _DOUBLE = tuple(
 )
 """Two of them, one before the other: "and the", "that in", "from the", "when"."""
 
-_SHORTEST_STEM = 3
+_MIN_STEM_CHARACTERS = 3
 
 
-def spellings(word: str) -> frozenset[str]:
+def word_variants(word: str) -> frozenset[str]:
     """Return other ways to write a word: irregular forms, umlauts as two letters, what is written onto it or left out.
 
     An umlaut is guessed only in a longer word with a capital, a name or a German noun: a "poet" is no "p\u00f6t".
     """
     folded = unicodedata.normalize("NFC", word).casefold()
-    found = {*RELATED.get(folded, ()), *_with_prefixes(folded)}
-    spelt_out = folded
+    variants = {*WORD_FAMILIES.get(folded, ()), *_prefix_variants(folded)}
+    transliterated = folded
     for letters, umlaut in _UMLAUTS.items():
-        spelt_out = spelt_out.replace(umlaut, letters)
-    if spelt_out != folded:
-        found.add(spelt_out)
-    elif word[:1].isupper() and len(word) >= _SHORTEST_NAME:
-        umlauts = folded
+        transliterated = transliterated.replace(umlaut, letters)
+    if transliterated != folded:
+        variants.add(transliterated)
+    elif word[:1].isupper() and len(word) >= _MIN_NAME_CHARACTERS:
+        with_umlauts = folded
         for letters, umlaut in _UMLAUTS.items():
-            umlauts = umlauts.replace(letters, umlaut)
-        found.add(umlauts)
-    return frozenset(found - {folded})
+            with_umlauts = with_umlauts.replace(letters, umlaut)
+        variants.add(with_umlauts)
+    return frozenset(variants - {folded})
 
 
-def _with_prefixes(word: str) -> Iterator[str]:
+def _prefix_variants(word: str) -> Iterator[str]:
     """Return a Hebrew word with each letter that is written onto one, an Arabic one with its article, and without."""
     if "\u05d0" <= word[:1] <= "\u05ea":
-        bare = word[1:] if word[0] in _PREFIXES and len(word) > _SHORTEST_STEM else ""
-        yield from (prefix + each for each in (word, bare) if each for prefix in ("", *_PREFIXES, *_DOUBLE))
+        bare = word[1:] if word[0] in _HEBREW_PREFIXES and len(word) > _MIN_STEM_CHARACTERS else ""
+        yield from (
+            prefix + each
+            for each in (word, bare)
+            if each
+            for prefix in ("", *_HEBREW_PREFIXES, *_HEBREW_DOUBLE_PREFIXES)
+        )
     elif "\u0620" <= word[:1] <= "\u064a":
-        bare = word.removeprefix(_ARTICLE)
-        yield _ARTICLE + word if bare == word else bare
+        bare = word.removeprefix(_ARABIC_ARTICLE)
+        yield _ARABIC_ARTICLE + word if bare == word else bare

@@ -6,52 +6,54 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterator, Sequence
 from dataclasses import replace
 from datetime import date, tzinfo
 
-from gaia_memory.models import Chunk, Message, SessionKey, Turn, local
+from gaia_memory.models import Chunk, Message, SessionKey, Turn, to_local_time
 
-MAX_CHARACTERS = 12_000
-MAX_TURNS = 40
-LEAST_CHARACTERS = 1_000
-CONTEXT_CHARACTERS = 1_000
+MAX_CHUNK_CHARACTERS = 12_000
+MAX_CHUNK_TURNS = 40
+MIN_CHUNK_CHARACTERS = 1_000
+MAX_CONTEXT_CHARACTERS = 1_000
 
-_ENDS = ("\n\n", "\n", ". ", "? ", "! ", "。", " ")
+_CUT_MARKS = ("\n\n", "\n", ". ", "? ", "! ", "。", " ")
 """Where a long text is cut, the best place first."""
 
 
-async def chunks(
+async def split_into_chunks(
     turns: AsyncIterable[Turn],
     *,
     key: SessionKey,
-    before: Sequence[Message] = (),
+    preceding: Sequence[Message] = (),
     zone: tzinfo | None = None,
-    max_characters: int = MAX_CHARACTERS,
-    max_turns: int = MAX_TURNS,
-    bad_answers: int = 0,
+    max_characters: int = MAX_CHUNK_CHARACTERS,
+    max_turns: int = MAX_CHUNK_TURNS,
+    bad_answer_count: int = 0,
 ) -> AsyncIterator[Chunk]:
     """Yield `turns` as chunks of at most `max_turns` turns and `max_characters` characters, in order.
 
-    Each turn is in exactly one chunk, but for one that is longer than the bound: it is cut into pieces, a chunk each.
-    A chunk holds the talk of one calendar day of `zone`, so that "tomorrow" has one meaning in it. `before` are the
-    messages before the first turn. From the second of `bad_answers` in a row on each halves the bounds, down to one
-    turn: a shorter question has a shorter answer, and in the end only the turn that no answer is found for waits, with
-    those behind it.
+    Each turn is in exactly one chunk, but for one that is longer than the bound: it is cut into pieces, a chunk each. A
+    chunk holds the talk of one calendar day of `zone`, so that "tomorrow" has one meaning in it. `preceding` are the
+    messages before the first turn. From the second of `bad_answer_count` in a row on each halves the bounds, down to
+    one turn: a shorter question has a shorter answer, and in the end only the turn that no answer is found for waits,
+    with those behind it.
     """
-    halvings = max(0, bad_answers - 1)
+    halvings = max(0, bad_answer_count - 1)
     next_seq: int | None = None
-    max_characters = max(max_characters >> halvings, min(max_characters, LEAST_CHARACTERS))
-    async for group in _groups(turns, zone, max_characters, max(1, max_turns >> halvings)):
+    max_characters = max(max_characters >> halvings, min(max_characters, MIN_CHUNK_CHARACTERS))
+    async for group in _group_turns(turns, zone, max_characters, max(1, max_turns >> halvings)):
         if next_seq is not None and group[0].seq != next_seq:
             # What these reply to was left out: the answer before that is none to them.
-            before = ()
+            preceding = ()
         next_seq = group[-1].seq + 1
-        pieces = _pieces(group[0], max_characters) if len(group) == 1 else [group]
+        pieces = _split_turn(group[0], max_characters) if len(group) == 1 else [group]
         for number, piece in enumerate(pieces, 1):
-            goes_on = number < len(pieces)
-            yield Chunk(key=key, turns=tuple(piece), before=_context(before), zone=zone, goes_on=goes_on)
-            before = [message for turn in piece for message in turn.messages]
-        before = [message for turn in group for message in turn.messages]
+            is_continued = number < len(pieces)
+            yield Chunk(
+                key=key, turns=tuple(piece), before=_reply_context(preceding), zone=zone, is_continued=is_continued
+            )
+            preceding = [message for turn in piece for message in turn.messages]
+        preceding = [message for turn in group for message in turn.messages]
 
 
-async def _groups(
+async def _group_turns(
     turns: AsyncIterable[Turn], zone: tzinfo | None, max_characters: int, max_turns: int
 ) -> AsyncIterator[list[Turn]]:
     group: list[Turn] = []
@@ -59,9 +61,9 @@ async def _groups(
     async for turn in turns:
         if not turn.messages:
             continue
-        length = _length(turn)
-        full = len(group) >= max_turns or size + length > max_characters
-        if group and (full or _day(group[0], zone) != _day(turn, zone)):
+        length = _count_characters(turn)
+        is_full = len(group) >= max_turns or size + length > max_characters
+        if group and (is_full or _local_day(group[0], zone) != _local_day(turn, zone)):
             yield group
             group, size = [], 0
         group.append(turn)
@@ -70,26 +72,26 @@ async def _groups(
         yield group
 
 
-def _pieces(turn: Turn, room: int) -> list[list[Turn]]:
+def _split_turn(turn: Turn, max_characters: int) -> list[list[Turn]]:
     """Cut a turn that is too long between its messages, and these where one thought ends."""
     pieces: list[list[Message]] = [[]]
-    left = room
+    remaining_characters = max_characters
     for message in turn.messages:
-        for text in _cut(message.text, room):
-            if len(text) > left:
+        for text in _split_text(message.text, max_characters):
+            if len(text) > remaining_characters:
                 pieces.append([])
-                left = room
+                remaining_characters = max_characters
             pieces[-1].append(replace(message, text=text))
-            left -= len(text)
+            remaining_characters -= len(text)
     return [[replace(turn, messages=tuple(piece))] for piece in pieces if piece]
 
 
-def _cut(text: str, room: int) -> Iterator[str]:
+def _split_text(text: str, max_characters: int) -> Iterator[str]:
     start = 0
-    while len(text) - start > room:
-        least, end = start + room // 2, start + room
-        ends = (text.rfind(mark, least, end) + len(mark) for mark in _ENDS)
-        end = next((found for found in ends if found > least), end)
+    while len(text) - start > max_characters:
+        min_end, end = start + max_characters // 2, start + max_characters
+        ends = (text.rfind(mark, min_end, end) + len(mark) for mark in _CUT_MARKS)
+        end = next((found for found in ends if found > min_end), end)
         if not text[start:end].isspace():
             yield text[start:end]
         start = end
@@ -97,20 +99,20 @@ def _cut(text: str, room: int) -> Iterator[str]:
         yield text[start:]
 
 
-def _length(turn: Turn) -> int:
+def _count_characters(turn: Turn) -> int:
     return sum(len(message.text) for message in turn.messages)
 
 
-def _day(turn: Turn, zone: tzinfo | None) -> date:
-    return local(turn.messages[0].said_at, zone).date()
+def _local_day(turn: Turn, zone: tzinfo | None) -> date:
+    return to_local_time(turn.messages[0].said_at, zone).date()
 
 
-def _context(before: Sequence[Message]) -> tuple[Message, ...]:
+def _reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:
     """Keep what was answered last, bounded: what "yes, the second one" replies to.
 
     The person's own words are left out: they belong to the chunk before and are learned once.
     """
-    if not before or before[-1].role != "assistant":
+    if not preceding or preceding[-1].role != "assistant":
         return ()
-    last = before[-1]
-    return (replace(last, text=last.text[-CONTEXT_CHARACTERS:]),)
+    last = preceding[-1]
+    return (replace(last, text=last.text[-MAX_CONTEXT_CHARACTERS:]),)

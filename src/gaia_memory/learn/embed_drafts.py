@@ -12,49 +12,49 @@ from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Draft, Vector
 from gaia_memory.ports import Embedder
-from gaia_memory.telemetry import about
+from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
-EMBED_SECONDS = 20.0
-BATCH = 100
+EMBED_TIMEOUT_SECONDS = 20.0
+EMBED_BATCH_SIZE = 100
 
 
 async def embed_drafts(
     embedder: Embedder,
     drafts: Sequence[Draft],
     *,
-    seconds: float = EMBED_SECONDS,
+    timeout_seconds: float = EMBED_TIMEOUT_SECONDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Draft]:
     """Return `drafts` in order, each with its vector where the embedder gave one.
 
-    Waits at most `seconds` a batch of `BATCH` texts. Once a batch fails, the rest goes without vectors: such
-    facts are found by their words, and their vectors follow when the embedder is back. `progress` is told how
-    many of how many are done.
+    Waits at most `timeout_seconds` a batch of `EMBED_BATCH_SIZE` texts. Once a batch fails, the rest goes without
+    vectors: such facts are found by their words, and their vectors follow when the embedder is back. `progress` is told
+    how many of how many are done.
     """
-    tell = progress or (lambda done, of: None)
-    done = list(drafts)
-    open_places = [place for place, draft in enumerate(drafts) if draft.vector is None]
-    for start in range(0, len(open_places), BATCH):
-        places = open_places[start : start + BATCH]
+    report_progress = progress or (lambda done, of: None)
+    embedded = list(drafts)
+    missing_indices = [index for index, draft in enumerate(drafts) if draft.vector is None]
+    for start in range(0, len(missing_indices), EMBED_BATCH_SIZE):
+        batch_indices = missing_indices[start : start + EMBED_BATCH_SIZE]
         try:
-            vectors = await _embed(embedder, [drafts[place].fact.text for place in places], seconds)
+            vectors = await _embed(embedder, [drafts[place].fact.text for place in batch_indices], timeout_seconds)
         except (ModelError, TimeoutError) as error:
-            left = len(open_places) - start
+            unembedded_count = len(missing_indices) - start
             kind = type(error).__name__
-            fields = about("facts.without_vector", facts=left, error=kind)
-            logger.warning("facts are kept without a vector for now (%d): %s", left, kind, extra=fields)
-            tell(len(drafts), len(drafts))
+            fields = log_fields("facts.without_vector", facts=unembedded_count, error=kind)
+            logger.warning("facts are kept without a vector for now (%d): %s", unembedded_count, kind, extra=fields)
+            report_progress(len(drafts), len(drafts))
             break
         identity = embedder.identity
-        for place, vector in zip(places, vectors, strict=True):
-            done[place] = _with_vector(drafts[place], _packed(vector), identity)
-        tell(places[-1] + 1, len(drafts))
-    return done
+        for place, vector in zip(batch_indices, vectors, strict=True):
+            embedded[place] = _with_vector(drafts[place], _to_float32(vector), identity)
+        report_progress(batch_indices[-1] + 1, len(drafts))
+    return embedded
 
 
-def _packed(vector: Vector) -> Vector:
+def _to_float32(vector: Vector) -> Vector:
     """Return a vector in 4 bytes a number: of Python's own they would take ten times as much."""
     return array("f", np.asarray(vector, np.float32).tobytes())
 
@@ -73,8 +73,8 @@ def _with_vector(draft: Draft, vector: Vector, embedder: str) -> Draft:
     )
 
 
-async def _embed(embedder: Embedder, texts: Sequence[str], seconds: float) -> list[Vector]:
-    async with asyncio.timeout(seconds):
+async def _embed(embedder: Embedder, texts: Sequence[str], timeout_seconds: float) -> list[Vector]:
+    async with asyncio.timeout(timeout_seconds):
         vectors = await embedder.embed(texts, purpose="add")
     if len(vectors) != len(texts):
         raise BadAnswerError(f"the embedder gave {len(vectors)} vectors for {len(texts)} texts")

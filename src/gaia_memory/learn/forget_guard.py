@@ -6,31 +6,38 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models import NewFact, Said, Scope
+from gaia_memory.models import NewFact, Scope, UserStatement
 from gaia_memory.ports import FactStore, Transaction
 
-_LONG_AGO = datetime.fromtimestamp(0, UTC)
-_FORGOTTEN = (
+_EPOCH = datetime.fromtimestamp(0, UTC)
+_FORGOTTEN_MESSAGE = (
     "the user asked to forget this and does not speak of it now: do not save it, and do not bring it up; it may be "
     "saved when the user says it again"
 )
 
 
-async def refuse_forgotten(facts: FactStore, tx: Transaction, scope: Scope, texts: Sequence[str], said: Said) -> None:
-    """Refuse texts that were forgotten, unless what the person says meanwhile, `said`, speaks of them.
+async def reject_forgotten(
+    facts: FactStore, tx: Transaction, scope: Scope, texts: Sequence[str], user_statement: UserStatement
+) -> None:
+    """Refuse texts that were forgotten, unless what the person says meanwhile, `user_statement`, speaks of them.
 
     Raises:
         InvalidInputError: one of them was forgotten.
     """
-    unsaid = [text for text in texts if not facts.speaks_of(said.text, text)]
+    unmentioned = [text for text in texts if not facts.mentions(user_statement.text, text)]
     forgotten_at = (await facts.state(tx, scope)).forgotten_at
     # Everything was forgotten, in the middle of this turn or before it, and the model still sees what was said.
-    is_before = forgotten_at is not None and (said.at if not unsaid else said.since) <= forgotten_at
-    spoken = [NewFact(text, said_at=datetime.fromtimestamp(said.at, UTC)) for text in texts]
-    if is_before or any(await facts.told_again(tx, scope, spoken)):
-        raise InvalidInputError(_FORGOTTEN)
-    buried = await facts.buried(tx, scope, unsaid)
+    is_before_forget = (
+        forgotten_at is not None
+        and (user_statement.turn_started_at if not unmentioned else user_statement.visible_since) <= forgotten_at
+    )
+    new_facts = [NewFact(text, said_at=datetime.fromtimestamp(user_statement.turn_started_at, UTC)) for text in texts]
+    if is_before_forget or any(await facts.paraphrases_forgotten(tx, scope, new_facts)):
+        raise InvalidInputError(_FORGOTTEN_MESSAGE)
+    has_tombstone = await facts.have_tombstones(tx, scope, unmentioned)
     # Whenever it was said: what somebody wants kept counts as talk of before.
-    told_again = await facts.told_again(tx, scope, [NewFact(text, said_at=_LONG_AGO) for text in unsaid])
-    if any((*buried, *told_again)):
-        raise InvalidInputError(_FORGOTTEN)
+    is_paraphrase = await facts.paraphrases_forgotten(
+        tx, scope, [NewFact(text, said_at=_EPOCH) for text in unmentioned]
+    )
+    if any((*has_tombstone, *is_paraphrase)):
+        raise InvalidInputError(_FORGOTTEN_MESSAGE)

@@ -22,22 +22,26 @@ counted from the Observation Date, which is the day where the user is.
 - Write each fact in the language the user spoke.
 - When in doubt, leave it out: an empty list is a good answer."""
 
-USER_ALONE = """\
+USER_ONLY_INSTRUCTIONS = """\
 - Take only what the user stated, or agreed to when the assistant asked or suggested it.
 - What the assistant merely claimed, guessed, recommended or reported is no fact about the user."""
 
-ATTRIBUTION = """\
+ATTRIBUTION_INSTRUCTIONS = """\
 - "attributed_to" is "user" for what the user stated or agreed to, be it with a bare "yes", and "assistant" for what \
 only the assistant said."""
 
 
-def instructions(config: GaiaConfig) -> str:
+def extraction_instructions(config: GaiaConfig) -> str:
     """Return the steering for the extractor: `memory.extraction_instructions` where it is set, else our own.
 
     Where only the user's word counts, the extractor is also told how to mark it: what it marks as the assistant's is
     left out.
     """
-    own = config.memory.extraction_instructions.strip()
+    custom_instructions = config.memory.extraction_instructions.strip()
     if config.memory.learn_from == "both":
-        return own or DEFAULT_INSTRUCTIONS
-    return f"{own}\n{ATTRIBUTION}" if own else f"{DEFAULT_INSTRUCTIONS}\n{USER_ALONE}\n{ATTRIBUTION}"
+        return custom_instructions or DEFAULT_INSTRUCTIONS
+    return (
+        f"{custom_instructions}\n{ATTRIBUTION_INSTRUCTIONS}"
+        if custom_instructions
+        else f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
+    )

@@ -7,30 +7,37 @@ from collections.abc import Sequence
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
-from gaia_memory.learn.credentials import holds_credential
+from gaia_memory.learn.credentials import contains_credential
 from gaia_memory.log import logger_for
-from gaia_memory.models import Chunk, Draft, Extracted, NewFact, Scalar, Turn
-from gaia_memory.telemetry import about
+from gaia_memory.models import Chunk, Draft, ExtractedFact, NewFact, Scalar, Turn
+from gaia_memory.telemetry import log_fields
 
-__all__ = ["MAX_CHARACTERS", "drafts_of", "holds_credential", "of_the_user", "refuse_unkeepable", "screen"]
+__all__ = [
+    "MAX_FACT_CHARACTERS",
+    "build_drafts",
+    "contains_credential",
+    "drop_assistant_claims",
+    "reject_unkeepable",
+    "drop_unkeepable",
+]
 
 logger = logger_for(__name__)
 
-MAX_CHARACTERS = 2_000
+MAX_FACT_CHARACTERS = 2_000
 """Characters of a fact that is learned or remembered; longer ones are no fact but a copy of the talk."""
 
-MAX_VERBATIM = 100_000
+MAX_VERBATIM_CHARACTERS = 100_000
 """Characters of what a host adds or imports word for word: a whole message, too."""
 
-_ASSISTANTS = frozenset({"assistant", "agent", "model", "ai"})
+_ASSISTANT_NAMES = frozenset({"assistant", "agent", "model", "ai"})
 """How models name the assistant: mem0's prompt asks for the first, and not every one keeps to it."""
 
 _WORD = re.compile(r"\w{3,}")
 
 
-def of_the_user(extracted: Sequence[Extracted]) -> list[Extracted]:
+def drop_assistant_claims(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
     """Return what does not rest on the assistant's word alone, as far as the extractor says whose it is."""
-    kept = [item for item in extracted if (item.attributed_to or "").strip().casefold() not in _ASSISTANTS]
+    kept = [item for item in extracted if (item.attributed_to or "").strip().casefold() not in _ASSISTANT_NAMES]
     if len(kept) < len(extracted):
         logger.info(
             "%d of %d extracted facts were the assistant's word alone", len(extracted) - len(kept), len(extracted)
@@ -38,40 +45,44 @@ def of_the_user(extracted: Sequence[Extracted]) -> list[Extracted]:
     return kept
 
 
-def screen(extracted: Sequence[Extracted]) -> list[Extracted]:
+def drop_unkeepable(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
     """Return what may be kept: white space collapsed; nothing blank, over-long or holding a credential."""
-    tidy = [Extracted(text=" ".join(item.text.split()), attributed_to=item.attributed_to) for item in extracted]
-    kept = [item for item in tidy if _can_be_kept(item.text)]
+    normalized = [
+        ExtractedFact(text=" ".join(item.text.split()), attributed_to=item.attributed_to) for item in extracted
+    ]
+    kept = [item for item in normalized if _is_keepable(item.text)]
     if len(kept) < len(extracted):
         dropped = len(extracted) - len(kept)
         logger.info(
             "%d of %d extracted facts were blank, over-long or held a credential",
             dropped,
             len(extracted),
-            extra=about("facts.dropped", facts=dropped),
+            extra=log_fields("facts.dropped", facts=dropped),
         )
     return kept
 
 
-def _can_be_kept(text: str) -> bool:
-    return not is_blank(text) and len(text) <= MAX_CHARACTERS and not holds_credential(text)
+def _is_keepable(text: str) -> bool:
+    return not is_blank(text) and len(text) <= MAX_FACT_CHARACTERS and not contains_credential(text)
 
 
-def refuse_unkeepable(draft: Draft) -> None:
+def reject_unkeepable(draft: Draft) -> None:
     """Refuse a fact given word for word that is too long or holds a credential.
 
     Raises:
         InvalidInputError: it is one of these.
     """
     text = draft.fact.text
-    longest = MAX_CHARACTERS if draft.source == "remember" else MAX_VERBATIM
-    if len(text) > longest:
-        raise InvalidInputError(f"the fact has {len(text)} characters: shorten it to {longest} or split it in several")
-    if holds_credential(text):
+    max_characters = MAX_FACT_CHARACTERS if draft.source == "remember" else MAX_VERBATIM_CHARACTERS
+    if len(text) > max_characters:
+        raise InvalidInputError(
+            f"the fact has {len(text)} characters: shorten it to {max_characters} or split it in several"
+        )
+    if contains_credential(text):
         raise InvalidInputError("the fact holds a credential: keep secrets in a password store, not in memory")
 
 
-def drafts_of(chunk: Chunk, extracted: Sequence[Extracted]) -> list[Draft]:
+def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact]) -> list[Draft]:
     """Return the screened facts of a chunk as drafts, each with where and when it was said.
 
     The extractor does not say which turn a fact came from: its place and time are those of the turn that
@@ -79,29 +90,29 @@ def drafts_of(chunk: Chunk, extracted: Sequence[Extracted]) -> list[Draft]:
     context, so that nothing it could have come from is left out when it is forgotten.
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
-    words = [_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]
+    turn_words = [_distinct_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]
     return [
         Draft(
-            fact=_fact(item, chunk, _turn_of(item.text, chunk.turns, words)),
+            fact=_build_fact(item, chunk, _most_similar_turn(item.text, chunk.turns, turn_words)),
             source="conversation",
             app=chunk.key.app,
             event_ids=event_ids,
         )
-        for item in screen(extracted)
+        for item in drop_unkeepable(extracted)
     ]
 
 
-def _fact(item: Extracted, chunk: Chunk, turn: Turn) -> NewFact:
+def _build_fact(item: ExtractedFact, chunk: Chunk, turn: Turn) -> NewFact:
     return NewFact(
         item.text,
         said_at=turn.messages[0].said_at,
         session_id=chunk.key.session,
         seq=turn.seq,
-        metadata=_metadata(item, turn),
+        metadata=_build_metadata(item, turn),
     )
 
 
-def _metadata(item: Extracted, turn: Turn) -> dict[str, Scalar]:
+def _build_metadata(item: ExtractedFact, turn: Turn) -> dict[str, Scalar]:
     metadata: dict[str, Scalar] = {}
     if item.attributed_to:
         metadata["attributed_to"] = item.attributed_to
@@ -112,11 +123,11 @@ def _metadata(item: Extracted, turn: Turn) -> dict[str, Scalar]:
     return metadata
 
 
-def _turn_of(text: str, turns: Sequence[Turn], words: Sequence[frozenset[str]]) -> Turn:
-    wanted = _words(text)
-    best = max(range(len(turns)), key=lambda index: len(wanted & words[index]))
+def _most_similar_turn(text: str, turns: Sequence[Turn], turn_words: Sequence[frozenset[str]]) -> Turn:
+    fact_words = _distinct_words(text)
+    best = max(range(len(turns)), key=lambda index: len(fact_words & turn_words[index]))
     return turns[best]
 
 
-def _words(text: str) -> frozenset[str]:
+def _distinct_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))

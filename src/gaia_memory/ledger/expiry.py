@@ -6,63 +6,71 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Column, TextClause, and_, case, func, or_, select, update
 
-from gaia_memory.database.id_encoding import bounded, decode_id
-from gaia_memory.ledger.process_identity import behind, engine_of, those_gone
-from gaia_memory.ledger.rows import Condition, has_ended, values_of
-from gaia_memory.ledger.tables import AT_REST, LEASED, NO_KEY, PUT_OFF, TALKING
+from gaia_memory.database.id_encoding import decode_id, index_key
+from gaia_memory.ledger.process_identity import dead_owners, engine_name, upper_bound
+from gaia_memory.ledger.rows import SqlCondition, distinct_values, has_expired
+from gaia_memory.ledger.tables import HAS_ACTIVE_TURN, HAS_BACKOFF, HAS_LEASE, IS_UNCLAIMED, MISSING_APP_KEY
 from gaia_memory.ledger.tables import conversations as c
-from gaia_memory.ports.ledger import SKEW_SECONDS
+from gaia_memory.ports.ledger import MAX_CLOCK_SKEW_SECONDS
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 
-class Expiry:
+class ExpiryMixin:
     """The part of the ledger that takes marks back."""
 
     async def expire(self, tx: Transaction, *, now: float) -> None:
         """Take back the marks that have run out or whose process is gone."""
-        await _take_back(tx, TALKING, c.c.active_owner, c.c.active_until, now)
-        await _take_back(tx, LEASED, c.c.lease_owner, c.c.lease_until, now)
-        await _change(tx, [PUT_OFF, has_ended(c.c.retry_at, now)], {"retry_at": None})
-        app_keys = await values_of(tx, c.c.app_key, AT_REST)
-        if NO_KEY in app_keys:
-            await _name_apps(tx)
+        await _expire_leases(tx, HAS_ACTIVE_TURN, c.c.active_owner, c.c.active_until, now)
+        await _expire_leases(tx, HAS_LEASE, c.c.lease_owner, c.c.lease_until, now)
+        await _update_unlocked(tx, [HAS_BACKOFF, has_expired(c.c.retry_at, now)], {"retry_at": None})
+        app_keys = await distinct_values(tx, c.c.app_key, IS_UNCLAIMED)
+        if MISSING_APP_KEY in app_keys:
+            await _backfill_app_keys(tx)
         for app_key in app_keys:
-            ahead: list[Condition] = [AT_REST, c.c.app_key == app_key, c.c.touched > now + SKEW_SECONDS]
-            await _change(tx, ahead, {"touched": now})
+            conditions: list[SqlCondition] = [
+                IS_UNCLAIMED,
+                c.c.app_key == app_key,
+                c.c.touched > now + MAX_CLOCK_SKEW_SECONDS,
+            ]
+            await _update_unlocked(tx, conditions, {"touched": now})
 
 
-async def _take_back(tx: Transaction, marked: TextClause, owner: Column[Any], until: Column[Any], now: float) -> None:
-    nobody: dict[str, Any] = {owner.name: None, until.name: None}
-    await _change(tx, [marked, has_ended(until, now)], nobody)
-    for engine in await those_gone(await _engines(tx, marked, owner)):
+async def _expire_leases(
+    tx: Transaction, condition: TextClause, owner: Column[Any], expires_at: Column[Any], now: float
+) -> None:
+    no_owner: dict[str, Any] = {owner.name: None, expires_at.name: None}
+    await _update_unlocked(tx, [condition, has_expired(expires_at, now)], no_owner)
+    for engine in await dead_owners(await _engine_names(tx, condition, owner)):
         # What it was clearing when it died is not being cleared any more.
         not_clearing = {
             name: case((c.c.clearing == engine, None), else_=c.c[name]) for name in ("clearing", "clearing_until")
         }
-        its = or_(owner == engine, and_(owner > f"{engine}/", owner < behind(engine)))
-        await _change(tx, [marked, its], nobody | not_clearing)
+        is_of_engine = or_(owner == engine, and_(owner > f"{engine}/", owner < upper_bound(engine)))
+        await _update_unlocked(tx, [condition, is_of_engine], no_owner | not_clearing)
 
 
-async def _engines(tx: Transaction, marked: TextClause, owner: Column[Any]) -> list[str]:
+async def _engine_names(tx: Transaction, condition: TextClause, owner: Column[Any]) -> list[str]:
     """Return the engines of which there are marks: one look into the index each, however many turns they have."""
     found: list[str] = []
-    statement = select(func.min(owner)).where(marked)
+    statement = select(func.min(owner)).where(condition)
     while (name := (await tx.execute(statement)).scalar_one()) is not None:
-        found.append(engine_of(name))
-        statement = select(func.min(owner)).where(marked, owner > name, owner >= behind(found[-1]))
+        found.append(engine_name(name))
+        statement = select(func.min(owner)).where(condition, owner > name, owner >= upper_bound(found[-1]))
     return found
 
 
-async def _name_apps(tx: Transaction) -> None:
+async def _backfill_app_keys(tx: Transaction) -> None:
     """Give their key to the apps of conversations that a process of the version before this one entered."""
-    nameless = select(c.c.app).where(AT_REST, c.c.app_key == NO_KEY).distinct()
-    for app in (await tx.execute(nameless)).scalars().all():
-        await _change(tx, [AT_REST, c.c.app_key == NO_KEY, c.c.app == app], {"app_key": bounded(decode_id(app))})
+    apps_without_key = select(c.c.app).where(IS_UNCLAIMED, c.c.app_key == MISSING_APP_KEY).distinct()
+    for app in (await tx.execute(apps_without_key)).scalars().all():
+        await _update_unlocked(
+            tx, [IS_UNCLAIMED, c.c.app_key == MISSING_APP_KEY, c.c.app == app], {"app_key": index_key(decode_id(app))}
+        )
 
 
-async def _change(tx: Transaction, conditions: list[Condition], changes: dict[str, Any]) -> None:
+async def _update_unlocked(tx: Transaction, conditions: list[SqlCondition], changes: dict[str, Any]) -> None:
     # Who waits for nobody cannot be part of a deadlock: what somebody else is at just now is his.
-    those = select(c.c.conversation).where(*conditions).with_for_update(skip_locked=True)
-    await tx.execute(update(c).where(c.c.conversation.in_(those)).values(changes))
+    unlocked_rows = select(c.c.conversation).where(*conditions).with_for_update(skip_locked=True)
+    await tx.execute(update(c).where(c.c.conversation.in_(unlocked_rows)).values(changes))

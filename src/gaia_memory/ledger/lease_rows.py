@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, and_, case, func, or_, select, update
 
-from gaia_memory.database.id_encoding import encode_id, storable
-from gaia_memory.ledger.out_of_order import drop_late
-from gaia_memory.ledger.process_identity import those_gone
-from gaia_memory.ledger.rows import is_at, is_over, ledger_row
+from gaia_memory.database.id_encoding import encode_id, replace_unstorable
+from gaia_memory.ledger.out_of_order import delete_out_of_order
+from gaia_memory.ledger.process_identity import dead_owners
+from gaia_memory.ledger.rows import is_unset_or_expired, to_ledger_row, where_session
 from gaia_memory.ledger.tables import conversations as c
-from gaia_memory.models import LedgerRow, Mark, SessionKey
+from gaia_memory.models import EventPosition, LedgerRow, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -27,72 +27,77 @@ _NO_FAILURE: dict[str, Any] = {
 }
 
 
-class Leases:
+class LeaseMixin:
     """The part of the ledger that workers write."""
 
     async def claim(
-        self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float, talker: str = ""
+        self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float, turn_owner: str = ""
     ) -> LedgerRow | None:
         """Take the lease in one statement; None while it is running or a turn is active, but the talker's own."""
-        owners = (await tx.execute(select(c.c.lease_owner, c.c.active_owner).where(is_at(key)))).one_or_none()
-        gone = await those_gone(owners or ())
-        free = or_(is_over(c.c.lease_until, now), c.c.lease_owner.in_(gone))
-        quiet = or_(is_over(c.c.active_until, now), c.c.active_owner.in_([*gone, *_named(talker)]))
+        owners = (await tx.execute(select(c.c.lease_owner, c.c.active_owner).where(where_session(key)))).one_or_none()
+        dead = await dead_owners(owners or ())
+        is_lease_free = or_(is_unset_or_expired(c.c.lease_until, now), c.c.lease_owner.in_(dead))
+        is_quiet = or_(
+            is_unset_or_expired(c.c.active_until, now), c.c.active_owner.in_([*dead, *_owner_list(turn_owner)])
+        )
         changes: dict[str, Any] = {
             "lease_owner": owner,
             "lease_until": now + lease_seconds,
             "claimed_turn_no": c.c.turn_no,
         }
         for name in ("active_until", "active_owner"):
-            changes[name] = case((c.c.active_owner.in_(_named(talker)), c.c[name]), else_=None)
-        if gone:
+            changes[name] = case((c.c.active_owner.in_(_owner_list(turn_owner)), c.c[name]), else_=None)
+        if dead:
             # What one of them was clearing when it died is not being cleared any more.
             for name in ("clearing", "clearing_until"):
-                changes[name] = case((c.c.clearing.in_(gone), None), else_=c.c[name])
-        statement = update(c).where(is_at(key), free, quiet).values(changes).returning(c)
+                changes[name] = case((c.c.clearing.in_(dead), None), else_=c.c[name])
+        statement = update(c).where(where_session(key), is_lease_free, is_quiet).values(changes).returning(c)
         row = (await tx.execute(statement)).one_or_none()
-        return None if row is None else ledger_row(row)
+        return None if row is None else to_ledger_row(row)
 
     async def renew(self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float) -> bool:
         """Prolong an own lease; False when it was lost."""
-        return await _change(tx, key, c.c.lease_owner == owner, {"lease_until": now + lease_seconds})
+        return await _update_row(tx, key, c.c.lease_owner == owner, {"lease_until": now + lease_seconds})
 
-    async def release(self, tx: Transaction, key: SessionKey, owner: str, *, done: bool = False) -> None:
-        """Give an own lease back; with `done` nothing is left to do for the turns it was taken for."""
-        await _change(tx, key, c.c.lease_owner == owner, _NO_LEASE | (_all_done() if done else {}))
+    async def release(self, tx: Transaction, key: SessionKey, owner: str, *, is_done: bool = False) -> None:
+        """Give an own lease back; with `is_done` nothing is left to do for the turns it was taken for."""
+        await _update_row(tx, key, c.c.lease_owner == owner, _NO_LEASE | (_done_values() if is_done else {}))
 
     async def release_all(self, tx: Transaction, owner: str) -> None:
         """Give back all leases of an owner."""
         await tx.execute(update(c).where(c.c.lease_owner == owner).values(_NO_LEASE))
 
-    async def advance(
+    async def advance_watermark(
         self,
         tx: Transaction,
         key: SessionKey,
         owner: str,
         *,
-        read: Mark | None,
-        to: Mark,
-        turns: int,
+        expected: EventPosition | None,
+        new_watermark: EventPosition,
+        turn_count: int,
         now: float,
-        is_all: bool = True,
+        is_complete: bool = True,
     ) -> bool:
-        """Move the watermark from `read` to `to` under an own lease; False when either is not as it was read."""
-        unchanged = and_(
+        """Move the watermark from `expected` to `new_watermark` under an own lease.
+
+        False when either is not as it was read.
+        """
+        is_unchanged = and_(
             c.c.lease_owner == owner,
-            c.c.watermark_at.is_not_distinct_from(None if read is None else read.at),
-            c.c.watermark_event.is_not_distinct_from(None if read is None else encode_id(read.event_id)),
+            c.c.watermark_at.is_not_distinct_from(None if expected is None else expected.timestamp),
+            c.c.watermark_event.is_not_distinct_from(None if expected is None else encode_id(expected.event_id)),
         )
         changes: dict[str, Any] = {
-            "watermark_at": to.at,
-            "watermark_event": encode_id(to.event_id),
-            "learned_turns": c.c.learned_turns + turns,
+            "watermark_at": new_watermark.timestamp,
+            "watermark_event": encode_id(new_watermark.event_id),
+            "learned_turns": c.c.learned_turns + turn_count,
         }
-        if is_all:
+        if is_complete:
             changes["learned_turn_no"] = c.c.claimed_turn_no
-        return await _change(tx, key, unchanged, changes | _NO_FAILURE)
+        return await _update_row(tx, key, is_unchanged, changes | _NO_FAILURE)
 
-    async def failed(
+    async def record_failure(
         self,
         tx: Transaction,
         key: SessionKey,
@@ -101,7 +106,7 @@ class Leases:
         error: str,
         now: float,
         retry_at: float,
-        parked: bool = False,
+        is_parked: bool = False,
         is_bad_answer: bool = False,
     ) -> None:
         """Count a failed attempt under an own lease and give the lease back."""
@@ -109,13 +114,13 @@ class Leases:
             "attempts": c.c.attempts + 1,
             "bad_answers": c.c.bad_answers + int(is_bad_answer),
             "failing_since": func.coalesce(c.c.failing_since, now),
-            "last_error": storable(error),
+            "last_error": replace_unstorable(error),
             "retry_at": retry_at,
-            "parked": parked,
+            "parked": is_parked,
             # Some of it may have been learned before the failure; not all was.
             "learned_turn_no": c.c.done_turn_no,
         }
-        await _change(tx, key, c.c.lease_owner == owner, _NO_LEASE | changes)
+        await _update_row(tx, key, c.c.lease_owner == owner, _NO_LEASE | changes)
 
     async def begin_clearing(
         self,
@@ -126,38 +131,40 @@ class Leases:
         turn_no: int,
         now: float,
         seconds: float,
-        talker: str = "",
+        turn_owner: str = "",
     ) -> bool:
-        """Set `clearing` in one statement: the lease is ours, the turn number as given, no turn but `talker`'s."""
-        untouched = and_(
+        """Set `clearing` in one statement: the lease is ours, the turn number as given, no turn but `turn_owner`'s."""
+        is_unchanged = and_(
             c.c.lease_owner == owner,
             c.c.turn_no == turn_no,
-            or_(is_over(c.c.active_until, now), c.c.active_owner.in_(_named(talker))),
-            or_(is_over(c.c.clearing_until, now), c.c.clearing == owner),
+            or_(is_unset_or_expired(c.c.active_until, now), c.c.active_owner.in_(_owner_list(turn_owner))),
+            or_(is_unset_or_expired(c.c.clearing_until, now), c.c.clearing == owner),
         )
-        return await _change(tx, key, untouched, {"clearing": owner, "clearing_until": now + seconds})
+        return await _update_row(tx, key, is_unchanged, {"clearing": owner, "clearing_until": now + seconds})
 
     async def end_clearing(
-        self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None, rewound: bool = False
+        self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None, is_rewound: bool = False
     ) -> None:
         """Unset `clearing`; with `cleared_at` the conversation begins anew (profile and anchor dropped)."""
         if cleared_at is not None:
             changes: dict[str, Any] = {"cleared_at": cleared_at, "profile": None, "profile_key": None}
             changes |= {"profile_made_at": None, "profile_made_by": None}
-            changes |= {"anchor_turn_no": None, "anchor_at": None} | _NO_FAILURE | _all_done()
-            changes["rewound_at"] = func.coalesce(c.c.rewound_at, cleared_at) if rewound else None
-            if await _change(tx, key, or_(c.c.lease_owner == owner, c.c.clearing == owner), changes):
-                await drop_late(tx, key)
-        await _change(tx, key, c.c.clearing == owner, {"clearing": None, "clearing_until": None})
+            changes |= {"anchor_turn_no": None, "anchor_at": None} | _NO_FAILURE | _done_values()
+            changes["rewound_at"] = func.coalesce(c.c.rewound_at, cleared_at) if is_rewound else None
+            if await _update_row(tx, key, or_(c.c.lease_owner == owner, c.c.clearing == owner), changes):
+                await delete_out_of_order(tx, key)
+        await _update_row(tx, key, c.c.clearing == owner, {"clearing": None, "clearing_until": None})
 
 
-def _named(talker: str) -> list[str]:
-    return [talker] if talker else []
+def _owner_list(turn_owner: str) -> list[str]:
+    return [turn_owner] if turn_owner else []
 
 
-def _all_done() -> dict[str, Any]:
+def _done_values() -> dict[str, Any]:
     return {"learned_turn_no": c.c.claimed_turn_no, "done_turn_no": c.c.claimed_turn_no}
 
 
-async def _change(tx: Transaction, key: SessionKey, condition: ColumnElement[bool], changes: dict[str, Any]) -> bool:
-    return (await tx.execute(update(c).where(is_at(key), condition).values(changes))).rowcount == 1
+async def _update_row(
+    tx: Transaction, key: SessionKey, condition: ColumnElement[bool], changes: dict[str, Any]
+) -> bool:
+    return (await tx.execute(update(c).where(where_session(key), condition).values(changes))).rowcount == 1

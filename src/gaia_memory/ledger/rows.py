@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Column, ColumnElement, Row, Table, TextClause, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from gaia_memory.database.id_encoding import bounded, decode_id, encode_id
+from gaia_memory.database.id_encoding import decode_id, encode_id, index_key
 from gaia_memory.ledger.tables import conversations
-from gaia_memory.models import Anchor, LedgerRow, Mark, Pending, SessionKey
-from gaia_memory.ports.ledger import ACTIVE_SECONDS, CLEAR_SECONDS, LEASE_SECONDS, LONGEST_PAUSE, SKEW_SECONDS
+from gaia_memory.models import EventPosition, LedgerRow, PendingConversation, SessionKey, WindowAnchor
+from gaia_memory.ports.ledger import (
+    CLEAR_LEASE_SECONDS,
+    LEASE_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    MAX_CLOCK_SKEW_SECONDS,
+    TURN_LEASE_SECONDS,
+)
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
-Condition = ColumnElement[bool] | TextClause
+SqlCondition = ColumnElement[bool] | TextClause
 
-UNLEARNED = -1
+UNLEARNED_TURN_NO = -1
 """`learned_turn_no` of talk that was there before its first counted turn."""
 
 
@@ -26,53 +32,53 @@ def insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
     return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
 
 
-def handle(key: SessionKey) -> str:
+def conversation_key(key: SessionKey) -> str:
     """Return a conversation as one key."""
-    return bounded(key.app, key.user, key.session)
+    return index_key(key.app, key.user, key.session)
 
 
-def is_at(key: SessionKey) -> ColumnElement[bool]:
+def where_session(key: SessionKey) -> ColumnElement[bool]:
     """Match the row of a conversation."""
-    return conversations.c.conversation == handle(key)
+    return conversations.c.conversation == conversation_key(key)
 
 
-_LONGEST = {
-    "active_until": ACTIVE_SECONDS,
+_MAX_SECONDS_BY_COLUMN = {
+    "active_until": TURN_LEASE_SECONDS,
     "lease_until": LEASE_SECONDS,
-    "clearing_until": CLEAR_SECONDS,
-    "retry_at": LONGEST_PAUSE,
+    "clearing_until": CLEAR_LEASE_SECONDS,
+    "retry_at": MAX_BACKOFF_SECONDS,
 }
 
 
-def is_over(mark: Column[Any], now: float) -> ColumnElement[bool]:
+def is_unset_or_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
     """Match where a mark is not set or does not hold any more; `ports.ledger.runs` says the same of a value."""
-    return or_(mark.is_(None), has_ended(mark, now))
+    return or_(column.is_(None), has_expired(column, now))
 
 
-def has_ended(mark: Column[Any], now: float) -> ColumnElement[bool]:
+def has_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
     """Match where a mark is set and does not hold: it has run out, or lies further ahead than it can."""
-    return or_(mark <= now, mark > now + _LONGEST[mark.name] + SKEW_SECONDS)
+    return or_(column <= now, column > now + _MAX_SECONDS_BY_COLUMN[column.name] + MAX_CLOCK_SKEW_SECONDS)
 
 
-async def values_of(tx: Transaction, column: Column[Any], holds: TextClause) -> list[str]:
-    """Return the different values of a column that is first in an index of the rows where `holds` does.
+async def distinct_values(tx: Transaction, column: Column[Any], condition: TextClause) -> list[str]:
+    """Return the different values of a column that is first in an index of the rows where `condition` does.
 
     One look into the index a value, however many rows share it.
     """
     found: list[str] = []
-    statement = select(func.min(column)).where(holds)
+    statement = select(func.min(column)).where(condition)
     while (value := (await tx.execute(statement)).scalar_one()) is not None:
         found.append(value)
-        statement = select(func.min(column)).where(holds, column > value)
+        statement = select(func.min(column)).where(condition, column > value)
     return found
 
 
-def fresh(key: SessionKey, *, touched: float) -> dict[str, Any]:
+def new_row_values(key: SessionKey, *, touched: float) -> dict[str, Any]:
     """Return the row of a conversation nobody has spoken in."""
     return {
-        "conversation": handle(key),
-        "person": bounded(key.user),
-        "app_key": bounded(key.app),
+        "conversation": conversation_key(key),
+        "person": index_key(key.user),
+        "app_key": index_key(key.app),
         "app": encode_id(key.app),
         "user_id": encode_id(key.user),
         "session_id": encode_id(key.session),
@@ -87,20 +93,20 @@ def fresh(key: SessionKey, *, touched: float) -> dict[str, Any]:
     }
 
 
-def key_of(row: Row[*tuple[Any, ...]]) -> SessionKey:
+def session_key(row: Row[*tuple[Any, ...]]) -> SessionKey:
     """Return which conversation a row is about."""
     return SessionKey(decode_id(row.app), decode_id(row.user_id), decode_id(row.session_id))
 
 
-def ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
+def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
     """Return a row as a value."""
     return LedgerRow(
-        key=key_of(row),
+        key=session_key(row),
         turn_no=row.turn_no,
         active_until=row.active_until,
         active_owner=row.active_owner,
         touched=row.touched,
-        watermark=None if row.watermark_at is None else Mark(row.watermark_at, decode_id(row.watermark_event)),
+        watermark=None if row.watermark_at is None else EventPosition(row.watermark_at, decode_id(row.watermark_event)),
         learned_turns=row.learned_turns,
         is_learned=row.turn_no <= row.learned_turn_no,
         is_done=row.turn_no <= row.done_turn_no,
@@ -112,7 +118,7 @@ def ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
         rewound_at=row.rewound_at,
         is_foreign=row.is_foreign,
         is_private=row.is_private,
-        asks_of_rows=row.asks_of_rows,
+        has_pending_confirmation=row.asks_of_rows,
         attempts=row.attempts,
         bad_answers=row.bad_answers,
         failing_since=row.failing_since,
@@ -124,14 +130,16 @@ def ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
         profile_key=row.profile_key,
         profile_made_at=row.profile_made_at,
         profile_made_by=row.profile_made_by,
-        anchor=None if row.anchor_turn_no is None else Anchor(turn_no=row.anchor_turn_no, at=row.anchor_at),
+        anchor=None
+        if row.anchor_turn_no is None
+        else WindowAnchor(turn_no=row.anchor_turn_no, timestamp=row.anchor_at),
     )
 
 
-def pending(row: Row[*tuple[Any, ...]]) -> Pending:
+def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
     """Return what a person is told of a conversation that waits."""
-    return Pending(
-        key=key_of(row),
+    return PendingConversation(
+        key=session_key(row),
         touched=row.touched,
         attempts=row.attempts,
         failing_since=row.failing_since,

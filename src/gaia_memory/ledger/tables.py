@@ -6,12 +6,12 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, String, Table, Text, TextClause, false, text
 
-from gaia_memory.database.metadata import Moment, Number, metadata
+from gaia_memory.database.metadata import BigInt, EpochSeconds, metadata
 
 OwnerName = Text().with_variant(Text(collation="C"), "postgresql")
 """Compared by its bytes, as SQLite does: the names of one engine's turns lie side by side."""
 
-NO_KEY = ""
+MISSING_APP_KEY = ""
 """What stands for the key of an app in a row that the version before this one entered; an app has a longer one."""
 
 conversations = Table(
@@ -19,12 +19,12 @@ conversations = Table(
     metadata,
     Column("conversation", String(256), primary_key=True, comment="app, user and session as one key"),
     Column("person", String(256), nullable=False, index=True, comment="the user as a key"),
-    Column("app_key", String(256), nullable=False, server_default=NO_KEY, comment="the app as a key"),
+    Column("app_key", String(256), nullable=False, server_default=MISSING_APP_KEY, comment="the app as a key"),
     Column("app", Text, nullable=False, comment="percent-encoded"),
     Column("user_id", Text, nullable=False, comment="percent-encoded"),
     Column("session_id", Text, nullable=False, comment="percent-encoded"),
-    Column("turn_no", Number, nullable=False),
-    Column("active_until", Moment),
+    Column("turn_no", BigInt, nullable=False),
+    Column("active_until", EpochSeconds),
     Column("active_owner", OwnerName, comment="who talks in it"),
     Column("is_foreign", Boolean, nullable=False, server_default=false(), comment="somebody else's Runner talks in it"),
     Column("is_private", Boolean, nullable=False, server_default=false(), comment="what is said is not to be learned"),
@@ -35,67 +35,67 @@ conversations = Table(
         server_default=false(),
         comment="some rows were shown that a yes forgets, and nothing was answered",
     ),
-    Column("touched", Moment, nullable=False),
-    Column("watermark_at", Moment),
+    Column("touched", EpochSeconds, nullable=False),
+    Column("watermark_at", EpochSeconds),
     Column("watermark_event", Text, comment="percent-encoded"),
-    Column("learned_turns", Number, nullable=False),
-    Column("learned_turn_no", Number, nullable=False, comment="turn_no up to which everything is learned"),
-    Column("done_turn_no", Number, nullable=False, comment="turn_no up to which everything is learned and cleared"),
-    Column("claimed_turn_no", Number, nullable=False, comment="turn_no when the lease was taken"),
+    Column("learned_turns", BigInt, nullable=False),
+    Column("learned_turn_no", BigInt, nullable=False, comment="turn_no up to which everything is learned"),
+    Column("done_turn_no", BigInt, nullable=False, comment="turn_no up to which everything is learned and cleared"),
+    Column("claimed_turn_no", BigInt, nullable=False, comment="turn_no when the lease was taken"),
     Column("lease_owner", OwnerName),
-    Column("lease_until", Moment),
+    Column("lease_until", EpochSeconds),
     Column("clearing", Text),
-    Column("clearing_until", Moment),
-    Column("cleared_at", Moment),
-    Column("rewound_at", Moment, comment="since when cleared talk is still in the host's session"),
-    Column("attempts", Number, nullable=False),
-    Column("bad_answers", Number, nullable=False, server_default="0", comment="in a row, of the model"),
-    Column("failing_since", Moment, comment="when the first of these attempts failed"),
-    Column("retry_at", Moment),
+    Column("clearing_until", EpochSeconds),
+    Column("cleared_at", EpochSeconds),
+    Column("rewound_at", EpochSeconds, comment="since when cleared talk is still in the host's session"),
+    Column("attempts", BigInt, nullable=False),
+    Column("bad_answers", BigInt, nullable=False, server_default="0", comment="in a row, of the model"),
+    Column("failing_since", EpochSeconds, comment="when the first of these attempts failed"),
+    Column("retry_at", EpochSeconds),
     Column("last_error", Text),
     Column("parked", Boolean, nullable=False),
-    Column("forgotten_at", Moment, comment="nothing said in it up to then is learned"),
+    Column("forgotten_at", EpochSeconds, comment="nothing said in it up to then is learned"),
     Column("profile", Text),
     Column("profile_key", Text),
-    Column("profile_made_at", Moment),
+    Column("profile_made_at", EpochSeconds),
     Column("profile_made_by", String(16), comment="`model` or `fallback`"),
-    Column("anchor_turn_no", Number),
-    Column("anchor_at", Moment),
+    Column("anchor_turn_no", BigInt),
+    Column("anchor_at", EpochSeconds),
 )
-UNDONE = text("turn_no > done_turn_no")
+IS_UNDONE = text("turn_no > done_turn_no")
 """Holds while there is something to learn or to clear. A query has to say it in these words to be given its index."""
 
-_NOBODY_AT_IT = f"{UNDONE.text} AND active_until IS NULL AND lease_until IS NULL"
+_IS_UNCLAIMED_SQL = f"{IS_UNDONE.text} AND active_until IS NULL AND lease_until IS NULL"
 
-FREE = text(f"{_NOBODY_AT_IT} AND NOT parked AND retry_at IS NULL")
+IS_SWEEPABLE = text(f"{_IS_UNCLAIMED_SQL} AND NOT parked AND retry_at IS NULL")
 """Holds where that may be done as soon as the conversation is quiet: a sweep reads nothing but this index."""
 
-AT_REST = text(f"{_NOBODY_AT_IT} AND attempts >= 0")
+IS_UNCLAIMED = text(f"{_IS_UNCLAIMED_SQL} AND attempts >= 0")
 """Holds where a forced sweep may do it now.
 
 The last condition always holds: without it SQLite, which has no statistics, takes this index for the one above.
 """
 
-TALKING = text("active_until IS NOT NULL")
-LEASED = text("lease_until IS NOT NULL")
-PUT_OFF = text("retry_at IS NOT NULL")
-REWOUND = text("rewound_at IS NOT NULL")
+HAS_ACTIVE_TURN = text("active_until IS NOT NULL")
+HAS_LEASE = text("lease_until IS NOT NULL")
+HAS_BACKOFF = text("retry_at IS NOT NULL")
+IS_REWOUND = text("rewound_at IS NOT NULL")
 
 
-def _index(name: str, holds: TextClause, *columns: Column[Any]) -> None:
-    Index(f"ix_gaia_conversations_{name}", *columns, sqlite_where=holds, postgresql_where=holds)
+def _index(name: str, condition: TextClause, *columns: Column[Any]) -> None:
+    Index(f"ix_gaia_conversations_{name}", *columns, sqlite_where=condition, postgresql_where=condition)
 
 
 _c = conversations.c
-_index("free", FREE, _c.app_key, _c.touched, _c.conversation, _c.person)
-_index("at_rest", AT_REST, _c.app_key, _c.touched, _c.conversation)
-_index("undone", UNDONE, _c.person, _c.touched)
-_index("talking", TALKING, _c.active_until)
-_index("talkers", TALKING, _c.active_owner)
-_index("leased", LEASED, _c.lease_until)
-_index("workers", LEASED, _c.lease_owner)
-_index("put_off", PUT_OFF, _c.retry_at)
-_index("rewound", REWOUND, _c.cleared_at)
+_index("free", IS_SWEEPABLE, _c.app_key, _c.touched, _c.conversation, _c.person)
+_index("at_rest", IS_UNCLAIMED, _c.app_key, _c.touched, _c.conversation)
+_index("undone", IS_UNDONE, _c.person, _c.touched)
+_index("talking", HAS_ACTIVE_TURN, _c.active_until)
+_index("talkers", HAS_ACTIVE_TURN, _c.active_owner)
+_index("leased", HAS_LEASE, _c.lease_until)
+_index("workers", HAS_LEASE, _c.lease_owner)
+_index("put_off", HAS_BACKOFF, _c.retry_at)
+_index("rewound", IS_REWOUND, _c.cleared_at)
 
 skips = Table(
     "gaia_skips",
@@ -109,7 +109,7 @@ late_turns = Table(
     metadata,
     Column("conversation", String(256), ForeignKey(conversations.c.conversation), primary_key=True),
     Column("invocation_id", Text, primary_key=True, comment="percent-encoded"),
-    Column("began", Moment, nullable=False, comment="by the clock that was behind the watermark"),
+    Column("began", EpochSeconds, nullable=False, comment="by the clock that was behind the watermark"),
 )
 
 bootstraps = Table(

@@ -9,9 +9,9 @@ from math import isfinite
 from typing import Literal
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.language.printable_text import storable
+from gaia_memory.language.printable_text import replace_unstorable
 from gaia_memory.models.scope import Scope
-from gaia_memory.models.validation import refuse, sentence, shown, whole_number
+from gaia_memory.models.validation import format_value, raise_invalid, require_int, require_text
 
 Scalar = str | int | float | bool
 Metadata = Mapping[str, Scalar]
@@ -23,8 +23,8 @@ RESERVED_METADATA = frozenset(
 )
 """Names that mem0's payload or a fact's own fields use: some of them would change whose fact it is."""
 
-_EARLIEST = datetime.min.replace(tzinfo=UTC)
-_LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+_MIN_SAID_AT = datetime.min.replace(tzinfo=UTC)
+_MAX_SAID_AT = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 """Times beyond these two, rounded as a database keeps them, leave what a datetime can hold."""
 
 
@@ -49,14 +49,14 @@ class NewFact:
             InvalidInputError: the text is no text or shows nothing, `said_at` has no time zone, `session_id` is
                 no id, `seq` no whole number, or the metadata is not flat or uses a name of the store's own.
         """
-        object.__setattr__(self, "text", storable(sentence("NewFact.text", self.text)))
+        object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
         _check_said_at(self.said_at)
         session_id: object = self.session_id
         if session_id == "" or not isinstance(session_id, str | None):
-            refuse("NewFact.session_id", session_id, "pass the id of the conversation as text, or None")
+            raise_invalid("NewFact.session_id", session_id, "pass the id of the conversation as text, or None")
         if self.seq is not None:
             fix = "pass a whole number from 0 to 2**63 - 1, or None"
-            whole_number("NewFact.seq", self.seq, lowest=0, highest=2**63 - 1, fix=fix)
+            require_int("NewFact.seq", self.seq, minimum=0, maximum=2**63 - 1, fix=fix)
         _check_metadata(self.metadata)
 
 
@@ -64,27 +64,27 @@ def _check_said_at(said_at: object) -> None:
     if said_at is None:
         return
     if not isinstance(said_at, datetime) or said_at.utcoffset() is None:
-        refuse("NewFact.said_at", said_at, "pass a time with a time zone, such as datetime.now(UTC), or None")
-    if not _EARLIEST <= said_at <= _LATEST:
-        refuse("NewFact.said_at", said_at, "pass a time that lies in the years 1 to 9999 in UTC, too")
+        raise_invalid("NewFact.said_at", said_at, "pass a time with a time zone, such as datetime.now(UTC), or None")
+    if not _MIN_SAID_AT <= said_at <= _MAX_SAID_AT:
+        raise_invalid("NewFact.said_at", said_at, "pass a time that lies in the years 1 to 9999 in UTC, too")
 
 
 def _check_metadata(metadata: object) -> None:
     if not isinstance(metadata, Mapping):
-        refuse("NewFact.metadata", metadata, "pass a mapping of names to text, numbers and true/false")
+        raise_invalid("NewFact.metadata", metadata, "pass a mapping of names to text, numbers and true/false")
     for name, value in metadata.items():
-        if not isinstance(name, str) or storable(name) != name or name.startswith("chroma:"):
+        if not isinstance(name, str) or replace_unstorable(name) != name or name.startswith("chroma:"):
             fix = "name it with text that has no NUL, no lone surrogate and does not begin with 'chroma:'"
-            refuse("a name in NewFact.metadata", name, fix)
+            raise_invalid("a name in NewFact.metadata", name, fix)
         if name in RESERVED_METADATA:
             raise InvalidInputError(f"NewFact.metadata names {name!r}, which the store uses itself: rename it")
         if not isinstance(value, str | int | float):
             fix = "metadata is flat, with text, numbers and true/false"
-            refuse(f"NewFact.metadata[{shown(name)}]", value, fix)
+            raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, fix)
         if isinstance(value, float) and not isfinite(value):
-            refuse(f"NewFact.metadata[{shown(name)}]", value, "pass a finite number, or leave it out")
+            raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, "pass a finite number, or leave it out")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            refuse(f"NewFact.metadata[{shown(name)}]", value, "pass a number of 64 bits, or text")
+            raise_invalid(f"NewFact.metadata[{format_value(name)}]", value, "pass a number of 64 bits, or text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +137,12 @@ class Origin:
 class Candidate:
     """What one retriever found: a fact's id and the score it gave, higher is better.
 
-    `likeness` is how much the fact is like the question, from -1 to 1, where the score only tells facts apart.
+    `similarity` is how much the fact is like the question, from -1 to 1, where the score only tells facts apart.
     """
 
     fact_id: str
     score: float
-    likeness: float | None = None
+    similarity: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,19 +160,19 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class RecallResult:
     """What a recall found, and what it left out.
 
     `hits` are what `recall` returns, at most `limit`; `dropped` were among the best so many and score below
-    `memory.score_threshold` or did not fit into `memory.recall.tokens`. `missing` names what could not answer, `added`
-    the other words that were looked for.
+    `memory.score_threshold` or did not fit into `memory.recall.tokens`. `missing` names what could not answer,
+    `expansions` the other words that were looked for.
     """
 
     hits: tuple[Hit, ...] = ()
     dropped: tuple[Hit, ...] = ()
     limit: int = 0
     missing: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    expansions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

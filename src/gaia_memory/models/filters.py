@@ -9,18 +9,18 @@ from typing import Any
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models.fact import RESERVED_METADATA, Fact, Scalar
-from gaia_memory.models.validation import refuse, shown
+from gaia_memory.models.validation import format_value, raise_invalid
 
 Filters = Mapping[str, Any]
-Holds = Callable[[Fact], bool]
+FactPredicate = Callable[[Fact], bool]
 
-DEEPEST = 32
+MAX_FILTER_DEPTH = 32
 """How deep AND, OR and NOT may stand in each other."""
 
 _Value = Scalar | datetime | None
-_Compares = Callable[[_Value], bool]
+_ValuePredicate = Callable[[_Value], bool]
 
-_TIMES: Mapping[str, Callable[[Fact], datetime]] = {
+_TIME_FIELDS: Mapping[str, Callable[[Fact], datetime]] = {
     "said_at": lambda fact: fact.said_at or fact.created_at,
     "created_at": lambda fact: fact.created_at,
     "updated_at": lambda fact: fact.updated_at,
@@ -30,24 +30,24 @@ _FIELDS: Mapping[str, Callable[[Fact], _Value]] = {
     "source": lambda fact: fact.source,
     "session_id": lambda fact: fact.session_id,
     "seq": lambda fact: fact.seq,
-    **_TIMES,
+    **_TIME_FIELDS,
 }
-_JOINED: Mapping[str, Callable[[list[bool]], bool]] = {
+_COMBINATORS: Mapping[str, Callable[[list[bool]], bool]] = {
     "AND": all,
     "OR": any,
     "NOT": lambda held: not any(held),
 }
-_ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
+_ORDER_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "gt": lambda value, bound: value > bound,
     "gte": lambda value, bound: value >= bound,
     "lt": lambda value, bound: value < bound,
     "lte": lambda value, bound: value <= bound,
 }
-_OPERATORS = ("eq", "ne", *_ORDERED, "in", "nin", "contains", "icontains")
-_ANY = "*"
+_OPERATORS = ("eq", "ne", *_ORDER_OPERATORS, "in", "nin", "contains", "icontains")
+_WILDCARD = "*"
 
 
-def holds(filters: Filters) -> Holds:
+def compile_filters(filters: Filters) -> FactPredicate:
     """Return what says of a fact whether these filters hold for it; without any they hold for every fact.
 
     A filter maps names to what is wanted, and all of them must hold: a value to be equal to, `"*"` for any value, or
@@ -62,100 +62,104 @@ def holds(filters: Filters) -> Holds:
     Raises:
         InvalidInputError: the filters are of another form; it names the place, the value and what to pass.
     """
-    return _all_of(filters, "filters", depth=0)
+    return _compile_all(filters, "filters", depth=0)
 
 
-def _all_of(filters: object, place: str, *, depth: int) -> Holds:
+def _compile_all(filters: object, path: str, *, depth: int) -> FactPredicate:
     if not isinstance(filters, Mapping):
-        refuse(place, filters, "pass a mapping of names to what is wanted, such as {'category': 'health'}")
-    if depth > DEEPEST:
-        raise InvalidInputError(f"filters stand in each other more than {DEEPEST} deep: make them flatter")
-    tests = [_test(name, wanted, place, depth=depth) for name, wanted in filters.items()]
+        raise_invalid(path, filters, "pass a mapping of names to what is wanted, such as {'category': 'health'}")
+    if depth > MAX_FILTER_DEPTH:
+        raise InvalidInputError(f"filters stand in each other more than {MAX_FILTER_DEPTH} deep: make them flatter")
+    tests = [_compile_condition(name, wanted, path, depth=depth) for name, wanted in filters.items()]
     return lambda fact: all(test(fact) for test in tests)
 
 
-def _test(name: object, wanted: object, place: str, *, depth: int) -> Holds:
+def _compile_condition(name: object, condition: object, path: str, *, depth: int) -> FactPredicate:
     if not isinstance(name, str):
-        refuse(f"a name in {place}", name, "name a field or metadata with text")
-    here = f"{place}[{shown(name)}]"
-    if name in _JOINED:
-        if not isinstance(wanted, list | tuple) or not wanted:
-            refuse(here, wanted, "pass a list of one filter or more")
-        tests = [_all_of(each, f"{here}[{number}]", depth=depth + 1) for number, each in enumerate(wanted)]
-        joined = _JOINED[name]
-        return lambda fact: joined([test(fact) for test in tests])
+        raise_invalid(f"a name in {path}", name, "name a field or metadata with text")
+    condition_path = f"{path}[{format_value(name)}]"
+    if name in _COMBINATORS:
+        if not isinstance(condition, list | tuple) or not condition:
+            raise_invalid(condition_path, condition, "pass a list of one filter or more")
+        tests = [
+            _compile_all(each, f"{condition_path}[{number}]", depth=depth + 1) for number, each in enumerate(condition)
+        ]
+        combine = _COMBINATORS[name]
+        return lambda fact: combine([test(fact) for test in tests])
     if name in RESERVED_METADATA - _FIELDS.keys():
         fix = "the scope says whose memory it is; name another field, or metadata"
-        raise InvalidInputError(f"{place} names {name!r}, which no fact can be filtered by: {fix}")
+        raise InvalidInputError(f"{path} names {name!r}, which no fact can be filtered by: {fix}")
     value_of = _FIELDS.get(name) or (lambda fact: fact.metadata.get(name))
-    compares = _comparison(wanted, here, is_time=name in _TIMES)
-    return lambda fact: compares(value_of(fact))
+    matches = _compile_comparison(condition, condition_path, is_time=name in _TIME_FIELDS)
+    return lambda fact: matches(value_of(fact))
 
 
-def _comparison(wanted: object, place: str, *, is_time: bool) -> _Compares:
-    if not isinstance(wanted, Mapping):
-        return _compared("eq", wanted, place, is_time=is_time)
-    if not wanted:
-        refuse(place, wanted, f"pass a value, or operators: {', '.join(_OPERATORS)}")
+def _compile_comparison(condition: object, path: str, *, is_time: bool) -> _ValuePredicate:
+    if not isinstance(condition, Mapping):
+        return _compile_operator("eq", condition, path, is_time=is_time)
+    if not condition:
+        raise_invalid(path, condition, f"pass a value, or operators: {', '.join(_OPERATORS)}")
     tests = []
-    for operator, bound in wanted.items():
+    for operator, operand in condition.items():
         if operator not in _OPERATORS:
-            refuse(f"an operator in {place}", operator, f"use one of {', '.join(_OPERATORS)}")
-        tests.append(_compared(operator, bound, f"{place}[{operator!r}]", is_time=is_time))
+            raise_invalid(f"an operator in {path}", operator, f"use one of {', '.join(_OPERATORS)}")
+        tests.append(_compile_operator(operator, operand, f"{path}[{operator!r}]", is_time=is_time))
     return lambda value: all(test(value) for test in tests)
 
 
-def _compared(operator: str, bound: object, place: str, *, is_time: bool) -> _Compares:
-    if operator in ("eq", "ne") and bound == _ANY:
-        is_wanted = operator == "eq"
-        return lambda value: (value is not None) is is_wanted
+def _compile_operator(operator: str, operand: object, path: str, *, is_time: bool) -> _ValuePredicate:
+    if operator in ("eq", "ne") and operand == _WILDCARD:
+        must_exist = operator == "eq"
+        return lambda value: (value is not None) is must_exist
     if operator in ("in", "nin"):
-        if not isinstance(bound, list | tuple | set | frozenset):
-            refuse(place, bound, "pass a list of values")
-        among = [_bound(each, place, is_time=is_time) for each in bound]
+        if not isinstance(operand, list | tuple | set | frozenset):
+            raise_invalid(path, operand, "pass a list of values")
+        operands = [_parse_operand(each, path, is_time=is_time) for each in operand]
         is_in = operator == "in"
-        return lambda value: any(_equal(value, each) for each in among) is is_in
+        return lambda value: any(_equal(value, each) for each in operands) is is_in
     if operator in ("contains", "icontains"):
-        return _part(operator, bound, place, is_time=is_time)
-    given = _bound(bound, place, is_time=is_time)
+        return _compile_substring(operator, operand, path, is_time=is_time)
+    parsed_operand = _parse_operand(operand, path, is_time=is_time)
     if operator in ("eq", "ne"):
         is_equal = operator == "eq"
-        return lambda value: _equal(value, given) is is_equal
-    ordered, kind = _ORDERED[operator], _kind(given)
-    if kind is bool:
-        refuse(place, bound, "pass a number, a text or a time: true and false are in no order")
-    return lambda value: value is not None and _kind(value) is kind and ordered(value, given)
+        return lambda value: _equal(value, parsed_operand) is is_equal
+    compare_order, operand_type = _ORDER_OPERATORS[operator], _comparable_type(parsed_operand)
+    if operand_type is bool:
+        raise_invalid(path, operand, "pass a number, a text or a time: true and false are in no order")
+    return lambda value: (
+        value is not None and _comparable_type(value) is operand_type and compare_order(value, parsed_operand)
+    )
 
 
-def _part(operator: str, bound: object, place: str, *, is_time: bool) -> _Compares:
-    if not isinstance(bound, str) or is_time:
-        refuse(place, bound, "use gt, gte, lt or lte with a time" if is_time else "pass a text")
-    part = _composed(bound)
+def _compile_substring(operator: str, operand: object, path: str, *, is_time: bool) -> _ValuePredicate:
+    if not isinstance(operand, str) or is_time:
+        raise_invalid(path, operand, "use gt, gte, lt or lte with a time" if is_time else "pass a text")
+    substring = _normalize_nfc(operand)
     if operator == "contains":
-        return lambda value: isinstance(value, str) and part in _composed(value)
-    folded = part.casefold()
-    return lambda value: isinstance(value, str) and folded in _composed(value).casefold()
+        return lambda value: isinstance(value, str) and substring in _normalize_nfc(value)
+    folded = substring.casefold()
+    return lambda value: isinstance(value, str) and folded in _normalize_nfc(value).casefold()
 
 
-def _bound(bound: object, place: str, *, is_time: bool) -> Scalar | datetime:
+def _parse_operand(operand: object, path: str, *, is_time: bool) -> Scalar | datetime:
     if is_time:
-        return _moment(bound, place)
-    if not isinstance(bound, str | int | float):
-        refuse(place, bound, "pass a text, a number or true/false")
-    return bound
+        return _parse_time(operand, path)
+    if not isinstance(operand, str | int | float):
+        raise_invalid(path, operand, "pass a text, a number or true/false")
+    return operand
 
 
-def _moment(given: object, place: str) -> datetime:
-    read = _iso(given) if isinstance(given, str) else given
-    if isinstance(read, date) and not isinstance(read, datetime):
-        return datetime.combine(read, time(), UTC)
-    if not isinstance(read, datetime) or read.utcoffset() is None:
+def _parse_time(operand: object, path: str) -> datetime:
+    parsed = _parse_iso(operand) if isinstance(operand, str) else operand
+    if isinstance(parsed, date) and not isinstance(parsed, datetime):
+        return datetime.combine(parsed, time(), UTC)
+    if not isinstance(parsed, datetime) or parsed.utcoffset() is None:
         fix = "pass a time with a time zone or a day, such as '2026-03-01' or '2026-03-01T18:00:00+02:00'"
-        refuse(place, given, fix)
-    return read
+        raise_invalid(path, operand, fix)
+    return parsed
 
 
-def _iso(text: str) -> date | None:
+def _parse_iso(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -166,16 +170,16 @@ def _iso(text: str) -> date | None:
         return None
 
 
-def _kind(value: Scalar | datetime) -> type:
+def _comparable_type(value: Scalar | datetime) -> type:
     return float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
 
 
 def _equal(value: _Value, other: Scalar | datetime) -> bool:
     if isinstance(value, str) and isinstance(other, str):
-        return _composed(value) == _composed(other)
-    return value is not None and _kind(value) is _kind(other) and value == other
+        return _normalize_nfc(value) == _normalize_nfc(other)
+    return value is not None and _comparable_type(value) is _comparable_type(other) and value == other
 
 
-def _composed(text: str) -> str:
+def _normalize_nfc(text: str) -> str:
     """Return a text with each letter and its accent as one: some keyboards write two."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gaia_memory.language.text_features import traits_of
+from gaia_memory.language.text_features import extract_features
 from gaia_memory.models.fact import Fact, Metadata
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class IndexedFact:
     """What of a fact counts for its place among others. Times are seconds since the epoch.
 
-    `conversation` tells conversations of one scope apart; `traits` are those of its text, packed.
+    `conversation` tells conversations of one scope apart; `features` are those of its text, packed.
     """
 
     id: str
     conversation: str | None
     seq: int | None
     said_at: float | None
-    kept_at: float
-    traits: bytes
+    stored_at: float
+    features: bytes
 
 
-def line_of(fact: Fact) -> Line:
+def index_fact(fact: Fact) -> IndexedFact:
     """Return the line of a fact."""
     said_at = None if fact.said_at is None else fact.said_at.timestamp()
-    traits = traits_in(fact.text, fact.metadata)
-    return Line(fact.id, fact.session_id, fact.seq, said_at, fact.created_at.timestamp(), traits)
+    features = extract_fact_features(fact.text, fact.metadata)
+    return IndexedFact(fact.id, fact.session_id, fact.seq, said_at, fact.created_at.timestamp(), features)
 
 
-def traits_in(text: str, metadata: Metadata) -> bytes:
+def extract_fact_features(text: str, metadata: Metadata) -> bytes:
     """Return the traits of a text, said by whom its metadata name."""
-    return traits_of(text, author_in(metadata))
+    return extract_features(text, find_author(metadata))
 
 
-def author_in(metadata: Metadata) -> str | None:
+def find_author(metadata: Metadata) -> str | None:
     """Return who said it, as a host or ADK notes it; None where nobody did."""
     author = metadata.get("speaker") or metadata.get("author")
     return author if isinstance(author, str) and author else None

@@ -7,20 +7,20 @@ from typing import Literal
 
 from gaia_memory.models.fact import Fact, ProfileMaker, Vector
 from gaia_memory.models.scope import SessionKey
-from gaia_memory.models.turns import Mark
+from gaia_memory.models.turns import EventPosition
 
 MemoryState = Literal["ok", "degraded", "disabled"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
+class WindowAnchor:
     """Where a replay window begins: the absolute number of its first turn, and that turn's time.
 
     Number 0: nothing before that time is replayed, however large the window is.
     """
 
     turn_no: int
-    at: float
+    timestamp: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class LedgerRow:
     `is_learned`: no turn was counted since it was last learned; `is_done`: nor since it was cleared.
     `is_foreign`: a Runner of somebody else talks in it.
     `is_private`: what is said in it from now on is not to be learned.
-    `asks_of_rows`: some rows were shown in it that a yes forgets, and nothing was answered.
+    `has_pending_confirmation`: some rows were shown in it that a yes forgets, and nothing was answered.
     `rewound_at`: since then cleared talk is still in the host's session.
     """
 
@@ -40,9 +40,9 @@ class LedgerRow:
     active_owner: str | None = None
     is_foreign: bool = False
     is_private: bool = False
-    asks_of_rows: bool = False
+    has_pending_confirmation: bool = False
     touched: float = 0.0
-    watermark: Mark | None = None
+    watermark: EventPosition | None = None
     learned_turns: int = 0
     is_learned: bool = False
     is_done: bool = False
@@ -63,7 +63,7 @@ class LedgerRow:
     profile_key: str | None = None
     profile_made_at: float | None = None
     profile_made_by: ProfileMaker | None = None
-    anchor: Anchor | None = None
+    anchor: WindowAnchor | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ class StoreState:
     awaited_until: float | None = None
 
     @property
-    def owned_by(self) -> str:
+    def owner_description(self) -> str:
         """The owner in words; empty where nobody has opened a store yet."""
         if not self.owner:
             return ""
@@ -108,7 +108,7 @@ class StoreState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class PendingConversation:
     """A conversation that waits to be learned, and why; `failing_since` its first failed attempt of `attempts`."""
 
     key: SessionKey
@@ -121,7 +121,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueConversation:
     """A conversation that may be learned or cleared now, and since when it is quiet."""
 
     key: SessionKey
@@ -141,7 +141,7 @@ class Status:
     reason: str = ""
     remedy: str = ""
     facts: int = 0
-    pending: tuple[Pending, ...] = ()
+    pending: tuple[PendingConversation, ...] = ()
     lag: int = 0
     erasures: int = 0
     model: str = ""
@@ -151,22 +151,22 @@ class Status:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Away:
+class ModelOutage:
     """A model that cannot be reached: since when, why, and until when it is left alone."""
 
     since: float
-    until: float
+    retry_at: float
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepProgress:
-    """How far a sweep is, in conversations: `at_work` are being learned, `waiting` were not begun yet."""
+    """How far a sweep is, in conversations: `in_progress` are being learned, `waiting` were not begun yet."""
 
     consolidated: int = 0
     failed: int = 0
     skipped: int = 0
-    at_work: int = 0
+    in_progress: int = 0
     waiting: int = 0
 
 

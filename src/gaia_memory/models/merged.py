@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class MergeResult:
     """Counts of facts.
 
     `moved` are the other person's now, `joined` were known of both and stand once with all their sources,

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from gaia_memory.models.validation import identifier, refuse
+from gaia_memory.models.validation import raise_invalid, require_id
 
-PARTITION_LIMIT = 512
+MAX_PARTITION_CHARACTERS = 512
 """Characters of a partition before it is replaced by a digest: server databases limit an index entry."""
 
 
-def _encode(identifier: str) -> str:
+def _percent_encode(identifier: str) -> str:
     return quote(identifier, safe="", errors="surrogatepass")
 
 
@@ -35,9 +35,9 @@ class Scope:
         Raises:
             InvalidInputError: `app` or `user` is empty, or neither text nor a whole number.
         """
-        object.__setattr__(self, "user", identifier("Scope.user", self.user, "pass a non-empty id"))
+        object.__setattr__(self, "user", require_id("Scope.user", self.user, "pass a non-empty id"))
         if self.app is not None:
-            object.__setattr__(self, "app", identifier("Scope.app", self.app, "pass a non-empty id, or None"))
+            object.__setattr__(self, "app", require_id("Scope.app", self.app, "pass a non-empty id, or None"))
 
     @property
     def partition(self) -> str:
@@ -47,20 +47,20 @@ class Scope:
         that a vector store which gives those a meaning cannot misread it. A very long id becomes a digest,
         which holds no colon and so never meets an encoded one.
         """
-        joined = f"{'' if self.app is None else _encode(self.app)}:{_encode(self.user)}"
-        if len(joined) <= PARTITION_LIMIT:
+        joined = f"{'' if self.app is None else _percent_encode(self.app)}:{_percent_encode(self.user)}"
+        if len(joined) <= MAX_PARTITION_CHARACTERS:
             return joined
         return "sha256-" + hashlib.sha256(joined.encode()).hexdigest()
 
 
-def require_scopes(name: str, given: object) -> None:
+def require_scopes(name: str, value: object) -> None:
     """Return only for a sequence of scopes.
 
     Raises:
         InvalidInputError: it is something else, or holds something else.
     """
-    if not isinstance(given, Sequence) or not all(isinstance(each, Scope) for each in given):
-        refuse(name, given, "pass a list of Scope, such as [gaia.scope('household')]")
+    if not isinstance(value, Sequence) or not all(isinstance(each, Scope) for each in value):
+        raise_invalid(name, value, "pass a list of Scope, such as [gaia.scope('household')]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 @lru_cache(maxsize=256)
-def zone_named(name: str) -> tzinfo:
+def load_time_zone(name: str) -> tzinfo:
     """Return the zone of an IANA name, `Asia/Tokyo`. Reads a file the first time a name is asked for.
 
     Raises:
@@ -21,11 +21,11 @@ def zone_named(name: str) -> tzinfo:
         raise ValueError("is no time zone of the IANA list") from error
 
 
-def local(moment: datetime, zone: tzinfo | None) -> datetime:
+def to_local_time(moment: datetime, zone: tzinfo | None) -> datetime:
     """Return a moment by the clock on the wall where it was said.
 
     Plain UTC is how hosts keep time, not where the person was: it becomes `zone`, or with None this machine's zone.
     Any other zone was given on purpose and is kept, also the one of the IANA list that is called UTC.
     """
-    is_given = isinstance(moment.tzinfo, ZoneInfo) or moment.tzname() != "UTC"
-    return moment if is_given else moment.astimezone(zone)
+    is_explicit_zone = isinstance(moment.tzinfo, ZoneInfo) or moment.tzname() != "UTC"
+    return moment if is_explicit_zone else moment.astimezone(zone)

@@ -8,56 +8,56 @@ from uuid import UUID
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
 
-_SHOWN_CHARACTERS = 80
+_MAX_VALUE_CHARACTERS = 80
 
 
-def refuse(name: str, value: object, fix: str) -> NoReturn:
+def raise_invalid(name: str, value: object, fix: str) -> NoReturn:
     """Refuse an argument.
 
     Raises:
         InvalidInputError: always.
     """
-    raise InvalidInputError(f"{name} is {shown(value)}: {fix}")
+    raise InvalidInputError(f"{name} is {format_value(value)}: {fix}")
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value as a message can show it, cut where it is long."""
     try:
         text = repr(value)
     except ValueError:
         # Python refuses to write whole numbers of thousands of digits.
         text = f"a {type(value).__name__} too long to show"
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    return text if len(text) <= _MAX_VALUE_CHARACTERS else text[: _MAX_VALUE_CHARACTERS - 1] + "…"
 
 
-def identifier(name: str, value: object, fix: str) -> str:
+def require_id(name: str, value: object, fix: str) -> str:
     """Return an id as text: a number is the id of its digits, a UUID that of its usual form.
 
     Raises:
         InvalidInputError: it is missing, empty, or none of these.
     """
     if isinstance(value, bool) or not isinstance(value, str | int | UUID) or value == "":
-        refuse(name, value, fix)
+        raise_invalid(name, value, fix)
     return str(value)
 
 
-def sentence(name: str, value: object) -> str:
+def require_text(name: str, value: object) -> str:
     """Return a text in which something can be seen.
 
     Raises:
         InvalidInputError: it is blank, or no text.
     """
     if not isinstance(value, str) or is_blank(value):
-        refuse(name, value, "pass a sentence")
+        raise_invalid(name, value, "pass a sentence")
     return value
 
 
-def whole_number(name: str, value: object, *, lowest: int, highest: int, fix: str) -> int:
-    """Return a whole number from `lowest` to `highest`.
+def require_int(name: str, value: object, *, minimum: int, maximum: int, fix: str) -> int:
+    """Return a whole number from `minimum` to `maximum`.
 
     Raises:
         InvalidInputError: it is none, or lies outside.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        refuse(name, value, fix)
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
+        raise_invalid(name, value, fix)
     return value

@@ -5,43 +5,53 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
-from gaia_memory.models import Candidate, Chunk, Extracted, Mark, Scope, SessionKey, Talk, Turn, Vector
+from gaia_memory.models import (
+    Candidate,
+    Chunk,
+    EventPosition,
+    ExtractedFact,
+    Scope,
+    SessionKey,
+    TranscriptSlice,
+    Turn,
+    Vector,
+)
 
 
 class Transcript(Protocol):
     """What was said, as the host keeps it."""
 
-    clears_by: Literal["delete", "rewind"]
+    clear_method: Literal["delete", "rewind"]
     """How this host's sessions may be cleared: deleting is safe only where every turn is ours."""
-    is_whole: bool
+    is_complete: bool
     """Whether the host's sessions are all here, so that one that stays missing was deleted."""
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
         """Return the sessions changed at `since` or later (None: all), with the time of each one's last change."""
 
-    async def read(self, key: SessionKey, *, after: Mark | None, turns_before: int) -> Talk | None:
+    async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
         """Return what was said after a mark, as turns numbered from `turns_before` + 1.
 
         Only user and model text: no thoughts, partials, calls, responses, commands, private turns, rewound
         or other-branch events. None when there is no such session.
         """
 
-    async def late(
-        self, key: SessionKey, began: Mapping[str, float], *, after: Mark | None, turns_before: int
+    async def read_out_of_order(
+        self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> Sequence[Turn] | None:
         """Return what was said in these invocations since each began, and reading after the mark misses.
 
         The same text as `read`, numbered in the same way. None when there is no such session.
         """
 
-    async def clear(self, talk: Talk, *, how: Literal["delete", "rewind"]) -> bool:
+    async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
         """Clear what was read; False, and nothing changed, when somebody spoke since."""
 
 
 class Extractor(Protocol):
     """Asks a model which facts a piece of talk holds."""
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[Extracted]:
+    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
         """Return the facts of a chunk; an empty list only for a well-formed "nothing to learn".
 
         Raises:
@@ -95,7 +105,7 @@ class Retriever(Protocol):
 class Reranker(Protocol):
     """Reads a question and a text together and says how well the text answers it."""
 
-    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score a text, higher is better, on a scale of its own.
 
         Raises:

@@ -12,9 +12,9 @@ from gaia_memory.models import (
     DirtyFact,
     Draft,
     Fact,
-    Holds,
-    Line,
-    Merged,
+    FactPredicate,
+    IndexedFact,
+    MergeResult,
     NewFact,
     Origin,
     Profile,
@@ -53,7 +53,7 @@ class Database(Protocol):
     def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
 
-    def reading(self) -> AbstractAsyncContextManager[Transaction]:
+    def read_transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a short read transaction that sees one state of the database."""
 
     async def scrub(self) -> bool:
@@ -92,16 +92,21 @@ class FactStore(Protocol):
     async def count(self, tx: Transaction, scope: Scope) -> int:
         """Count current facts."""
 
-    async def matching(self, tx: Transaction, scope: Scope, holds: Holds) -> list[str]:
-        """Return the ids of the current facts for which `holds` is true, oldest first."""
+    async def ids_matching(self, tx: Transaction, scope: Scope, predicate: FactPredicate) -> list[str]:
+        """Return the ids of the current facts for which `predicate` is true, oldest first."""
 
     async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
         """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""
 
-    async def around(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], reach: int) -> list[Fact]:
-        """Return these facts and what stands up to `reach` turns beside them in the same conversation, in order."""
+    async def neighbours_of(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str], turn_distance: int
+    ) -> list[Fact]:
+        """Return these facts and what stands up to `turn_distance` turns beside them in the same conversation.
 
-    async def rarity(self, tx: Transaction, scope: Scope, words: Sequence[Collection[str]]) -> list[float]:
+        In order.
+        """
+
+    async def idf(self, tx: Transaction, scope: Scope, words: Sequence[Collection[str]]) -> list[float]:
         """Return how rare each set of words that say the same is in this scope: its idf, 0 when no fact holds it."""
 
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
@@ -116,13 +121,13 @@ class FactStore(Protocol):
     async def ids(self, tx: Transaction, scope: Scope) -> list[str]:
         """Return the ids of all current facts."""
 
-    async def lines(self, tx: Transaction, scope: Scope, *, since: int = -1) -> list[Line]:
-        """Return what recall looks at of every current fact that was written or moved after the revision `since`."""
+    async def indexed_facts(self, tx: Transaction, scope: Scope, *, since_revision: int = -1) -> list[IndexedFact]:
+        """Return what recall compares of every current fact changed after `since_revision`."""
 
     async def years(self, tx: Transaction, scope: Scope) -> list[int]:
         """Return the years, in UTC, from the first to the last moment at which a fact was said."""
 
-    async def said_in(
+    async def said_between(
         self, tx: Transaction, scope: Scope, spans: Sequence[tuple[datetime, datetime]], *, limit: int
     ) -> list[str]:
         """Return ids of facts said in one of these spans, the latest first; a span ends before its second moment."""
@@ -130,16 +135,16 @@ class FactStore(Protocol):
     async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
         """Return ids and a float32 matrix, one row an id, of the vectors that `embedder` made."""
 
-    async def embedder(self, tx: Transaction) -> str | None:
+    async def dominant_embedder(self, tx: Transaction) -> str | None:
         """Return the identity that most vectors carry, of any scope; None without vectors."""
 
-    async def embedded(self, tx: Transaction, scope: Scope, texts: Sequence[str], embedder: str) -> list[bool]:
+    async def are_embedded(self, tx: Transaction, scope: Scope, texts: Sequence[str], embedder: str) -> list[bool]:
         """Say for each text whether it is a fact of this scope with a vector that `embedder` made."""
 
-    async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> Merged:
+    async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
         """Move every fact and tombstone of `scope` to `into`; ids stay, and what both know stands once."""
 
-    async def taught_only_by(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
+    async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
         """Return ids of the facts whose every source is this conversation."""
 
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
@@ -160,23 +165,25 @@ class FactStore(Protocol):
         Sets `forgotten_at`. Returns the rows removed by place; the key `facts` is the count of facts.
         """
 
-    async def bury(self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float) -> None:
+    async def add_tombstones(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float
+    ) -> None:
         """Leave a tombstone (a salted hash of the normal form) for each of these facts, before a delete.
 
         Hashes of their telling words stay, too: they hold for what was said up to `said_until` (seconds, wall clock).
         """
 
-    async def buried(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
+    async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
         """Say for each text whether its normal form has a tombstone."""
 
-    async def told_again(self, tx: Transaction, scope: Scope, drafts: Sequence[NewFact]) -> list[bool]:
+    async def paraphrases_forgotten(self, tx: Transaction, scope: Scope, new_facts: Sequence[NewFact]) -> list[bool]:
         """Say for each fact whether it tells, maybe in other words, what was buried after it was said."""
 
-    def speaks_of(self, said: str, text: str) -> bool:
+    def mentions(self, user_text: str, text: str) -> bool:
         """Say whether what somebody says shares a word with a text that tells what that is about."""
         ...
 
-    async def unbury(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
+    async def remove_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
         """Lift the tombstones of these texts, and of what else they tell."""
 
     async def cached_profile(self, tx: Transaction, scope: Scope) -> Profile | None:
@@ -198,65 +205,65 @@ class Outbox(Protocol):
     async def dirty(self, tx: Transaction, *, limit: int) -> list[DirtyFact]:
         """Return the oldest dirty ids."""
 
-    async def read(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
+    async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
         """Return those of `fact_ids` that are facts now, of any scope, with their vectors."""
 
-    async def followed(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
+    async def synced_facts(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
         """Return facts that wait for nothing, of any scope, by id: those behind the id `after`."""
 
-    async def done(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
+    async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
         """Remove rows whose version is still the one given; return how many were removed."""
 
-    async def fill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
+    async def backfill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
         """Give facts a vector of `embedder`, each only while its version is unchanged.
 
         Versions stay; the revision of the scopes rises, because what their vectors are has changed.
         """
 
-    async def renew(self, tx: Transaction, store_id: str) -> None:
+    async def reset_store(self, tx: Transaction, store_id: str) -> None:
         """Make `store_id`, an empty store, the current one: every fact becomes dirty, dead ids leave."""
 
-    async def own(
-        self, tx: Transaction, owner: str, *, now: float, lease: float | None, instead_of: str | None = None
+    async def claim_store(
+        self, tx: Transaction, owner: str, *, now: float, lease_seconds: float | None, dead_owner: str | None = None
     ) -> bool:
         """Note `owner` as the one who writes the store.
 
-        With `lease` (seconds) it is a claim that fails while another owner's lease is running, unless that is
-        `instead_of`, who has ended; without, the operating system's lock has decided already.
+        With `lease_seconds` (seconds) it is a claim that fails while another owner's lease is running, unless that is
+        `dead_owner`, who has ended; without, the operating system's lock has decided already.
         """
 
-    async def disown(self, tx: Transaction, owner: str) -> None:
+    async def release_store(self, tx: Transaction, owner: str) -> None:
         """Give the store back."""
 
-    async def await_store(self, tx: Transaction, *, until: float) -> None:
+    async def register_waiter(self, tx: Transaction, *, until: float) -> None:
         """Say that somebody waits for the store until then."""
 
-    async def note_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
+    async def record_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
         """Note that files may hold text that was forgotten."""
 
-    async def erasures(self, tx: Transaction) -> list[int]:
+    async def pending_erasures(self, tx: Transaction) -> list[int]:
         """Return the ids of erasures that are not finished."""
 
-    async def erased(self, tx: Transaction, erasures: Collection[int]) -> None:
+    async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
         """Note that these erasures are finished."""
 
 
 class Indexes(Protocol):
     """The keyword index and the vectors, as what can be made anew from the facts."""
 
-    async def outdated(self, tx: Transaction) -> int:
+    async def count_outdated(self, tx: Transaction) -> int:
         """Count the facts whose words another version of this package took into the keyword index."""
 
-    async def begin_words(self, tx: Transaction, *, anew: bool) -> tuple[int, int]:
-        """Begin to rebuild the keyword index, or go on with what was not ended; `anew` does not.
+    async def begin_keyword_rebuild(self, tx: Transaction, *, from_scratch: bool) -> tuple[int, int]:
+        """Begin to rebuild the keyword index, or go on with what was not ended; `from_scratch` does not.
 
         Returns how many facts are done already, and how many there are.
         """
 
-    async def rebuild_words(self, tx: Transaction, *, limit: int) -> int | None:
+    async def rebuild_keywords(self, tx: Transaction, *, limit: int) -> int | None:
         """Take the next facts, at most `limit`, out of the index and in again; return how many, None at the end."""
 
-    async def without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
+    async def ids_without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
         """Return the ids of facts, of any scope, that have no vector, or one of another embedder; oldest first."""
 
     async def replace_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> int:
@@ -272,7 +279,7 @@ class Follower(Protocol):
     def wake(self) -> None:
         """Say that there may be something to follow."""
 
-    async def aside(self) -> list[str]:
+    async def quarantined_stores(self) -> list[str]:
         """Return where stores stand that something else had filled and that were set aside, as far as is known here."""
 
     async def settled(self, *, stall_seconds: float = 60.0) -> None:

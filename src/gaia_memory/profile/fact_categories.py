@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-IDENTITY, PEOPLE, NEEDS, DOINGS, TASTES, REST = range(6)
+IDENTITY, PEOPLE, NEEDS, ACTIVITIES, TASTES, OTHER = range(6)
 """How much a fact counts in a profile, the first the most."""
 
 _IDENTITY = r"""
@@ -72,7 +72,7 @@ allerg\w+ | intoleran\w+ | vegetarian | vegan | kosher | halal | gluten | diet\w
 | תמיד
   | אף\ פעם | חייב\w* | אסור | מעדיפ\w* | מעדיף | נמנע\w* | לא\ (?:אוכל\w* | יכול\w* | שותה))
 """
-_DOINGS = r"""
+_ACTIVITIES = r"""
 projects? | working\ on | building | writing | learning | training | preparing | plan\w* | goals? | deadlines?
 | launch\w* | currently | started | trips? | travel\w* | moving | looking\ for
 | projekt\w* | baut | schreibt | lernt | trainiert | bereitet | arbeitet\ an | ziele? | gerade | zurzeit
@@ -95,36 +95,36 @@ likes? | loves? | enjoys? | favou?rites? | fan\ of | interested | hobb\w+ | disl
 """
 
 
-def _looking_for(words: str) -> re.Pattern[str]:
+def _compile_words(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{words})(?!\w)", re.IGNORECASE | re.VERBOSE)
 
 
 # People are looked for first: "her sister works at a bank" is about the sister.
-_CHECKS = tuple(
-    (kind, _looking_for(words))
+_CATEGORY_PATTERNS = tuple(
+    (kind, _compile_words(words))
     for kind, words in (
         (PEOPLE, _PEOPLE),
         (IDENTITY, _IDENTITY),
         (NEEDS, _NEEDS),
-        (DOINGS, _DOINGS),
+        (ACTIVITIES, _ACTIVITIES),
         (TASTES, _TASTES),
     )
 )
 _KNOWN_SCRIPTS = ("LATIN", "CYRILLIC", "HEBREW")
 
 
-def kind_of(text: str) -> int:
+def categorize(text: str) -> int:
     """Return what a fact is about, as one of the six kinds.
 
     In a script that no words are listed for nobody can tell: it counts as a need, which an allergy is, so that it
     is never ranked below what is known to be small.
     """
-    plain = unicodedata.normalize("NFC", text).replace("’", "'")
-    found = next((kind for kind, pattern in _CHECKS if pattern.search(plain)), REST)
-    return NEEDS if found == REST and _is_of_an_unknown_script(plain) else found
+    normalized = unicodedata.normalize("NFC", text).replace("’", "'")
+    category = next((kind for kind, pattern in _CATEGORY_PATTERNS if pattern.search(normalized)), OTHER)
+    return NEEDS if category == OTHER and _has_unknown_script(normalized) else category
 
 
-def _is_of_an_unknown_script(text: str) -> bool:
+def _has_unknown_script(text: str) -> bool:
     letters = [sign for sign in text if sign.isalpha()]
-    known = sum(unicodedata.name(sign, "").startswith(_KNOWN_SCRIPTS) for sign in letters)
-    return known * 2 < len(letters)
+    known_count = sum(unicodedata.name(sign, "").startswith(_KNOWN_SCRIPTS) for sign in letters)
+    return known_count * 2 < len(letters)

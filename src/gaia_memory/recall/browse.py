@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from gaia_memory.models import Fact, Holds, Page, Scope
-from gaia_memory.models.validation import whole_number
+from gaia_memory.models import Fact, FactPredicate, Page, Scope
+from gaia_memory.models.validation import require_int
 from gaia_memory.ports import Database, FactStore
 from gaia_memory.recall.retrievers import KeywordRetriever
 
-MAX_PAGE = 100
+MAX_PAGE_FACTS = 100
 """Facts of one page."""
 
 
-async def page_of(
-    database: Database, facts: FactStore, scope: Scope, meant: Holds | None, *, offset: int, limit: int
+async def load_page(
+    database: Database, facts: FactStore, scope: Scope, predicate: FactPredicate | None, *, offset: int, limit: int
 ) -> Page:
     """Return the facts from `offset` on that are meant, at most `limit`, oldest first.
 
     Raises:
         InvalidInputError: `offset` is below 0, or `limit` is not from 1 to 100.
     """
-    whole_number("offset", offset, lowest=0, highest=2**63 - 1, fix="pass how many facts to leave out, from 0 on")
-    whole_number("limit", limit, lowest=1, highest=MAX_PAGE, fix=f"pass 1 to {MAX_PAGE}")
-    async with database.reading() as tx:
-        if meant is None:
+    require_int("offset", offset, minimum=0, maximum=2**63 - 1, fix="pass how many facts to leave out, from 0 on")
+    require_int("limit", limit, minimum=1, maximum=MAX_PAGE_FACTS, fix=f"pass 1 to {MAX_PAGE_FACTS}")
+    async with database.read_transaction() as tx:
+        if predicate is None:
             total = await facts.count(tx, scope)
-            shown = await facts.facts(tx, scope, limit=limit, offset=offset)
-            return Page(facts=tuple(shown), total=total, offset=offset)
-        ids = await facts.matching(tx, scope, meant)
+            page_facts = await facts.facts(tx, scope, limit=limit, offset=offset)
+            return Page(facts=tuple(page_facts), total=total, offset=offset)
+        ids = await facts.ids_matching(tx, scope, predicate)
         found = await facts.get(tx, scope, ids[offset : offset + limit])
         return Page(facts=tuple(found[each] for each in ids[offset : offset + limit]), total=len(ids), offset=offset)
 
 
-async def holding(database: Database, facts: FactStore, scope: Scope, words: str, *, limit: int) -> list[Fact]:
+async def find_by_words(database: Database, facts: FactStore, scope: Scope, words: str, *, limit: int) -> list[Fact]:
     """Return the facts that hold one of these words, in any of its forms, best first."""
     found = await KeywordRetriever(database, facts).retrieve(scope, words, limit=limit)
-    async with database.reading() as tx:
-        held = await facts.get(tx, scope, [each.fact_id for each in found])
-    return [held[each.fact_id] for each in found if each.fact_id in held]
+    async with database.read_transaction() as tx:
+        facts_by_id = await facts.get(tx, scope, [each.fact_id for each in found])
+    return [facts_by_id[each.fact_id] for each in found if each.fact_id in facts_by_id]

@@ -11,64 +11,70 @@ import numpy as np
 
 from gaia_memory.errors import MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
-from gaia_memory.models import Candidate, Fact, Hit, Holds, Recalled, Scope, line_of
+from gaia_memory.models import Candidate, Fact, FactPredicate, Hit, RecallResult, Scope, index_fact
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, Reranker, Retriever
-from gaia_memory.recall.index.candidates import pool_of, pool_on
-from gaia_memory.recall.index.column_cache import Shelves
-from gaia_memory.recall.index.fact_columns import Shelf
-from gaia_memory.recall.index.neighbours import REACH
-from gaia_memory.recall.query.expansion import REWRITING, Wording, other_words, united, widened
-from gaia_memory.recall.query.parsed_query import read, shortened
-from gaia_memory.recall.ranking.adaptive_limit import MANY, depth
-from gaia_memory.recall.ranking.diversity import LOOKED_AT, diversified
-from gaia_memory.recall.ranking.normalise import JUDGED, level_of, scored, together
-from gaia_memory.recall.ranking.rank import DATES, WORDS, Placed, rank
-from gaia_memory.recall.ranking.rerank import RERANKER, reranked
-from gaia_memory.recall.ranking.token_budget import within
-from gaia_memory.recall.retrievers import Among
+from gaia_memory.recall.index.candidates import build_candidate_matrix, select_candidates
+from gaia_memory.recall.index.column_cache import ColumnCache
+from gaia_memory.recall.index.fact_columns import FactColumns
+from gaia_memory.recall.index.neighbours import MAX_TURNS_APART
+from gaia_memory.recall.query.expansion import (
+    EXPANSION_STAGE,
+    ExpandedQuery,
+    generate_expansions,
+    merge_candidates,
+    with_expansions,
+)
+from gaia_memory.recall.query.parsed_query import parse_query, truncate_middle
+from gaia_memory.recall.ranking.adaptive_limit import BROAD_LIMIT, adaptive_limit
+from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW, diversify
+from gaia_memory.recall.ranking.normalise import CONFIDENCE_SAMPLE_SIZE, answer_confidence, merge_hits, to_hits
+from gaia_memory.recall.ranking.rank import DATE_RETRIEVER, KEYWORD_RETRIEVER, RankedFact, rank
+from gaia_memory.recall.ranking.rerank import RERANK_STAGE, blend_reranker_scores
+from gaia_memory.recall.ranking.token_budget import cut_to_budget
+from gaia_memory.recall.retrievers import FilteredRetriever
 from gaia_memory.recall.settings import RecallSettings
-from gaia_memory.telemetry import about
+from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
 _REMEDY = "check the memory database (`memory.database_url`) and the embedder (`memory.embedder`), then ask again"
-_WITHOUT_A_MODEL = "offline/"
+_OFFLINE_PREFIX = "offline/"
 
-Found = Mapping[str, Sequence[Candidate]]
+CandidatesByRetriever = Mapping[str, Sequence[Candidate]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Ranking:
     """Facts of a shelf in their order, what was found for the question itself, and who could not answer."""
 
-    shelf: Shelf
-    placed: list[Placed]
-    own: Found
+    columns: FactColumns
+    ranked: list[RankedFact]
+    own_candidates: CandidatesByRetriever
     missing: set[str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class _Request:
     """A question as each scope is asked it: with the model's other words, or its name where it had none in time."""
 
     query: str
-    added: list[str]
-    wording: Wording
+    expansions: list[str]
+    expanded: ExpandedQuery
     settings: RecallSettings
     limit: int | None
-    meant: Holds | None
-    unworded: tuple[str, ...]
+    predicate: FactPredicate | None
+    failed_expansion: tuple[str, ...]
 
     @property
     def queries(self) -> list[str]:
-        return [self.query, *self.added]
+        return [self.query, *self.expansions]
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _ScopeResult:
     """The best facts of one scope, at most `limit`, and who could not answer."""
 
-    best: list[Hit]
+    hits: list[Hit]
     limit: int
     missing: tuple[str, ...]
 
@@ -89,7 +95,7 @@ class Recall:
         clock: Clock,
         *,
         settings: RecallSettings | Callable[[], RecallSettings] | None = None,
-        shelves: Shelves | None = None,
+        column_cache: ColumnCache | None = None,
         language_model: LanguageModel | None = None,
         reranker: Callable[[], Reranker | None] | None = None,
     ) -> None:
@@ -98,7 +104,7 @@ class Recall:
         self._retrievers = tuple(retrievers)
         self._clock = clock
         self._settings = settings or RecallSettings()
-        self._shelves = shelves
+        self._column_cache = column_cache
         self._language_model = language_model
         self._reranker = reranker
 
@@ -123,165 +129,188 @@ class Recall:
         *,
         limit: int | None,
         threshold: float | None = None,
-        meant: Holds | None = None,
-        beside: Sequence[Scope] = (),
-    ) -> Recalled:
+        predicate: FactPredicate | None = None,
+        extra_scopes: Sequence[Scope] = (),
+    ) -> RecallResult:
         """Return what `recall` does, with what it left out and what could not answer.
 
-        Facts that are not `meant` do not exist for this question. The scopes `beside` are asked the same, and the best
-        of all come first: how well a question is answered is told apart in one scope as in another.
+        Facts that are not `predicate` do not exist for this question. The scopes `extra_scopes` are asked the same, and
+        the best of all come first: how well a question is answered is told apart in one scope as in another.
 
         Raises:
             MemoryUnavailable: no retriever could answer.
         """
         if not query.strip() or (limit is not None and limit < 1):
-            return Recalled()
-        query, settings = shortened(query), _asked(self._settings)
-        lines, unworded = await self._other_words(scope, query, settings)
-        wording = widened(read(query), lines)
-        ask = _Ask(query, lines, wording, settings, limit, meant, unworded)
+            return RecallResult()
+        query, settings = truncate_middle(query), _effective_settings(self._settings)
+        expansions, failed_expansion = await self._generate_expansions(scope, query, settings)
+        expanded = with_expansions(parse_query(query), expansions)
+        request = _Request(query, expansions, expanded, settings, limit, predicate, failed_expansion)
         # One after the other: the first one's vector of the question serves them all.
-        answers = [await self._answered(each, ask) for each in dict.fromkeys((scope, *beside))]
-        limit = max(answer.limit for answer in answers)
-        failed = tuple(dict.fromkeys(name for answer in answers for name in answer.missing))
-        best = together([answer.best for answer in answers])[:limit]
-        hits = within(best, limit=limit, threshold=threshold, tokens=settings.tokens)
-        kept = {hit.fact.id for hit in hits}
-        dropped = tuple(hit for hit in best if hit.fact.id not in kept)
-        return Recalled(hits=tuple(hits), dropped=dropped, limit=limit, missing=failed, added=tuple(lines))
+        results = [await self._recall_scope(each, request) for each in dict.fromkeys((scope, *extra_scopes))]
+        limit = max(answer.limit for answer in results)
+        failed = tuple(dict.fromkeys(name for answer in results for name in answer.missing))
+        best = merge_hits([answer.hits for answer in results])[:limit]
+        hits = cut_to_budget(best, limit=limit, threshold=threshold, tokens=settings.tokens)
+        kept_ids = {hit.fact.id for hit in hits}
+        dropped = tuple(hit for hit in best if hit.fact.id not in kept_ids)
+        return RecallResult(
+            hits=tuple(hits), dropped=dropped, limit=limit, missing=failed, expansions=tuple(expansions)
+        )
 
-    async def _answered(self, scope: Scope, ask: _Ask) -> _Answer:
-        query, wording, settings = ask.query, ask.wording, ask.settings
-        among, retrievers = await self._among(scope, ask.meant)
-        shelf = await self._shelf(scope, settings)
-        if shelf is None:
-            order = await self._by_candidates(scope, ask, retrievers, among)
+    async def _recall_scope(self, scope: Scope, request: _Request) -> _ScopeResult:
+        query, expanded, settings = request.query, request.expanded, request.settings
+        allowed_ids, retrievers = await self._filter_retrievers(scope, request.predicate)
+        columns = await self._load_columns(scope, settings)
+        if columns is None:
+            ranking = await self._rank_candidates(scope, request, retrievers, allowed_ids)
         else:
-            order = await self._by_shelf(scope, _only(shelf, among), ask, retrievers)
-        level = level_of(wording.question, order.placed, order.own)
-        if wording.added:
-            level = max(level, wording.level(await self._texts(scope, order.placed[:JUDGED])))
-        placed, unranked = await self._rerank(scope, query, order.placed, settings)
-        placed = await asyncio.to_thread(diversified, placed, order.shelf, settings.diversity)
-        limit = depth(query, [item.total for item in placed]) if ask.limit is None else ask.limit
-        missing = (*sorted(order.missing), *ask.unworded, *unranked)
-        return _Answer(scored(*await self._first(scope, placed, limit), level, missing), limit, missing)
+            ranking = await self._rank_columns(scope, _select_ids(columns, allowed_ids), request, retrievers)
+        confidence = answer_confidence(expanded.question, ranking.ranked, ranking.own_candidates)
+        if expanded.expansions:
+            confidence = max(
+                confidence,
+                expanded.expansion_confidence(await self._load_texts(scope, ranking.ranked[:CONFIDENCE_SAMPLE_SIZE])),
+            )
+        ranked, failed_rerank = await self._rerank(scope, query, ranking.ranked, settings)
+        ranked = await asyncio.to_thread(diversify, ranked, ranking.columns, settings.diversity)
+        limit = adaptive_limit(query, [item.total for item in ranked]) if request.limit is None else request.limit
+        missing = (*sorted(ranking.missing), *request.failed_expansion, *failed_rerank)
+        return _ScopeResult(
+            to_hits(*await self._take_existing(scope, ranked, limit), confidence, missing), limit, missing
+        )
 
-    async def _among(self, scope: Scope, meant: Holds | None) -> tuple[set[str] | None, Sequence[Retriever]]:
+    async def _filter_retrievers(
+        self, scope: Scope, predicate: FactPredicate | None
+    ) -> tuple[set[str] | None, Sequence[Retriever]]:
         """Return the ids of the facts that are meant, None for all, and what finds no others."""
-        if meant is None:
+        if predicate is None:
             return None, self._retrievers
-        async with self._database.reading() as tx:
-            among = set(await self._facts.matching(tx, scope, meant))
-        return among, [Among(each, among) for each in self._retrievers]
+        async with self._database.read_transaction() as tx:
+            allowed_ids = set(await self._facts.ids_matching(tx, scope, predicate))
+        return allowed_ids, [FilteredRetriever(each, allowed_ids) for each in self._retrievers]
 
-    async def _shelf(self, scope: Scope, settings: RecallSettings) -> Shelf | None:
+    async def _load_columns(self, scope: Scope, settings: RecallSettings) -> FactColumns | None:
         """Return the scope in memory, unless it is too large or its words do not count."""
-        return None if self._shelves is None or not settings.keywords else await self._shelves.of(scope)
+        return None if self._column_cache is None or not settings.keywords else await self._column_cache.get(scope)
 
-    async def _by_shelf(self, scope: Scope, shelf: Shelf, ask: _Ask, retrievers: Sequence[Retriever]) -> _Order:
+    async def _rank_columns(
+        self, scope: Scope, columns: FactColumns, request: _Request, retrievers: Sequence[Retriever]
+    ) -> _Ranking:
         """Put all facts of a shelf in order; a filler is asked only where they are fewer than are wanted."""
-        settings, wording, wanted = ask.settings, ask.wording, ask.limit or MANY
-        first = max(wanted, LOOKED_AT, settings.rerank_first)
-        others = [each for each in retrievers if each.name not in (WORDS, DATES) and _weight(each, settings)]
-        leads = [each for each in others if each.name not in settings.fillers]
-        answers, failed = await self._answers(leads, scope, ask.query, settings)
-        own, found, missing = await self._with_others(leads, scope, ask.added, answers, failed, settings)
+        settings, expanded, wanted_count = request.settings, request.expanded, request.limit or BROAD_LIMIT
+        first = max(wanted_count, DIVERSITY_WINDOW, settings.rerank_first)
+        active = [
+            each
+            for each in retrievers
+            if each.name not in (KEYWORD_RETRIEVER, DATE_RETRIEVER) and _retriever_weight(each, settings)
+        ]
+        primaries = [each for each in active if each.name not in settings.fallback_retrievers]
+        answers, failed = await self._ask_retrievers(primaries, scope, request.query, settings)
+        own_candidates, found, missing = await self._retrieve_expansions(
+            primaries, scope, request.expansions, answers, failed, settings
+        )
         if settings.dates:
-            dated = {DATES: shelf.said_when(wording.question.dates)}
-            own, found = {**own, **dated}, {**found, **dated}
+            dated = {DATE_RETRIEVER: columns.match_dates(expanded.question.dates)}
+            own_candidates, found = {**own_candidates, **dated}, {**found, **dated}
 
-        def order(found: Found) -> list[Placed]:
-            also = {each.fact_id for candidates in found.values() for each in candidates}
-            pool = pool_on(shelf, wording.question, wording.weighed, also)
-            return rank(wording.question, pool, _scores(found), self._clock.now(), settings, first=first)
+        def rank_found(found: CandidatesByRetriever) -> list[RankedFact]:
+            found_ids = {each.fact_id for candidates in found.values() for each in candidates}
+            pool = select_candidates(columns, expanded.question, expanded.weigh_terms, found_ids)
+            return rank(expanded.question, pool, _best_scores(found), self._clock.now(), settings, limit=first)
 
-        placed = await asyncio.to_thread(order, found)
-        fillers = [each for each in others if each.name in settings.fillers]
-        if fillers and len(placed) < wanted:
-            answers, failed = await self._answers(fillers, scope, ask.query, settings)
-            own, found, missing = {**own, **answers}, {**found, **answers}, missing | failed.keys()
-            placed = await asyncio.to_thread(order, found)
-        return _Order(shelf, placed, own, missing)
+        ranked = await asyncio.to_thread(rank_found, found)
+        fallbacks = [each for each in active if each.name in settings.fallback_retrievers]
+        if fallbacks and len(ranked) < wanted_count:
+            answers, failed = await self._ask_retrievers(fallbacks, scope, request.query, settings)
+            own_candidates, found, missing = (
+                {**own_candidates, **answers},
+                {**found, **answers},
+                missing | failed.keys(),
+            )
+            ranked = await asyncio.to_thread(rank_found, found)
+        return _Ranking(columns, ranked, own_candidates, missing)
 
-    async def _by_candidates(
-        self, scope: Scope, ask: _Ask, retrievers: Sequence[Retriever], among: Collection[str] | None
-    ) -> _Order:
+    async def _rank_candidates(
+        self, scope: Scope, request: _Request, retrievers: Sequence[Retriever], allowed_ids: Collection[str] | None
+    ) -> _Ranking:
         """Put the facts in order that the retrievers find, and what stands beside them."""
-        settings, wording = ask.settings, ask.wording
-        own, found, missing = await self._find(scope, ask.queries, retrievers, settings)
-        facts, rarity = await self._gather(scope, wording, found, settings)
-        facts = [fact for fact in facts if among is None or fact.id in among]
+        settings, expanded = request.settings, request.expanded
+        own_candidates, found, missing = await self._retrieve(scope, request.queries, retrievers, settings)
+        facts, idf = await self._load_facts_and_idf(scope, expanded, found, settings)
+        facts = [fact for fact in facts if allowed_ids is None or fact.id in allowed_ids]
 
-        def order() -> _Order:
-            pool = pool_of(wording.question, rarity, [line_of(fact) for fact in facts])
-            placed = rank(wording.question, pool, _scores(found), self._clock.now(), settings)
-            return _Order(pool.shelf, placed, own, missing)
+        def rank_facts() -> _Ranking:
+            pool = build_candidate_matrix(expanded.question, idf, [index_fact(fact) for fact in facts])
+            ranked = rank(expanded.question, pool, _best_scores(found), self._clock.now(), settings)
+            return _Ranking(pool.columns, ranked, own_candidates, missing)
 
         # Some milliseconds of arithmetic over several hundred facts: turns of others go on meanwhile.
-        return await asyncio.to_thread(order)
+        return await asyncio.to_thread(rank_facts)
 
-    async def _first(self, scope: Scope, placed: list[Placed], limit: int) -> tuple[list[Placed], dict[str, Fact]]:
+    async def _take_existing(
+        self, scope: Scope, ranked: list[RankedFact], limit: int
+    ) -> tuple[list[RankedFact], dict[str, Fact]]:
         """Return the first that are still there, at most `limit`, and their facts."""
-        facts = await self._read(scope, placed[:limit])
-        if len(facts) < min(limit, len(placed)):
+        facts = await self._load_facts(scope, ranked[:limit])
+        if len(facts) < min(limit, len(ranked)):
             # Some were forgotten while this was asked: what stands behind them moves up.
-            facts |= await self._read(scope, placed[limit:])
-        return [item for item in placed if item.fact_id in facts][:limit], facts
+            facts |= await self._load_facts(scope, ranked[limit:])
+        return [item for item in ranked if item.fact_id in facts][:limit], facts
 
-    async def _texts(self, scope: Scope, placed: Sequence[Placed]) -> list[str]:
-        return [fact.text for fact in (await self._read(scope, placed)).values()]
+    async def _load_texts(self, scope: Scope, ranked: Sequence[RankedFact]) -> list[str]:
+        return [fact.text for fact in (await self._load_facts(scope, ranked)).values()]
 
-    async def _read(self, scope: Scope, placed: Sequence[Placed]) -> dict[str, Fact]:
-        async with self._database.reading() as tx:
-            return await self._facts.get(tx, scope, [each.fact_id for each in placed])
+    async def _load_facts(self, scope: Scope, ranked: Sequence[RankedFact]) -> dict[str, Fact]:
+        async with self._database.read_transaction() as tx:
+            return await self._facts.get(tx, scope, [each.fact_id for each in ranked])
 
-    async def _other_words(
+    async def _generate_expansions(
         self, scope: Scope, query: str, settings: RecallSettings
     ) -> tuple[list[str], tuple[str, ...]]:
         model = self._language_model
-        if not settings.rewrite or model is None or model.identity.startswith(_WITHOUT_A_MODEL):
+        if not settings.rewrite or model is None or model.identity.startswith(_OFFLINE_PREFIX):
             return [], ()
         try:
             async with asyncio.timeout(settings.seconds):
-                return await other_words(model, query), ()
+                return await generate_expansions(model, query), ()
         except (ModelError, TimeoutError) as error:
-            _goes_on_without(REWRITING, scope, error)
-            return [], (REWRITING,)
+            _log_failure(EXPANSION_STAGE, scope, error)
+            return [], (EXPANSION_STAGE,)
 
     async def _rerank(
-        self, scope: Scope, query: str, placed: list[Placed], settings: RecallSettings
-    ) -> tuple[list[Placed], tuple[str, ...]]:
+        self, scope: Scope, query: str, ranked: list[RankedFact], settings: RecallSettings
+    ) -> tuple[list[RankedFact], tuple[str, ...]]:
         reranker = None if self._reranker is None else self._reranker()
-        if reranker is None or not settings.rerank_share or min(settings.rerank_first, len(placed)) < 2:
-            return placed, ()
-        facts = await self._read(scope, placed[: settings.rerank_first])
-        placed = [item for place, item in enumerate(placed) if place >= settings.rerank_first or item.fact_id in facts]
-        texts = [facts[item.fact_id].text for item in placed[: len(facts)]]
+        if reranker is None or not settings.rerank_share or min(settings.rerank_first, len(ranked)) < 2:
+            return ranked, ()
+        facts = await self._load_facts(scope, ranked[: settings.rerank_first])
+        ranked = [item for place, item in enumerate(ranked) if place >= settings.rerank_first or item.fact_id in facts]
+        texts = [facts[item.fact_id].text for item in ranked[: len(facts)]]
         try:
             async with asyncio.timeout(settings.seconds):
-                scores = await reranker.scores(query, texts)
+                scores = await reranker.score(query, texts)
         except (ModelError, TimeoutError) as error:
-            _goes_on_without(RERANKER, scope, error)
-            return placed, (RERANKER,)
-        return reranked(placed, scores, settings.rerank_share), ()
+            _log_failure(RERANK_STAGE, scope, error)
+            return ranked, (RERANK_STAGE,)
+        return blend_reranker_scores(ranked, scores, settings.rerank_share), ()
 
-    async def _find(
+    async def _retrieve(
         self, scope: Scope, queries: Sequence[str], retrievers: Sequence[Retriever], settings: RecallSettings
-    ) -> tuple[Found, Found, set[str]]:
+    ) -> tuple[CandidatesByRetriever, CandidatesByRetriever, set[str]]:
         """Ask every retriever that counts.
 
         Raises:
             MemoryUnavailable: none could answer.
         """
-        retrievers = [each for each in retrievers if _weight(each, settings)]
-        found, failed = await self._answers(retrievers, scope, queries[0], settings)
-        if not found.keys() - {DATES}:
+        retrievers = [each for each in retrievers if _retriever_weight(each, settings)]
+        found, failed = await self._ask_retrievers(retrievers, scope, queries[0], settings)
+        if not found.keys() - {DATE_RETRIEVER}:
             # A question without a date gives that retriever nothing to fail at.
-            raise _unavailable(failed)
-        return await self._with_others(retrievers, scope, queries[1:], found, failed, settings)
+            raise _unavailable_error(failed)
+        return await self._retrieve_expansions(retrievers, scope, queries[1:], found, failed, settings)
 
-    async def _with_others(
+    async def _retrieve_expansions(
         self,
         retrievers: Sequence[Retriever],
         scope: Scope,
@@ -289,95 +318,105 @@ class Recall:
         found: dict[str, list[Candidate]],
         failed: Mapping[str, Exception],
         settings: RecallSettings,
-    ) -> tuple[Found, Found, set[str]]:
+    ) -> tuple[CandidatesByRetriever, CandidatesByRetriever, set[str]]:
         """Ask those that answered the question for the added queries, too.
 
         Return what they found for the question, what for all, and who could not answer.
         """
-        able = [each for each in retrievers if each.name in found]
-        more = await asyncio.gather(*(self._answers(able, scope, each, settings) for each in queries))
-        missing = {*failed, *(name for _, lost in more for name in lost)}
-        return found, united(found, [answers for answers, _ in more]) if more else found, missing
+        responsive = [each for each in retrievers if each.name in found]
+        expansion_answers = await asyncio.gather(
+            *(self._ask_retrievers(responsive, scope, each, settings) for each in queries)
+        )
+        missing = {*failed, *(name for _, lost in expansion_answers for name in lost)}
+        return (
+            found,
+            merge_candidates(found, [answers for answers, _ in expansion_answers]) if expansion_answers else found,
+            missing,
+        )
 
-    async def _answers(
+    async def _ask_retrievers(
         self, retrievers: Sequence[Retriever], scope: Scope, query: str, settings: RecallSettings
     ) -> tuple[dict[str, list[Candidate]], dict[str, Exception]]:
-        leads = [each for each in retrievers if each.name not in settings.fillers]
-        answers = await asyncio.gather(*(self._answer(each, scope, query, settings) for each in leads))
+        primaries = [each for each in retrievers if each.name not in settings.fallback_retrievers]
+        answers = await asyncio.gather(*(self._ask_retriever(each, scope, query, settings) for each in primaries))
         if not any(isinstance(answer, list) and len(answer) >= settings.candidates for _, answer in answers):
             # What only these find comes below all else: there is no need of it behind enough.
-            rest = [each for each in retrievers if each.name in settings.fillers]
-            answers += await asyncio.gather(*(self._answer(each, scope, query, settings) for each in rest))
+            fallbacks = [each for each in retrievers if each.name in settings.fallback_retrievers]
+            answers += await asyncio.gather(*(self._ask_retriever(each, scope, query, settings) for each in fallbacks))
         found = {name: answer for name, answer in answers if isinstance(answer, list)}
         return found, {name: answer for name, answer in answers if not isinstance(answer, list)}
 
-    async def _answer(
+    async def _ask_retriever(
         self, retriever: Retriever, scope: Scope, query: str, settings: RecallSettings
     ) -> tuple[str, list[Candidate] | Exception]:
         try:
             async with asyncio.timeout(settings.seconds):
                 return retriever.name, await retriever.retrieve(scope, query, limit=settings.candidates)
         except Exception as error:  # a retriever may fail in ways of its own, and must cost no more than its share
-            _goes_on_without(retriever.name, scope, error)
+            _log_failure(retriever.name, scope, error)
             return retriever.name, error
 
-    async def _gather(
-        self, scope: Scope, wording: Wording, found: Found, settings: RecallSettings
+    async def _load_facts_and_idf(
+        self, scope: Scope, expanded: ExpandedQuery, found: CandidatesByRetriever, settings: RecallSettings
     ) -> tuple[list[Fact], list[float]]:
         """Read the found ids and what stands beside them, and how rare each term of the question is.
 
         Within the scope: a retriever's word is not enough.
         """
-        leads = {each.fact_id for name in found.keys() - settings.fillers - {DATES} for each in found[name]}
-        alone = {each.fact_id for name in found for each in found[name]} - leads
-        question = wording.question
-        if not leads and not alone:
+        primary_ids = {
+            each.fact_id
+            for name in found.keys() - settings.fallback_retrievers - {DATE_RETRIEVER}
+            for each in found[name]
+        }
+        fallback_ids = {each.fact_id for name in found for each in found[name]} - primary_ids
+        question = expanded.question
+        if not primary_ids and not fallback_ids:
             return [], [0.0] * len(question.terms)
-        async with self._database.reading() as tx:
-            near = await self._facts.around(tx, scope, leads, REACH)
-            rest = await self._facts.get(tx, scope, alone - {fact.id for fact in near})
-            rarity = await self._facts.rarity(tx, scope, question.words)
-        return [*near, *rest.values()], wording.weighed(rarity)
+        async with self._database.read_transaction() as tx:
+            neighbours = await self._facts.neighbours_of(tx, scope, primary_ids, MAX_TURNS_APART)
+            fallback_facts = await self._facts.get(tx, scope, fallback_ids - {fact.id for fact in neighbours})
+            idf = await self._facts.idf(tx, scope, question.words)
+        return [*neighbours, *fallback_facts.values()], expanded.weigh_terms(idf)
 
 
-def _asked(settings: RecallSettings | Callable[[], RecallSettings]) -> RecallSettings:
+def _effective_settings(settings: RecallSettings | Callable[[], RecallSettings]) -> RecallSettings:
     """Return the settings in force; where the words are off, no retriever is a mere filler behind them."""
     settings = settings if isinstance(settings, RecallSettings) else settings()
-    return settings if settings.keywords else replace(settings, fillers=frozenset())
+    return settings if settings.keywords else replace(settings, fallback_retrievers=frozenset())
 
 
-def _only(shelf: Shelf, among: Collection[str] | None) -> Shelf:
+def _select_ids(columns: FactColumns, allowed_ids: Collection[str] | None) -> FactColumns:
     """Return a shelf of these facts alone."""
-    if among is None:
-        return shelf
-    places = shelf.places_of(among)
-    return shelf.taken(np.sort(places[places >= 0]))
+    if allowed_ids is None:
+        return columns
+    indices = columns.indices_of(allowed_ids)
+    return columns.select(np.sort(indices[indices >= 0]))
 
 
-def _weight(retriever: Retriever, settings: RecallSettings) -> float:
-    return {WORDS: settings.keywords, DATES: settings.dates}.get(retriever.name, settings.vectors)
+def _retriever_weight(retriever: Retriever, settings: RecallSettings) -> float:
+    return {KEYWORD_RETRIEVER: settings.keywords, DATE_RETRIEVER: settings.dates}.get(retriever.name, settings.vectors)
 
 
-def _goes_on_without(name: str, scope: Scope, error: Exception) -> None:
+def _log_failure(name: str, scope: Scope, error: Exception) -> None:
     kind = type(error).__name__
-    fields = about("recall.partial", scope, retriever=name, error=kind)
+    fields = log_fields("recall.partial", scope, retriever=name, error=kind)
     logger.warning("recall goes on without %s: %s", name, kind, extra=fields)
 
 
-def _unavailable(failed: Mapping[str, Exception]) -> MemoryUnavailable:
+def _unavailable_error(failed: Mapping[str, Exception]) -> MemoryUnavailable:
     """Return the error that says why nobody could answer, with the remedy of the first who knows one."""
-    known = [error for error in failed.values() if isinstance(error, MemoryUnavailable)]
+    explained = [error for error in failed.values() if isinstance(error, MemoryUnavailable)]
     reasons = [
         f"{name}: {error.reason if isinstance(error, MemoryUnavailable) else type(error).__name__}"
         for name, error in failed.items()
     ]
-    remedy = next((error.remedy for error in known if error.remedy), _REMEDY)
+    remedy = next((error.remedy for error in explained if error.remedy), _REMEDY)
     return MemoryUnavailable(
         f"no way of searching could answer ({', '.join(reasons) or 'none is configured'})", remedy=remedy
     )
 
 
-def _scores(found: Found) -> dict[str, dict[str, float]]:
+def _best_scores(found: CandidatesByRetriever) -> dict[str, dict[str, float]]:
     """Return the best score each retriever gave a fact; one that is no number counts as 0."""
     scores: dict[str, dict[str, float]] = {name: {} for name in found}
     for name, candidates in found.items():

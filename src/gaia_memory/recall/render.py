@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gaia_memory.models import Hit
 
 
-def rows(hits: Sequence[Hit]) -> list[dict[str, str]]:
+def render_hits(hits: Sequence[Hit]) -> list[dict[str, str]]:
     """Return one compact row a hit: its id, its text, and when it was said (or else stored) in ISO form."""
     return [
         {

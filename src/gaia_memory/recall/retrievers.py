@@ -11,35 +11,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.language.tokenizer import indexed_words
+from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import Candidate, Scope, Vector
 from gaia_memory.ports import Database, Embedder, FactStore, Retriever
-from gaia_memory.recall.index.whitened_cosine import Vectors, vectors_of
-from gaia_memory.recall.query.dates import dates_in
-from gaia_memory.recall.query.parsed_query import read
-from gaia_memory.recall.ranking.rank import DATES
+from gaia_memory.recall.index.whitened_cosine import VectorMatrix, build_vector_matrix
+from gaia_memory.recall.query.dates import parse_dates
+from gaia_memory.recall.query.parsed_query import parse_query
+from gaia_memory.recall.ranking.rank import DATE_RETRIEVER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    _Scored = Callable[[Vectors, NDArray[np.float32]], NDArray[np.float32]]
+    _VectorScorer = Callable[[VectorMatrix, NDArray[np.float32]], NDArray[np.float32]]
 
-CACHED_SCOPES = 16
-LARGE = 2_000_000
+MAX_CACHED_SCOPES = 16
+MAX_EVENT_LOOP_ELEMENTS = 2_000_000
 """Numbers in a matrix from which on arithmetic with it leaves the event loop."""
 
-LATEST_YEARS = 10
+MAX_YEARS_BACK = 10
 """How many years back a month is looked for that is named without one."""
 
-_FURTHER = 8
+_WIDENING_FACTOR = 8
 """How many times as many facts are looked for where too few of those found are meant."""
 
-HASHED_FLOOR = 0.2
+MIN_HASHED_COSINE = 0.2
 """Cosine up to which vectors of hashed words only share chance."""
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
+class FilteredRetriever:
     """A retriever that finds only these facts of a scope: as many of them as it is asked for."""
 
     retriever: Retriever
@@ -52,13 +52,13 @@ class Among:
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Return what the retriever finds among these facts, best first."""
-        wanted = limit
+        fetch_limit = limit
         while True:
-            found = await self.retriever.retrieve(scope, query, limit=wanted)
-            among = [each for each in found if each.fact_id in self.fact_ids]
-            if len(among) >= limit or len(found) < wanted:
-                return among[:limit]
-            wanted *= _FURTHER
+            found = await self.retriever.retrieve(scope, query, limit=fetch_limit)
+            allowed = [each for each in found if each.fact_id in self.fact_ids]
+            if len(allowed) >= limit or len(found) < fetch_limit:
+                return allowed[:limit]
+            fetch_limit *= _WIDENING_FACTOR
 
 
 class KeywordRetriever:
@@ -75,12 +75,12 @@ class KeywordRetriever:
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Return facts that share a word with `query`, in any of its forms, best first; function words do not count."""
-        terms = [sorted(same) for same in read(query).words]
+        terms = [sorted(same) for same in parse_query(query).words]
         if not terms:
             return []
         # One form of each word first: of a long question the index looks up only so many.
         first, others = [same[0] for same in terms], [each for same in terms for each in same[1:]]
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             return await self._facts.match(tx, scope, " ".join([*first, *others]), limit=limit)
 
 
@@ -94,27 +94,27 @@ class DateRetriever:
     @property
     def name(self) -> str:
         """The name shown in `Hit.why`."""
-        return DATES
+        return DATE_RETRIEVER
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Return facts said in the years or months or on the days that `query` names, the latest first."""
-        named = dates_in(query)
-        if not named.months and not named.years:
+        mentions = parse_dates(query)
+        if not mentions.months and not mentions.years:
             return []
-        async with self._database.reading() as tx:
-            years = [] if named.years else await self._facts.years(tx, scope)
-            spans = named.spans(years[-LATEST_YEARS:])
-            found = await self._facts.said_in(tx, scope, spans, limit=limit)
-        return [Candidate(fact_id=fact_id, score=named.worth(spans[0][0])) for fact_id in found]
+        async with self._database.read_transaction() as tx:
+            years = [] if mentions.years else await self._facts.years(tx, scope)
+            intervals = mentions.intervals(years[-MAX_YEARS_BACK:])
+            found = await self._facts.said_between(tx, scope, intervals, limit=limit)
+        return [Candidate(fact_id=fact_id, score=mentions.relevance(intervals[0][0])) for fact_id in found]
 
 
 @dataclass(frozen=True, slots=True)
-class _Matrix:
+class _CachedVectors:
     """A scope's vectors as they were at `revision`; None where there are none."""
 
     revision: int
     ids: list[str]
-    vectors: Vectors | None
+    vectors: VectorMatrix | None
 
 
 class VectorRetriever:
@@ -122,7 +122,8 @@ class VectorRetriever:
 
     Only vectors of the embedder in use count: those of another one are left to the keywords. The scores are contrasts,
     beside the cosines. A scope's vectors are kept in memory until its revision changes, for the last few scopes.
-    `is_alone` says whether nothing else finds facts: then scores are cosines, and chance is better than nothing.
+    `is_sole_retriever` says whether nothing else finds facts: then scores are cosines, and chance is better than
+    nothing.
     """
 
     def __init__(
@@ -131,21 +132,21 @@ class VectorRetriever:
         facts: FactStore,
         embedder: Embedder,
         *,
-        is_alone: Callable[[], bool] = lambda: False,
+        is_sole_retriever: Callable[[], bool] = lambda: False,
     ) -> None:
         self._database = database
         self._facts = facts
         self._embedder = embedder
-        self._is_alone = is_alone
-        self._cache: OrderedDict[tuple[Scope, str], _Matrix] = OrderedDict()
+        self._is_sole_retriever = is_sole_retriever
+        self._cache: OrderedDict[tuple[Scope, str], _CachedVectors] = OrderedDict()
 
     @property
     def name(self) -> str:
         """The name shown in `Hit.why`: `hashed` where the vectors know words but no meanings."""
-        return "hashed" if self._hashed else "vectors"
+        return "hashed" if self._is_hashed else "vectors"
 
     @property
-    def _hashed(self) -> bool:
+    def _is_hashed(self) -> bool:
         return self._embedder.identity.startswith("offline/")
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
@@ -154,80 +155,82 @@ class VectorRetriever:
         Raises:
             ModelError: the embedder could not answer.
         """
-        if self._hashed and not indexed_words(query):
+        if self._is_hashed and not index_tokens(query):
             # Of signs alone nothing is hashed: all such texts would be alike.
             return []
-        asked = None if self._knows_itself else await self._embedded(query)
-        matrix = await self._matrix(scope)
-        if matrix.vectors is None:
+        query_vector = None if self._knows_dimensions else await self._embed_query(query)
+        cached = await self._load_vectors(scope)
+        if cached.vectors is None:
             return []
-        if asked is None:
-            asked = await self._embedded(query)
-        rows = matrix.vectors.rows
-        if len(asked) != rows.shape[1]:
+        if query_vector is None:
+            query_vector = await self._embed_query(query)
+        rows = cached.vectors.rows
+        if len(query_vector) != rows.shape[1]:
             raise BadAnswerError(
-                f"{self._embedder.identity} gave {len(asked)} numbers where its vectors have {rows.shape[1]}"
+                f"{self._embedder.identity} gave {len(query_vector)} numbers where its vectors have {rows.shape[1]}"
             )
-        scored = Vectors.cosines if self._hashed or self._is_alone() else Vectors.contrasts
-        floor = HASHED_FLOOR if self._hashed and not self._is_alone() else -1.0
-        if rows.size >= LARGE:
-            return await asyncio.to_thread(_nearest, matrix.ids, matrix.vectors, asked, limit, floor, scored)
-        return _nearest(matrix.ids, matrix.vectors, asked, limit, floor, scored)
+        scorer = VectorMatrix.cosines if self._is_hashed or self._is_sole_retriever() else VectorMatrix.whitened_cosines
+        min_cosine = MIN_HASHED_COSINE if self._is_hashed and not self._is_sole_retriever() else -1.0
+        if rows.size >= MAX_EVENT_LOOP_ELEMENTS:
+            return await asyncio.to_thread(
+                _nearest_facts, cached.ids, cached.vectors, query_vector, limit, min_cosine, scorer
+            )
+        return _nearest_facts(cached.ids, cached.vectors, query_vector, limit, min_cosine, scorer)
 
     @property
-    def _knows_itself(self) -> bool:
+    def _knows_dimensions(self) -> bool:
         """Say whether the embedder can name its dimensions already; some learn them from their first vector."""
         return not self._embedder.identity.endswith("/?")
 
-    async def _embedded(self, query: str) -> Vector:
+    async def _embed_query(self, query: str) -> Vector:
         vectors = await self._embedder.embed([query], purpose="search")
         if len(vectors) != 1:
             raise BadAnswerError(f"{self._embedder.identity} gave {len(vectors)} vectors for one text")
         return vectors[0]
 
-    async def _matrix(self, scope: Scope) -> _Matrix:
+    async def _load_vectors(self, scope: Scope) -> _CachedVectors:
         key = (scope, self._embedder.identity)
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
-            kept = self._cache.get(key)
-            if kept is not None and kept.revision == revision:
+            cached = self._cache.get(key)
+            if cached is not None and cached.revision == revision:
                 self._cache.move_to_end(key)
-                return kept
+                return cached
             ids, rows = await self._facts.vectors(tx, scope, self._embedder.identity)
-        matrix = _Matrix(revision, ids, await asyncio.to_thread(vectors_of, rows) if len(ids) else None)
-        self._cache[key] = matrix
+        loaded = _CachedVectors(revision, ids, await asyncio.to_thread(build_vector_matrix, rows) if len(ids) else None)
+        self._cache[key] = loaded
         self._cache.move_to_end(key)
-        while len(self._cache) > CACHED_SCOPES:
+        while len(self._cache) > MAX_CACHED_SCOPES:
             self._cache.popitem(last=False)
-        return matrix
+        return loaded
 
 
-def retrievers(
-    database: Database, facts: FactStore, embedder: Embedder, *, is_alone: Callable[[], bool]
+def build_retrievers(
+    database: Database, facts: FactStore, embedder: Embedder, *, is_sole_retriever: Callable[[], bool]
 ) -> list[Retriever]:
-    """Return every way of finding facts; `is_alone` says whether vectors are the only one in force."""
+    """Return every way of finding facts; `is_sole_retriever` says whether vectors are the only one in force."""
     return [
         KeywordRetriever(database, facts),
         DateRetriever(database, facts),
-        VectorRetriever(database, facts, embedder, is_alone=is_alone),
+        VectorRetriever(database, facts, embedder, is_sole_retriever=is_sole_retriever),
     ]
 
 
-def _nearest(
-    ids: Sequence[str], vectors: Vectors, vector: Vector, limit: int, floor: float, scored: _Scored
+def _nearest_facts(
+    ids: Sequence[str], vectors: VectorMatrix, vector: Vector, limit: int, min_cosine: float, scorer: _VectorScorer
 ) -> list[Candidate]:
     """Return those with the best scores, among whose cosines are above the floor."""
-    asked = np.asarray(vector, dtype=np.float32)
-    length = float(np.linalg.norm(asked))
+    unit_query = np.asarray(vector, dtype=np.float32)
+    length = float(np.linalg.norm(unit_query))
     if not np.isfinite(length) or length == 0.0:
         return []
-    asked = asked / np.float32(length)
-    cosines, scores = vectors.cosines(asked), scored(vectors, asked)
-    places = np.flatnonzero(cosines > floor)
-    if len(places) > limit:
-        places = places[np.argpartition(-scores[places], limit - 1)[:limit]]
+    unit_query = unit_query / np.float32(length)
+    cosines, scores = vectors.cosines(unit_query), scorer(vectors, unit_query)
+    rows = np.flatnonzero(cosines > min_cosine)
+    if len(rows) > limit:
+        rows = rows[np.argpartition(-scores[rows], limit - 1)[:limit]]
     found = [
-        Candidate(fact_id=ids[place], score=float(scores[place]), likeness=float(cosines[place]))
-        for place in places.tolist()
+        Candidate(fact_id=ids[place], score=float(scores[place]), similarity=float(cosines[place]))
+        for place in rows.tolist()
     ]
     return sorted(found, key=lambda candidate: (-candidate.score, candidate.fact_id))

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 class RecallSettings:
     """Few round weights; around them lies a plateau, so that fine tuning gains nothing. A weight of 0 is "off".
 
-    `fillers` name retrievers that never outvote another: they only come in below what the others found. Every other
-    retriever adds a share of `vectors`. The words, weighted by `keywords`, lead. `seconds` bound each retriever, the
-    rewriting and the reranker; `rerank_share` is what that has in the order of the first `rerank_first`.
+    `fallback_retrievers` name retrievers that never outvote another: they only come in below what the others found.
+    Every other retriever adds a share of `vectors`. The words, weighted by `keywords`, lead. `seconds` bound each
+    retriever, the rewriting and the reranker; `rerank_share` is what that has in the order of the first `rerank_first`.
     """
 
     candidates: int = 100
     seconds: float = 5.0
-    fillers: frozenset[str] = frozenset({"hashed"})
+    fallback_retrievers: frozenset[str] = frozenset({"hashed"})
     keywords: float = 1.0
     vectors: float = 0.15
     surroundings: float = 0.1

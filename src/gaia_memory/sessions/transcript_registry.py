@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
-from gaia_memory.models import Mark, SessionKey, Talk, Turn
+from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 
-Find = Callable[[SessionKey], Awaitable[Transcript | None]]
+TranscriptFinder = Callable[[SessionKey], Awaitable[Transcript | None]]
 """Returns a transcript that holds a session of an app without a host in this process; None where there is none."""
 
 
-class Transcripts:
+class TranscriptRegistry:
     """The transcripts of each app: one for every session service that its hosts in this process use."""
 
     def __init__(self) -> None:
-        self.unread: dict[str, str] = {}
+        self.listing_errors: dict[str, str] = {}
         """Apps whose sessions the latest sweep could not list, with the kind of the error."""
         self._by_app: dict[str, list[Transcript]] = {}
-        self._find: Find | None = None
+        self._fallback: TranscriptFinder | None = None
 
     @property
-    def looks_further(self) -> bool:
+    def has_fallback(self) -> bool:
         """Whether apps without a host in this process are looked for."""
-        return self._find is not None
+        return self._fallback is not None
 
-    def look_further(self, find: Find) -> None:
-        """Read apps without a host in this process where `find` finds their sessions."""
-        self._find = find
+    def set_fallback(self, finder: TranscriptFinder) -> None:
+        """Read apps without a host in this process where `finder` finds their sessions."""
+        self._fallback = finder
 
-    async def reach(self, waiting: Iterable[SessionKey]) -> None:
+    async def resolve(self, keys: Iterable[SessionKey]) -> None:
         """Attach what is found of the apps of these conversations."""
-        for key in waiting:
-            transcript = await self._find(key) if self._find is not None else None
+        for key in keys:
+            transcript = await self._fallback(key) if self._fallback is not None else None
             if transcript is not None:
                 self.attach(key.app, transcript)
 
@@ -50,33 +50,35 @@ class Transcripts:
         return list(self._by_app)
 
     @property
-    def hosted(self) -> list[str]:
+    def hosted_apps(self) -> list[str]:
         """The apps whose host is in this process."""
-        return [app for app, known in self._by_app.items() if any(transcript.is_whole for transcript in known)]
+        return [app for app, known in self._by_app.items() if any(transcript.is_complete for transcript in known)]
 
-    def of(self, app: str) -> list[Transcript]:
+    def for_app(self, app: str) -> list[Transcript]:
         """Return the transcripts of an app, the latest first."""
         return list(reversed(self._by_app.get(app, [])))
 
-    async def read(self, key: SessionKey, *, after: Mark | None, turns_before: int) -> tuple[Talk | None, Transcript]:
+    async def read(
+        self, key: SessionKey, *, after: EventPosition | None, turns_before: int
+    ) -> tuple[TranscriptSlice | None, Transcript]:
         """Return what was said after a mark with the transcript that holds it; None where no one has the session.
 
         Raises:
             LookupError: the app has no transcript.
         """
-        transcripts = self.of(key.app)
+        transcripts = self.for_app(key.app)
         for transcript in transcripts:
-            talk = await transcript.read(key, after=after, turns_before=turns_before)
-            if talk is not None:
-                return talk, transcript
+            transcript_slice = await transcript.read(key, after=after, turns_before=turns_before)
+            if transcript_slice is not None:
+                return transcript_slice, transcript
         return None, transcripts[0]
 
-    async def late(
-        self, key: SessionKey, began: Mapping[str, float], *, after: Mark | None, turns_before: int
+    async def read_out_of_order(
+        self, key: SessionKey, turn_starts: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> Sequence[Turn] | None:
         """Return what was said in some invocations and reading on from a mark misses; None where no one has it."""
-        for transcript in self.of(key.app):
-            turns = await transcript.late(key, began, after=after, turns_before=turns_before)
+        for transcript in self.for_app(key.app):
+            turns = await transcript.read_out_of_order(key, turn_starts, after=after, turns_before=turns_before)
             if turns is not None:
                 return turns
         return None

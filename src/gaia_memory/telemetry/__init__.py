@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gaia_memory.telemetry.content_capture import capture_content, shows_content, want_content
-from gaia_memory.telemetry.log_fields import about, frames_of
+from gaia_memory.telemetry.content_capture import capture_content, set_content_capture, shows_content
+from gaia_memory.telemetry.log_fields import error_frames, log_fields
 from gaia_memory.telemetry.spans import MemorySpan, memory_span
 from gaia_memory.telemetry.store_id import store_id
 from gaia_memory.telemetry.turn_spans import TurnSpans, in_background
@@ -11,12 +11,12 @@ from gaia_memory.telemetry.turn_spans import TurnSpans, in_background
 __all__ = [
     "MemorySpan",
     "TurnSpans",
-    "about",
+    "log_fields",
     "capture_content",
-    "frames_of",
+    "error_frames",
     "in_background",
     "memory_span",
     "shows_content",
     "store_id",
-    "want_content",
+    "set_content_capture",
 ]

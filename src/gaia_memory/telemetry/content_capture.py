@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-ADK_CAPTURE = "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS"
+CAPTURE_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+ADK_CAPTURE_VARIABLE = "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS"
 
-_ON_SPANS = ("SPAN_ONLY", "SPAN_AND_EVENT")
-_OFF = ("0", "false")
+_SPAN_MODES = ("SPAN_ONLY", "SPAN_AND_EVENT")
+_FALSE_VALUES = ("0", "false")
 
-_wanted: ContextVar[bool | None] = ContextVar("content_wanted", default=None)
+_capture_override: ContextVar[bool | None] = ContextVar("content_wanted", default=None)
 
 
 def shows_content() -> bool:
@@ -23,24 +23,24 @@ def shows_content() -> bool:
     means events, of which memory has none), and `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS` must not be off: ADK has
     that on by default, so it can forbid content and never ask for it.
     """
-    wanted = _wanted.get()
-    if wanted is not None:
-        return wanted
-    if os.environ.get(ADK_CAPTURE, "").strip().lower() in _OFF:
+    override = _capture_override.get()
+    if override is not None:
+        return override
+    if os.environ.get(ADK_CAPTURE_VARIABLE, "").strip().lower() in _FALSE_VALUES:
         return False
-    return os.environ.get(CAPTURE, "").strip().upper() in _ON_SPANS
+    return os.environ.get(CAPTURE_VARIABLE, "").strip().upper() in _SPAN_MODES
 
 
-def want_content(wanted: bool | None) -> None:
+def set_content_capture(is_enabled: bool | None) -> None:
     """Let spans hold content or not from here to the end of this task; None leaves it to the environment."""
-    _wanted.set(wanted)
+    _capture_override.set(is_enabled)
 
 
 @contextmanager
-def capture_content(wanted: bool | None) -> Iterator[None]:
+def capture_content(is_enabled: bool | None) -> Iterator[None]:
     """Let spans hold content or not while the block runs; None leaves it to the environment."""
-    token = _wanted.set(wanted)
+    token = _capture_override.set(is_enabled)
     try:
         yield
     finally:
-        _wanted.reset(token)
+        _capture_override.reset(token)

@@ -18,15 +18,15 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from gaia_memory.errors import ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Hit, Scope
-from gaia_memory.outage import outage_of
+from gaia_memory.outage import classify_error
 from gaia_memory.telemetry.content_capture import shows_content
 from gaia_memory.telemetry.store_id import store_id
 from gaia_memory.telemetry.turn_spans import background_links
 
 logger = logger_for(__name__)
 
-SCOPE = "gaia_memory"
-PROVIDER = "mem0"
+TRACER_NAME = "gaia_memory"
+PROVIDER_NAME = "mem0"
 
 Operation = Literal[
     "search_memory",
@@ -50,7 +50,7 @@ class MemorySpan(AbstractContextManager["MemorySpan"]):
         self._operation = operation
         self._attributes = attributes
         self._span: Span = trace.INVALID_SPAN
-        self._current: AbstractContextManager[Any] | None = None
+        self._active_context: AbstractContextManager[Any] | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -62,79 +62,79 @@ class MemorySpan(AbstractContextManager["MemorySpan"]):
             )
             current = trace.use_span(self._span, record_exception=False, set_status_on_exception=False)
             current.__enter__()
-            self._current = current
+            self._active_context = current
         except Exception as error:  # somebody's tracer: memory goes on without its span
-            _complain(error)
+            _log_lost_span(error)
         return self
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         if error is not None:
-            self.failed(error)
+            self.record_error(error)
         try:
-            if self._current is not None:
-                self._current.__exit__(None, None, None)
+            if self._active_context is not None:
+                self._active_context.__exit__(None, None, None)
             self._span.end()
         except Exception as broken:  # somebody's processor: memory goes on
-            _complain(broken)
+            _log_lost_span(broken)
 
     @property
     def shows_content(self) -> bool:
         """Whether somebody collects this span and wants content in it."""
         return self._span.is_recording() and shows_content()
 
-    def note(self, **attributes: str | bool | int | float) -> None:
+    def add_attributes(self, **attributes: str | bool | int | float) -> None:
         """Add attributes of our own, `gaia.name` each."""
-        self._set({f"gaia.{name}": value for name, value in attributes.items()})
+        self._set_attributes({f"gaia.{name}": value for name, value in attributes.items()})
 
-    def record(self, record_id: str) -> None:
+    def set_record_id(self, record_id: str) -> None:
         """Name the one record that the operation is about."""
-        self._set({"gen_ai.memory.record.id": record_id})
+        self._set_attributes({"gen_ai.memory.record.id": record_id})
 
-    def count(self, records: int) -> None:
+    def set_record_count(self, records: int) -> None:
         """Say how many records were found, written or removed."""
-        self._set({"gen_ai.memory.record.count": records})
+        self._set_attributes({"gen_ai.memory.record.count": records})
 
-    def found(self, hits: Sequence[Hit]) -> None:
+    def record_hits(self, hits: Sequence[Hit]) -> None:
         """Count what was found, and show it where content is wanted."""
-        self.count(len(hits))
+        self.set_record_count(len(hits))
         if self.shows_content:
-            self._show([{"id": hit.fact.id, "content": hit.fact.text, "score": hit.score} for hit in hits])
+            self._set_records([{"id": hit.fact.id, "content": hit.fact.text, "score": hit.score} for hit in hits])
 
-    def wrote(self, facts: Sequence[Fact]) -> None:
+    def record_facts(self, facts: Sequence[Fact]) -> None:
         """Count what was written, name it where it is one, and show it where content is wanted."""
-        self.count(len(facts))
+        self.set_record_count(len(facts))
         if len(facts) == 1:
-            self.record(facts[0].id)
+            self.set_record_id(facts[0].id)
         if self.shows_content:
-            self._show([{"id": fact.id, "content": fact.text} for fact in facts])
+            self._set_records([{"id": fact.id, "content": fact.text} for fact in facts])
 
-    def learned(self, texts: Sequence[str]) -> None:
+    def record_learned(self, texts: Sequence[str]) -> None:
         """Show what was learned, where content is wanted."""
         if self.shows_content and texts:
-            self._show([{"content": text} for text in texts])
+            self._set_records([{"content": text} for text in texts])
 
-    def asked(self, query: str) -> None:
+    def record_query(self, query: str) -> None:
         """Show the question where content is wanted."""
         if self.shows_content:
-            self._set({"gen_ai.memory.query.text": query})
+            self._set_attributes({"gen_ai.memory.query.text": query})
 
-    def failed(self, error: BaseException | str) -> None:
+    def record_error(self, error: BaseException | str) -> None:
         """Name the error that the operation ended with: a provider's status, else its kind; or a name of ours."""
         kind = error if isinstance(error, str) else error_type(error)
-        self._set({"error.type": kind})
+        self._set_attributes({"error.type": kind})
         # An error's message may hold what a person said.
         self._span.set_status(Status(StatusCode.ERROR, kind))
 
-    def _show(self, records: Sequence[dict[str, Any]]) -> None:
-        self._set({"gen_ai.memory.records": json.dumps(records, ensure_ascii=False)})
+    def _set_records(self, records: Sequence[dict[str, Any]]) -> None:
+        self._set_attributes({"gen_ai.memory.records": json.dumps(records, ensure_ascii=False)})
 
-    def _set(self, attributes: dict[str, Any]) -> None:
+    def _set_attributes(self, attributes: dict[str, Any]) -> None:
         self._span.set_attributes(attributes)
 
 
 def memory_span(
     operation: Operation,
-    whose: Scope | None = None,
+    scope: Scope | None = None,
     *,
     session: str | None = None,
     store: str | None = None,
@@ -142,12 +142,12 @@ def memory_span(
 ) -> MemorySpan:
     """Return a span for an operation, to be entered: under the current one or, `in_background`, a root with links.
 
-    `whose` memory it is, or the id of a mem0 `store`; `session` is the conversation's, where there is one.
+    `scope` memory it is, or the id of a mem0 `store`; `session` is the conversation's, where there is one.
     """
     attributes = {
         "gen_ai.operation.name": operation,
-        "gen_ai.provider.name": PROVIDER,
-        "gen_ai.memory.store.id": store if whose is None else store_id(whose),
+        "gen_ai.provider.name": PROVIDER_NAME,
+        "gen_ai.memory.store.id": store if scope is None else store_id(scope),
         "gen_ai.memory.record.id": record_id,
         "gen_ai.conversation.id": session,
     }
@@ -156,15 +156,15 @@ def memory_span(
 
 def error_type(error: BaseException) -> str:
     """Return what an error is called in a span: the status of a provider that answered with one, else its kind."""
-    outage = outage_of(error) if isinstance(error, ModelError) else None
+    outage = classify_error(error) if isinstance(error, ModelError) else None
     return str(outage.status) if outage is not None and outage.status else type(error).__name__
 
 
 @functools.cache
 def _tracer() -> trace.Tracer:
     """Return our tracer; it waits by itself for a provider that is set later."""
-    return trace.get_tracer(SCOPE)
+    return trace.get_tracer(TRACER_NAME)
 
 
-def _complain(error: Exception) -> None:
+def _log_lost_span(error: Exception) -> None:
     logger.debug("a span was lost: %s", type(error).__name__)

@@ -6,7 +6,7 @@ import hashlib
 
 from gaia_memory.models import Scope
 
-_LENGTH = 16
+_ID_LENGTH = 16
 
 
 def store_id(scope: Scope) -> str:
@@ -14,4 +14,4 @@ def store_id(scope: Scope) -> str:
 
     It is the beginning of the SHA-256 of `scope.partition`, so whoever knows app and user can work it out.
     """
-    return hashlib.sha256(scope.partition.encode()).hexdigest()[:_LENGTH]
+    return hashlib.sha256(scope.partition.encode()).hexdigest()[:_ID_LENGTH]

@@ -12,8 +12,8 @@ from opentelemetry.trace import Link, SpanContext
 
 from gaia_memory.models import SessionKey
 
-_LINKS = context.create_key("gaia-memory-links")
-_CONVERSATIONS = 4096
+_LINKS_KEY = context.create_key("gaia-memory-links")
+_MAX_CONVERSATIONS = 4096
 """Conversations whose last turn is known at once; an older one is learned without a link."""
 
 
@@ -23,19 +23,19 @@ class TurnSpans:
     def __init__(self) -> None:
         self._spans: OrderedDict[SessionKey, SpanContext] = OrderedDict()
 
-    def note(self, key: SessionKey) -> None:
+    def record_turn(self, key: SessionKey) -> None:
         """Take the current span for that of the conversation's last turn; a turn without one leaves none."""
         self._spans.pop(key, None)
-        found = trace.get_current_span().get_span_context()
-        if found.is_valid:
-            self._spans[key] = found
-        if len(self._spans) > _CONVERSATIONS:
+        turn_span = trace.get_current_span().get_span_context()
+        if turn_span.is_valid:
+            self._spans[key] = turn_span
+        if len(self._spans) > _MAX_CONVERSATIONS:
             self._spans.popitem(last=False)
 
-    def behind(self, key: SessionKey) -> AbstractContextManager[None]:
+    def linked_to_turn(self, key: SessionKey) -> AbstractContextManager[None]:
         """Let the spans of a block be `in_background`, linked to the conversation's last turn where that is known."""
-        found = self._spans.get(key)
-        return in_background([] if found is None else [found])
+        turn_span = self._spans.get(key)
+        return in_background([] if turn_span is None else [turn_span])
 
 
 @contextmanager
@@ -45,8 +45,8 @@ def in_background(causes: Sequence[SpanContext] = ()) -> Iterator[None]:
     What happens behind a turn outlives it: its child would end after it, in a trace that was closed long ago.
     """
     caller = trace.get_current_span().get_span_context()
-    linked = [*causes, *([caller] if caller.is_valid and caller not in causes else [])]
-    token = context.attach(context.set_value(_LINKS, linked, Context()))
+    linked_spans = [*causes, *([caller] if caller.is_valid and caller not in causes else [])]
+    token = context.attach(context.set_value(_LINKS_KEY, linked_spans, Context()))
     try:
         yield
     finally:
@@ -57,5 +57,5 @@ def background_links() -> list[Link]:
     """Return the links of a span that begins now; none where it has a parent."""
     if trace.get_current_span().get_span_context().is_valid:
         return []
-    linked = context.get_value(_LINKS)
-    return [Link(cause) for cause in linked] if isinstance(linked, list) else []
+    linked_spans = context.get_value(_LINKS_KEY)
+    return [Link(cause) for cause in linked_spans] if isinstance(linked_spans, list) else []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.models import Merged, Scope
+from gaia_memory.models import MergeResult, Scope
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 
 
@@ -20,10 +20,10 @@ class Merger:
     ledger: Ledger
     outbox: Outbox
 
-    async def merge(self, scope: Scope, into: Scope, *, named: Collection[str], now: datetime) -> Merged:
+    async def merge(self, scope: Scope, into: Scope, *, known_users: Collection[str], now: datetime) -> MergeResult:
         """Move what is known of `scope`; a second time there is nothing left to move.
 
-        `into` may be somebody whom memory has not met, if `named` holds their user id: else it may be a slip.
+        `into` may be somebody whom memory has not met, if `known_users` holds their user id: else it may be a slip.
 
         Raises:
             InvalidInputError: both are one person, one of them is unknown, or talk of one waits to be learned.
@@ -32,18 +32,18 @@ class Merger:
             raise InvalidInputError(f"{scope.user!r} was to be merged into itself: name two different user ids")
         async with self.database.transaction() as tx:
             for each in sorted((scope, into), key=lambda it: it.partition):
-                await self._refuse(tx, each, is_named=each == into and into.user in named)
+                await self._require_mergeable(tx, each, is_known_user=each == into and into.user in known_users)
             merged = await self.facts.merge(tx, scope, into)
             # What was forgotten of sessions: else an older export would bring it back under the other id.
-            for key, until in (await self.ledger.forgotten_talk(tx, user=scope.user, app=scope.app)).items():
-                await self.ledger.forget_talk(tx, user=into.user, app=key.app, session=key.session, said_until=until)
+            for key, until in (await self.ledger.forgotten_sessions(tx, user=scope.user, app=scope.app)).items():
+                await self.ledger.forget_session(tx, user=into.user, app=key.app, session=key.session, said_until=until)
             for each in (scope, into):
                 await self.ledger.drop_profiles(tx, user=each.user, app=each.app)
             if merged.dropped:
-                await self.outbox.note_erasure(tx, scope, now=now.timestamp())
+                await self.outbox.record_erasure(tx, scope, now=now.timestamp())
         return merged
 
-    async def _refuse(self, tx: Transaction, scope: Scope, *, is_named: bool) -> None:
+    async def _require_mergeable(self, tx: Transaction, scope: Scope, *, is_known_user: bool) -> None:
         state = await self.facts.state(tx, scope)
         waiting = await self.ledger.pending(tx, user=scope.user, app=scope.app)
         if waiting:
@@ -51,10 +51,10 @@ class Merger:
                 f"talk of {scope.user!r} waits to be learned ({len(waiting)} in all), and would be learned apart: "
                 "learn it first (`gaia sweep --force`), then merge"
             )
-        is_met = state.revision > 0 or await self.ledger.open_talk(tx, user=scope.user, app=scope.app)
-        if not is_met and not is_named:
-            where = "" if scope.app is None else f" in the app {scope.app!r}"
+        has_history = state.revision > 0 or await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
+        if not has_history and not is_known_user:
+            app_note = "" if scope.app is None else f" in the app {scope.app!r}"
             raise InvalidInputError(
-                f"nothing is known of {scope.user!r}{where}: pass a user id that memory has met; "
+                f"nothing is known of {scope.user!r}{app_note}: pass a user id that memory has met; "
                 "the one that facts are moved to may also be new, if it stands under `people.users`"
             )

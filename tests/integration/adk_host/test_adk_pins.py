@@ -19,8 +19,8 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
 import gaia_memory
-from gaia_memory.adk.sessions.event_pages import pager_of
-from gaia_memory.adk.sessions.stale_session import marker_of
+from gaia_memory.adk.sessions.event_pages import event_reader_for
+from gaia_memory.adk.sessions.stale_session import update_marker
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import SessionKey
 from support.session_services import APP, session_service
@@ -57,8 +57,12 @@ async def test_the_database_service_tells_its_tables(tmp_path: Path) -> None:
     async with session_service("database", tmp_path) as service:
         await service.prepare_tables()
         classes = service._get_schema_classes()
-        assert classes.StorageEvent is StorageEvent, "ADK's events are in another table: see adk/sessions/event_pages.py"
-        assert classes.StorageSession is StorageSession, "ADK's sessions are in another table: see adk/sessions/compare_and_delete.py"
+        assert classes.StorageEvent is StorageEvent, (
+            "ADK's events are in another table: see adk/sessions/event_pages.py"
+        )
+        assert classes.StorageSession is StorageSession, (
+            "ADK's sessions are in another table: see adk/sessions/compare_and_delete.py"
+        )
 
 
 async def test_the_sqlite_service_lends_its_connection(tmp_path: Path) -> None:
@@ -75,7 +79,9 @@ async def test_the_sqlite_service_lends_its_connection(tmp_path: Path) -> None:
 async def test_the_service_of_adk_web_tells_which_keeps_an_apps_sessions(tmp_path: Path) -> None:
     """`_get_service`, in a class of a name that is known here."""
     async with session_service("per agent", tmp_path) as service:
-        assert type(service).__name__ == "PerAgentDatabaseSessionService", "see stands_for_many in adk/sessions/event_pages.py"
+        assert type(service).__name__ == "PerAgentDatabaseSessionService", (
+            "see stands_for_many in adk/sessions/event_pages.py"
+        )
         assert isinstance(await service._get_service(APP), SqliteSessionService), "see service_behind"
 
 
@@ -109,8 +115,8 @@ async def test_without_it_a_session_is_read_as_a_whole_and_deleted_by_adk(
     async with session_service(kind, tmp_path) as service:
         await said(service)
         renamed = without(missing, service)
-        assert await pager_of(renamed, APP) is None
-        transcript = SessionTranscript(renamed, APP, clears_by="delete")
+        assert await event_reader_for(renamed, APP) is None
+        transcript = SessionTranscript(renamed, APP, clear_method="delete")
         talk = await transcript.read(KEY, after=None, turns_before=0)
         assert talk is not None
         texts = [message.text async for turn in talk.turns for message in turn.messages]
@@ -141,10 +147,10 @@ async def test_without_a_marker_a_session_is_deleted_by_adk(tmp_path: Path) -> N
     """The time it was last changed stays what tells whether a session is as it was."""
     async with session_service("database", tmp_path) as service:
         await said(service)
-        transcript = SessionTranscript(service, APP, clears_by="delete")
+        transcript = SessionTranscript(service, APP, clear_method="delete")
         talk = await transcript.read(KEY, after=None, turns_before=0)
         assert talk is not None
-        object.__setattr__(talk.loaded, "__pydantic_private__", {})
-        assert marker_of(talk.loaded) is None
+        object.__setattr__(talk.host_session, "__pydantic_private__", {})
+        assert update_marker(talk.host_session) is None
         assert await transcript.clear(talk, how="delete")
         assert await service.get_session(app_name=APP, user_id="itay", session_id="s1") is None

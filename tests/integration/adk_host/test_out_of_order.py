@@ -11,9 +11,9 @@ from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import BaseSessionService
 from google.genai import types
 
-from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, PRIVATE_STAMP
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY
 from gaia_memory.adk.sessions.transcript import SessionTranscript
-from gaia_memory.models import Mark, SessionKey
+from gaia_memory.models import EventPosition, SessionKey
 
 KEY = SessionKey("app", "itay", "itay:cli")
 NOON = 1_700_000_000.0
@@ -22,7 +22,7 @@ HOUR = 3600.0
 
 @pytest.fixture
 def transcript(service: BaseSessionService) -> SessionTranscript:
-    return SessionTranscript(service, "app", clears_by="rewind")
+    return SessionTranscript(service, "app", clear_method="rewind")
 
 
 async def append(service: BaseSessionService, invocation: str, at: float, **fields: Any) -> Event:
@@ -34,13 +34,13 @@ async def append(service: BaseSessionService, invocation: str, at: float, **fiel
     return event
 
 
-async def say(service: BaseSessionService, text: str, at: float, **fields: Any) -> Mark:
+async def say(service: BaseSessionService, text: str, at: float, **fields: Any) -> EventPosition:
     """Append a message and, a second later, its reply, in an invocation named after it; return where they end."""
     said = types.Content(role="user", parts=[types.Part(text=text)])
     reply = types.Content(role="model", parts=[types.Part(text=f"re {text}")])
     await append(service, text, at, content=said, **fields)
     last = await append(service, text, at + 1, author="root", content=reply, **fields)
-    return Mark(last.timestamp, last.id)
+    return EventPosition(last.timestamp, last.id)
 
 
 async def rewind(service: BaseSessionService, to: str, at: float) -> None:
@@ -49,9 +49,9 @@ async def rewind(service: BaseSessionService, to: str, at: float) -> None:
 
 
 async def late(
-    transcript: SessionTranscript, began: Mapping[str, float], *, after: Mark | None, turns_before: int = 0
+    transcript: SessionTranscript, began: Mapping[str, float], *, after: EventPosition | None, turns_before: int = 0
 ) -> list[str]:
-    turns = await transcript.late(KEY, began, after=after, turns_before=turns_before)
+    turns = await transcript.read_out_of_order(KEY, began, after=after, turns_before=turns_before)
     assert turns is not None
     assert [turn.seq for turn in turns] == [turns_before + number for number in range(1, len(turns) + 1)]
     return [message.text for turn in turns for message in turn.messages]
@@ -62,7 +62,7 @@ async def test_what_lies_before_the_mark_is_found_whole_and_in_order(
 ):
     """Numbered on; what lies behind it is met by whoever reads on."""
     mark = await say(service, "first", NOON)
-    began = {"behind": NOON - HOUR, "at the border": mark.at - 0.5, "right again": NOON + HOUR}
+    began = {"behind": NOON - HOUR, "at the border": mark.timestamp - 0.5, "right again": NOON + HOUR}
     for text, at in began.items():
         await say(service, text, at)
     await say(service, "never noted", NOON - 2 * HOUR)
@@ -110,7 +110,7 @@ async def test_a_rewind_of_the_person_takes_it_back(service: BaseSessionService,
     assert await late(transcript, began, after=mark) == ["kept", "re kept"]
 
 
-@pytest.mark.parametrize("stamp", [COMMAND_STAMP, PRIVATE_STAMP])
+@pytest.mark.parametrize("stamp", [COMMAND_KEY, PRIVATE_KEY])
 async def test_what_is_not_learned_is_not_found(service: BaseSessionService, transcript: SessionTranscript, stamp: str):
     """Commands and what is private, like in any turn."""
     mark = await say(service, "first", NOON)
@@ -125,10 +125,10 @@ async def test_without_a_session_or_a_border_there_is_nothing(
     service: BaseSessionService, transcript: SessionTranscript
 ):
     """None says that nobody has the session; before anything was learned, reading finds everything."""
-    assert await transcript.late(KEY, {"x": NOON}, after=None, turns_before=0) is None
+    assert await transcript.read_out_of_order(KEY, {"x": NOON}, after=None, turns_before=0) is None
     await say(service, "first", NOON)
 
-    assert await transcript.late(KEY, {"first": NOON}, after=None, turns_before=0) == ()
+    assert await transcript.read_out_of_order(KEY, {"first": NOON}, after=None, turns_before=0) == ()
 
 
 async def test_very_many_are_found_too(service: BaseSessionService, transcript: SessionTranscript):

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from gaia_memory.adk.sessions import event_pages, turn_reader
 from gaia_memory.adk.sessions.transcript import SessionTranscript
-from gaia_memory.models import Mark, SessionKey
-from support.generated import check, tiers
-from support.session_services import APP, KINDS, put, session_service
-from support.transcripts import transcripts
-from support.whole_reading import WholeReading
+from gaia_memory.models import EventPosition, SessionKey
+from support.generated import case_counts, run_cases
+from support.session_services import APP, SERVICE_KINDS, append_to_session, session_service
+from support.transcripts import transcript_events
+from support.whole_reading import TranscriptOracle
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -29,7 +29,7 @@ BEHIND = st.integers(0, 3) | st.integers(0, 80)
 LOOKS = st.lists(st.tuples(st.sampled_from([1, 2, 3, 7, 20]), BEHIND, st.integers(1, 4)), min_size=1, max_size=2)
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=SERVICE_KINDS)
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session service that stays open over all examples, and the loop it lives in."""
     with asyncio.Runner() as loop:
@@ -41,7 +41,7 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 async def stored(service: BaseSessionService, events: list[Event]) -> tuple[SessionKey, list[Event]]:
     """Store a session and return its events as ADK loads all of them."""
     session = await service.create_session(app_name=APP, user_id="itay", session_id=uuid.uuid4().hex)
-    await put(service, session, events)
+    await append_to_session(service, session, events)
     whole = await service.get_session(app_name=APP, user_id="itay", session_id=session.id)
     assert whole is not None
     assert {event.id for event in whole.events} == {event.id for event in events}
@@ -51,24 +51,24 @@ async def stored(service: BaseSessionService, events: list[Event]) -> tuple[Sess
 async def compare(service: BaseSessionService, events: list[Event], looks: list[Look]) -> None:
     """Read a session behind some marks, in pages of some sizes."""
     key, whole = await stored(service, events)
-    transcript = SessionTranscript(service, APP, clears_by="rewind")
+    transcript = SessionTranscript(service, APP, clear_method="rewind")
     for size, behind, at_once in looks:
         last = whole[-1 - behind] if behind < len(whole) else None
-        mark = None if last is None else Mark(last.timestamp, last.id)
-        expected = WholeReading(whole, mark, look_back=turn_reader.LEAD_EVENTS)
+        mark = None if last is None else EventPosition(last.timestamp, last.id)
+        expected = TranscriptOracle(whole, mark, lookback_events=turn_reader.MAX_LEAD_EVENTS)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(event_pages, "PAGE", size)
-            patch.setattr(turn_reader, "_INVOCATIONS_A_QUERY", at_once)
+            patch.setattr(event_pages, "PAGE_SIZE", size)
+            patch.setattr(turn_reader, "_MAX_INVOCATIONS_PER_QUERY", at_once)
             talk = await transcript.read(key, after=mark, turns_before=7)
             assert talk is not None
             turns = [turn async for turn in talk.turns]
         assert turns == expected.turns(turns_before=7)
         assert talk.end == expected.end
-        assert [message for turn in talk.before for message in turn.messages] == expected.before()
+        assert [message for turn in talk.before for message in turn.messages] == expected.context_messages()
 
 
-@tiers(usual=20, slow=1_000)
+@case_counts(default_cases=20, slow_cases=1_000)
 def test_pages_hold_what_the_whole_does(cases: int, stage: tuple[Run, BaseSessionService]) -> None:
     """Whatever was said, taken back or left out, at whatever times, behind any mark."""
     run, service = stage
-    check(cases, lambda events, looks: run(compare(service, events, looks)), transcripts(), LOOKS)
+    run_cases(cases, lambda events, looks: run(compare(service, events, looks)), transcript_events(), LOOKS)

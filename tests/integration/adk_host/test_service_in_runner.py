@@ -19,7 +19,7 @@ from google.genai import types
 
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_host import APP, USER, say
+from support.adk_host import APP, USER, run_turn
 
 pytestmark = pytest.mark.acceptance("L01")
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.acceptance("L01")
 async def service(tmp_path: Path) -> AsyncIterator[Mem0MemoryService]:
     made = Mem0MemoryService(config={"app": APP, "home": str(tmp_path / "gaia")})
     # A Runner only borrows the engine: hold it, so that it is closed with the test.
-    await made.source.hold()
+    await made.source.acquire()
     yield made
     await made.source.release()
 
@@ -68,7 +68,7 @@ async def test_adks_own_tools_and_contexts_read_write_and_delete(service: Mem0Me
     )
     async with runner_of(service, model, keep, drop, load_memory_tool) as runner:
         for text in ["I am allergic to nuts", "what can't I eat?", "forget it", "and now?"]:
-            await say(runner, text)
+            await run_turn(runner, text)
 
     def loaded(request: int) -> str:
         [part] = model.requests[request].contents[-1].parts or []
@@ -88,7 +88,7 @@ async def test_a_session_added_by_an_agents_callback_is_learned_once(service: Me
     model = ScriptedLlm(default="noted")
     async with runner_of(service, model, after_agent_callback=remember_all) as runner:
         for text in ["I live in Berlin.", "My dog is called Rex.", "thanks"]:
-            await say(runner, text)
+            await run_turn(runner, text)
     memories = await service.list_memories(app_name=APP, user_id=USER)
     texts = [memory.content.parts[0].text for memory in memories]
 

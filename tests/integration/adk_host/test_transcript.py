@@ -11,9 +11,9 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.sessions.session import Session
 from google.genai import types
 
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP, live_events
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, live_events
 from gaia_memory.adk.sessions.transcript import SessionTranscript
-from gaia_memory.models import Mark, SessionKey, Talk
+from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice
 
 KEY = SessionKey("app", "itay", "itay:cli")
 START = 1_700_000_000.0
@@ -21,7 +21,7 @@ START = 1_700_000_000.0
 
 @pytest.fixture
 def transcript(service: BaseSessionService) -> SessionTranscript:
-    return SessionTranscript(service, "app", clears_by="rewind")
+    return SessionTranscript(service, "app", clear_method="rewind")
 
 
 async def load(service: BaseSessionService) -> Session | None:
@@ -48,13 +48,15 @@ async def say(service: BaseSessionService, *texts: str, at: float | None = None)
     return session
 
 
-async def read(transcript: SessionTranscript, after: Mark | None = None, turns_before: int = 0) -> Talk:
+async def read(
+    transcript: SessionTranscript, after: EventPosition | None = None, turns_before: int = 0
+) -> TranscriptSlice:
     talk = await transcript.read(KEY, after=after, turns_before=turns_before)
     assert talk is not None
     return talk
 
 
-async def texts(talk: Talk) -> list[str]:
+async def texts(talk: TranscriptSlice) -> list[str]:
     return [turn.messages[0].text async for turn in talk.turns]
 
 
@@ -86,7 +88,7 @@ async def test_what_was_said_after_a_mark_is_read_without_the_mark(
     assert await texts(second) == ["three"]
     [turn] = [turn async for turn in second.turns]
     assert turn.seq == 3
-    assert second.end == turn.ended
+    assert second.end == turn.end
 
 
 async def test_nothing_new_is_no_turns_and_the_same_end(service: BaseSessionService, transcript: SessionTranscript):
@@ -113,10 +115,10 @@ async def test_events_at_the_time_of_the_mark_are_read_once(transcript: SessionT
             ),
         )
 
-    assert await texts(await read(transcript, after=Mark(START, "a"))) == ["b", "c"]
-    assert await texts(await read(transcript, after=Mark(START, "c"))) == []
-    assert await texts(await read(transcript, after=Mark(START, "gone"))) == []
-    assert await texts(await read(transcript, after=Mark(START - 1, "gone"))) == ["a", "b", "c"]
+    assert await texts(await read(transcript, after=EventPosition(START, "a"))) == ["b", "c"]
+    assert await texts(await read(transcript, after=EventPosition(START, "c"))) == []
+    assert await texts(await read(transcript, after=EventPosition(START, "gone"))) == []
+    assert await texts(await read(transcript, after=EventPosition(START - 1, "gone"))) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("seconds", [0.0, -5.0])
@@ -129,9 +131,9 @@ async def test_what_was_appended_last_is_read_where_it_is_not_later(
     session = await load(service)
     assert session is not None
     *ahead, last = session.events
-    talk = await read(transcript, after=Mark(ahead[-1].timestamp, ahead[-1].id))
+    talk = await read(transcript, after=EventPosition(ahead[-1].timestamp, ahead[-1].id))
 
-    assert talk.end == Mark(last.timestamp, last.id)
+    assert talk.end == EventPosition(last.timestamp, last.id)
     assert [message.event_id async for turn in talk.turns for message in turn.messages] == [last.id]
 
 
@@ -140,7 +142,7 @@ async def test_what_was_private_is_no_context_even_without_an_invocation(
 ):
     """A host may append events that belong to no run."""
     session = await say(service)
-    for text, stamp in [("private", {PRIVATE_STAMP: True}), ("open", None)]:
+    for text, stamp in [("private", {PRIVATE_KEY: True}), ("open", None)]:
         content = types.Content(role="user", parts=[types.Part(text=text)])
         await service.append_event(session, Event(author="user", content=content, custom_metadata=stamp))
     end = (await read(transcript)).end
@@ -192,10 +194,10 @@ async def lasting(service: BaseSessionService) -> BaseSessionService:
 
 
 async def _clear_without_looking(
-    service: BaseSessionService, transcript: SessionTranscript, talk: Talk, monkeypatch: pytest.MonkeyPatch
+    service: BaseSessionService, transcript: SessionTranscript, talk: TranscriptSlice, monkeypatch: pytest.MonkeyPatch
 ) -> bool:
     """Clear by rewind as if what happened since the reading happened just after the look."""
-    read_then = talk.loaded
+    read_then = talk.host_session
 
     async def outdated(**_: object) -> object:
         return read_then

@@ -26,10 +26,17 @@ from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.adk.runner import GaiaRunner
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_host import APP, USER, function_response, say, sent_texts
-from support.generated import check, tiers
-from support.session_history import append_all
-from support.stories import Story, orphans, replayed, shown, stories, tokens
+from support.adk_host import APP, USER, function_response, run_turn, sent_texts
+from support.generated import case_counts, run_cases
+from support.session_history import append_events
+from support.stories import (
+    ConversationGenerator,
+    expected_replay,
+    expected_tokens,
+    step_lists,
+    tokens_in,
+    unpaired_parts,
+)
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -70,16 +77,16 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Gaia]]
     logging.getLogger("google_adk").setLevel(logging.NOTSET)
 
 
-def told(request: LlmRequest, story: Story, *, window: int, current: str, whole: bool = False) -> None:
+def told(request: LlmRequest, story: ConversationGenerator, *, window: int, current: str, whole: bool = False) -> None:
     """Assert that a request holds exactly what the rules let through, each call with its response."""
-    expected = shown(replayed(story, window=window, current=current, whole=whole))
+    expected = expected_tokens(expected_replay(story, window=window, current=current, whole_invocations=whole))
     waiting = [call.call_id for call in story.open_calls()]
-    assert tokens(request) == expected
-    assert orphans(request, waiting=waiting) == []
+    assert tokens_in(request) == expected
+    assert unpaired_parts(request, waiting=waiting) == []
 
 
 @pytest.mark.filterwarnings("ignore:(Sequential|Loop)Agent is deprecated:DeprecationWarning")
-@tiers(usual=120)
+@case_counts(default_cases=120)
 @pytest.mark.parametrize("kind", ["agent", "sequence", "loop", "workflow"])
 def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host: tuple[Run, Gaia]) -> None:
     """The newest turns, what they depend on, nothing rewound, nothing of commands, in order, every call paired."""
@@ -97,12 +104,12 @@ def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host:
     }
 
     async def turn(steps: list[tuple[str, int]], greeted: bool, window: int) -> None:
-        story = Story(greeted=greeted)
+        story = ConversationGenerator(with_greeting=greeted)
         session = await sessions.create_session(app_name=APP, user_id=USER, session_id=uuid.uuid4().hex)
-        for event in story.take(steps):
+        for event in story.generate(steps):
             await sessions.append_event(session, event)
         model.requests.clear()
-        said = types.UserContent(story.next_words())
+        said = types.UserContent(story.next_user_text())
         runner = runners[window]
         async for _ in runner.run_async(user_id=USER, session_id=session.id, new_message=said):
             pass
@@ -110,15 +117,15 @@ def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host:
         await sessions.delete_session(app_name=APP, user_id=USER, session_id=session.id)
         assert stored is not None
         message = next(event for event in stored.events if event.content == said)
-        story.real([message])
+        story.adopt_events([message])
         assert model.requests
         for request in model.requests:
             told(request, story, window=window, current=message.invocation_id, whole=kind == "workflow")
 
-    check(
+    run_cases(
         cases,
         lambda steps, greeted, window: run(turn(steps, greeted, window)),
-        stories(),
+        step_lists(),
         st.booleans(),
         st.sampled_from(sorted(plugins)),
     )
@@ -136,7 +143,7 @@ class Stage:
     def __init__(self, gaia: Gaia, model: ScriptedLlm) -> None:
         self.gaia = gaia
         self.model = model
-        self.story = Story()
+        self.story = ConversationGenerator()
         self.session = {"app_name": APP, "user_id": USER, "session_id": uuid.uuid4().hex}
         self.runners: dict[int, GaiaRunner] = {}
 
@@ -147,7 +154,7 @@ class Stage:
             if how == "anew":
                 await self.gaia.session_service.delete_session(**self.session)
                 await self.gaia.session_service.create_session(**self.session)
-                self.story = Story()
+                self.story = ConversationGenerator()
             if how == "restart":
                 await self.close()
             await self.store(steps)
@@ -163,15 +170,15 @@ class Stage:
 
     async def store(self, steps: list[tuple[str, int]]) -> None:
         """Store what somebody else's process says."""
-        events = [event for event in self.story.take(steps) if not event.partial]
+        events = [event for event in self.story.generate(steps) if not event.partial]
         place = {"app": APP, "user": USER, "session_id": self.session["session_id"]}
-        await append_all(self.gaia.session_service.db_engine, **place, events=events)
+        await append_events(self.gaia.session_service.db_engine, **place, events=events)
 
     async def turn(self, window: int, how: str) -> None:
         """Run a turn: the person says something, or answers a call that waits."""
         self.model.requests.clear()
         waiting = self.story.open_jobs() if how == "answer" else []
-        said: types.Content = types.UserContent(self.story.next_words())
+        said: types.Content = types.UserContent(self.story.next_user_text())
         if waiting:
             said = types.Content(role="user", parts=[function_response("job", waiting[0].call_id, status="done")])
         turn = self.runner(window).run_async(user_id=USER, session_id=self.session["session_id"], new_message=said)
@@ -180,16 +187,16 @@ class Stage:
         stored = await self.gaia.session_service.get_session(**self.session)
         assert stored is not None
         message = next(event for event in reversed(stored.events) if event.author == "user")
-        self.story.real(stored.events[: stored.events.index(message) + 1])
+        self.story.adopt_events(stored.events[: stored.events.index(message) + 1])
         [request] = self.model.requests
         if waiting:
             # ADK takes out what was said between a call and the answer that has just come.
-            expected = shown(replayed(self.story, window=window, current=message.invocation_id))
-            assert set(tokens(request)) <= set(expected)
+            expected = expected_tokens(expected_replay(self.story, window=window, current=message.invocation_id))
+            assert set(tokens_in(request)) <= set(expected)
             assert "done" in str(request.contents[-1])
         else:
             told(request, self.story, window=window, current=message.invocation_id)
-        self.story.real(stored.events)
+        self.story.adopt_events(stored.events)
 
     def runner(self, window: int) -> GaiaRunner:
         """Return the process whose configuration has this window."""
@@ -201,14 +208,14 @@ class Stage:
         return self.runners[window]
 
 
-@tiers(usual=60, slow=5_000)
+@case_counts(default_cases=60, slow_cases=5_000)
 def test_a_bounded_load_sends_what_a_whole_one_would(cases: int, host: tuple[Run, Gaia]) -> None:
     """Whatever others store or take back between two turns, whatever the window is by now, in any process."""
     run, gaia = host
     model = ScriptedLlm(default="ok")
     how = st.sampled_from(["say", "say", "say", "restart", "answer", "anew"])
-    scene = st.tuples(stories(6), st.sampled_from([1, 2, 3, 5]), how)
-    check(cases, lambda scenes: run(Stage(gaia, model).play(scenes)), st.lists(scene, min_size=1, max_size=6))
+    scene = st.tuples(step_lists(6), st.sampled_from([1, 2, 3, 5]), how)
+    run_cases(cases, lambda scenes: run(Stage(gaia, model).play(scenes)), st.lists(scene, min_size=1, max_size=6))
 
 
 async def test_a_command_said_while_a_task_waits_takes_nothing_else_out(tmp_path: Path) -> None:
@@ -219,7 +226,7 @@ async def test_a_command_said_while_a_task_waits_takes_nothing_else_out(tmp_path
     settings = {"app": APP, "home": str(tmp_path), "sessions": {"window_turns": 2}, "memory": {"auto_ingest": False}}
     async with open_memory(settings) as gaia:
         for text in ["book", "for two", "/memory", "at eight", "outside"]:
-            await say(gaia.runner(root), text)
+            await run_turn(gaia.runner(root), text)
 
     assert sent_texts(model.requests[-1])[1:] == [
         "what else?",

@@ -14,11 +14,21 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE
-from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
-from support.adk_host import calls, function_call
-from support.turns import KEY, SCOPE, agent_of, all_of, break_memory, hosted, learn_with, text_of, words_of
+from support.adk_host import function_call, model_content
+from support.turns import (
+    KEY,
+    SCOPE,
+    break_database,
+    build_agent,
+    contents_text,
+    events_text,
+    open_plugin_host,
+    request_text,
+    set_extractor,
+)
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
@@ -27,18 +37,18 @@ if TYPE_CHECKING:
 
 def stamps(events: list[Event]) -> list[object]:
     """Return each event's command stamp."""
-    return [(event.custom_metadata or {}).get(COMMAND_STAMP) for event in events]
+    return [(event.custom_metadata or {}).get(COMMAND_KEY) for event in events]
 
 
 async def test_a_command_is_answered_without_the_model_and_stamped(tmp_path: Path) -> None:
     """Both of its events; the caller's RunConfig stays as it was."""
     run_config = RunConfig(custom_metadata={"mine": 1})
-    async with hosted(tmp_path, agent_of(ScriptedLlm())) as host:
-        events = await host.say("/remember I like teal", run_config=run_config)
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
+        events = await host.run_turn("/remember I like teal", run_config=run_config)
         facts = await (await host.engine()).memory.facts(SCOPE)
-        session = await host.session()
+        session = await host.load_session()
 
-    assert "teal" in text_of(events)
+    assert "teal" in events_text(events)
     assert [fact.text for fact in facts] == ["I like teal"]
     assert session is not None
     assert stamps(session.events) == ["remember", "remember"]
@@ -50,32 +60,34 @@ async def test_commands_are_in_no_later_request_and_are_never_learned(tmp_path: 
     """Neither what was typed nor what was answered."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(default=[])
-    async with hosted(tmp_path, agent_of(model)) as host:
-        learn_with(await host.engine(), extractor)
-        await host.say("first")
-        await host.say("/remember I like teal")
-        await host.say("/memory")
-        await host.say("second")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("first")
+        await host.run_turn("/remember I like teal")
+        await host.run_turn("/memory")
+        await host.run_turn("second")
         await (await host.engine()).sweep(force=True)
 
     learned = [said.text for chunk in extractor.chunks for said in chunk.messages]
-    assert words_of(model.requests[1]) == "first\none\nsecond"
+    assert contents_text(model.requests[1]) == "first\none\nsecond"
     assert learned == ["first", "one", "second", "two"]
 
 
 async def test_the_answer_of_a_command_comes_from_the_agent_that_has_the_conversation(tmp_path: Path) -> None:
     """A command in between takes nobody back to the root agent, and leaves no author that ADK warns of."""
-    child = agent_of(ScriptedLlm("from the child", "still the child"), "child")
-    root = agent_of(
-        ScriptedLlm(calls(function_call("transfer_to_agent", "c1", agent_name="child"))), "root", sub_agents=[child]
+    child = build_agent(ScriptedLlm("from the child", "still the child"), "child")
+    root = build_agent(
+        ScriptedLlm(model_content(function_call("transfer_to_agent", "c1", agent_name="child"))),
+        "root",
+        sub_agents=[child],
     )
-    async with hosted(tmp_path, root) as host:
-        await host.say("to the child")
-        command = await host.say("/remember I like teal")
-        after = await host.say("and now?")
+    async with open_plugin_host(tmp_path, root) as host:
+        await host.run_turn("to the child")
+        command = await host.run_turn("/remember I like teal")
+        after = await host.run_turn("and now?")
 
     assert [event.author for event in command] == ["child"]
-    assert text_of(after) == "still the child"
+    assert events_text(after) == "still the child"
 
 
 class SweepingEmbedder(ScriptedEmbedder):
@@ -93,16 +105,16 @@ class SweepingEmbedder(ScriptedEmbedder):
 async def test_a_session_is_not_cleared_under_a_command(tmp_path: Path) -> None:
     """The command's answer would find another session than it was loaded from, and the person an error."""
     extractor = ScriptedExtractor(default=[])
-    async with hosted(tmp_path, agent_of(ScriptedLlm("one"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("one"))) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
-        await host.say("first")
+        set_extractor(engine, extractor)
+        await host.run_turn("first")
         engine.memory = replace(engine.memory, embedder=SweepingEmbedder(engine))
-        answer = await host.say("/remember I like teal")
+        answer = await host.run_turn("/remember I like teal")
         learned_meanwhile = len(extractor.chunks)
         report = await engine.sweep(force=True)
 
-    assert text_of(answer) == "I will remember: I like teal"
+    assert events_text(answer) == "I will remember: I like teal"
     assert learned_meanwhile == 0
     assert report.consolidated == 1
 
@@ -111,11 +123,11 @@ async def test_a_session_is_not_cleared_under_a_command(tmp_path: Path) -> None:
 async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None:
     """They are no turns and leave no mark."""
     extractor = ScriptedExtractor()
-    async with hosted(tmp_path, agent_of(ScriptedLlm())) as host:
-        learn_with(await host.engine(), extractor)
-        await host.say("/help")
-        await host.say("/memory")
-        row = await host.row()
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("/help")
+        await host.run_turn("/memory")
+        row = await host.ledger_row()
         await (await host.engine()).sweep(force=True)
 
     assert extractor.chunks == []
@@ -132,18 +144,18 @@ async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models
     model = ScriptedLlm("one", "two")
     plugins: list[Any] = [Rewriter("first"), MemoryPlugin(config={"home": str(tmp_path / "gaia")})]
     extractor = ScriptedExtractor([])
-    async with hosted(tmp_path, agent_of(model), plugins=plugins) as host:
-        learn_with(await host.engine(), extractor)
-        await host.say("first")
-        command = await host.say("/memory")
-        await host.say("second")
-        row = await host.row()
+    async with open_plugin_host(tmp_path, build_agent(model), plugins=plugins) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("first")
+        command = await host.run_turn("/memory")
+        await host.run_turn("second")
+        row = await host.ledger_row()
         await (await host.engine()).sweep(force=True)
 
     [chunk] = extractor.chunks
     assert [message.text for message in chunk.messages] == ["first", "one", "second", "two"]
-    assert "don't remember" in text_of(command)
-    assert words_of(model.requests[1]) == "first\none\nsecond"
+    assert "don't remember" in events_text(command)
+    assert contents_text(model.requests[1]) == "first\none\nsecond"
     assert row is not None
     assert (row.turn_no, row.active_until) == (2, None)
 
@@ -153,11 +165,11 @@ async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models
 async def test_what_is_no_command_of_ours_reaches_the_model(tmp_path: Path, text: str) -> None:
     """An unknown command may be the host's own."""
     model = ScriptedLlm("ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        events = await host.say(text)
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        events = await host.run_turn(text)
 
-    assert words_of(model.requests[0]) == text
-    assert text_of(events) == "ok"
+    assert contents_text(model.requests[0]) == text
+    assert events_text(events) == "ok"
 
 
 @pytest.mark.acceptance("S12")
@@ -165,16 +177,16 @@ async def test_reset_learns_once_and_then_clears(tmp_path: Path) -> None:
     """The next request has nothing of before, the facts stay."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(["moved to Berlin"])
-    async with hosted(tmp_path, agent_of(model)) as host:
-        learn_with(await host.engine(), extractor)
-        await host.say("I moved to Berlin")
-        reply = text_of(await host.say("/reset"))
-        await host.say("hello again")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("I moved to Berlin")
+        reply = events_text(await host.run_turn("/reset"))
+        await host.run_turn("hello again")
         facts = await (await host.engine()).memory.facts(SCOPE)
 
     assert "fresh start" in reply.lower()
     assert len(extractor.chunks) == 1
-    assert words_of(model.requests[1]) == "hello again"
+    assert contents_text(model.requests[1]) == "hello again"
     assert [fact.text for fact in facts] == ["moved to Berlin"]
 
 
@@ -183,16 +195,16 @@ async def test_a_reset_that_cannot_learn_says_so_and_keeps_the_talk(tmp_path: Pa
     """It is learned later."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(ModelUnavailableError("503"), ["moved to Berlin"])
-    async with hosted(tmp_path, agent_of(model)) as host:
-        learn_with(await host.engine(), extractor)
-        await host.say("I moved to Berlin")
-        reply = text_of(await host.say("/reset"))
-        await host.say("hello again")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("I moved to Berlin")
+        reply = events_text(await host.run_turn("/reset"))
+        await host.run_turn("hello again")
         await (await host.engine()).sweep(force=True)
         facts = await (await host.engine()).memory.facts(SCOPE)
 
     assert "not saved" in reply
-    assert "I moved to Berlin" in all_of(model.requests[1])
+    assert "I moved to Berlin" in request_text(model.requests[1])
     assert [fact.text for fact in facts] == ["moved to Berlin"]
 
 
@@ -201,40 +213,40 @@ async def test_reset_without_learning_still_clears(tmp_path: Path) -> None:
     """`memory.auto_ingest: false` asks no model."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor()
-    async with hosted(tmp_path, agent_of(model), config={"memory": {"auto_ingest": False}}) as host:
-        learn_with(await host.engine(), extractor)
-        await host.say("I moved to Berlin")
-        await host.say("/reset")
-        await host.say("hello again")
+    async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"auto_ingest": False}}) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("I moved to Berlin")
+        await host.run_turn("/reset")
+        await host.run_turn("hello again")
 
-    assert words_of(model.requests[1]) == "hello again"
+    assert contents_text(model.requests[1]) == "hello again"
 
 
 @pytest.mark.acceptance("C06")
 async def test_commands_say_that_memory_is_off(tmp_path: Path) -> None:
     """The model is not asked."""
-    async with hosted(tmp_path, agent_of(ScriptedLlm()), config={"memory": {"enabled": False}}) as host:
-        replies = [text_of(await host.say(text)) for text in ("/remember x", "/memory", "/forget", "/reset")]
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm()), config={"memory": {"enabled": False}}) as host:
+        replies = [events_text(await host.run_turn(text)) for text in ("/remember x", "/memory", "/forget", "/reset")]
 
     assert all("off" in reply for reply in replies)
 
 
 async def test_a_command_that_fails_is_answered_and_kept_from_the_model(tmp_path: Path) -> None:
     """`/forget yes` must not become talk when the database is away."""
-    async with hosted(tmp_path, agent_of(ScriptedLlm())) as host:
-        break_memory(await host.engine())
-        events = await host.say("/memory")
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
+        break_database(await host.engine())
+        events = await host.run_turn("/memory")
 
-    assert text_of(events) == UNAVAILABLE
+    assert events_text(events) == UNAVAILABLE
 
 
 async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_through(tmp_path: Path) -> None:
     """The configuration names a database that is not there."""
     model = ScriptedLlm("ok")
     config = {"memory": {"database_url": f"sqlite:///{tmp_path}"}}
-    async with hosted(tmp_path, agent_of(model), config=config) as host:
-        command = text_of(await host.say("/memory"))
-        turn = text_of(await host.say("hi"))
+    async with open_plugin_host(tmp_path, build_agent(model), config=config) as host:
+        command = events_text(await host.run_turn("/memory"))
+        turn = events_text(await host.run_turn("hi"))
 
     assert "\N{HORIZONTAL ELLIPSIS} cannot be used" in command
     assert str(tmp_path.parent) not in command
@@ -245,10 +257,10 @@ async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_th
 async def test_a_command_after_a_clear_elsewhere_is_answered(tmp_path: Path) -> None:
     """The session it was loaded with is brought up to date."""
     model = ScriptedLlm("one")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        learn_with(await host.engine(), ScriptedExtractor(default=[]))
-        await host.say("I moved to Berlin")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), ScriptedExtractor(default=[]))
+        await host.run_turn("I moved to Berlin")
         await (await host.engine()).consolidate(KEY)
-        events = await host.say("/memory")
+        events = await host.run_turn("/memory")
 
-    assert "don't remember" in text_of(events)
+    assert "don't remember" in events_text(events)

@@ -13,11 +13,22 @@ from google.adk.agents.run_config import RunConfig
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import NewFact, Scope
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm, call
-from support.turns import SCOPE, SPOKEN, USER, agent_of, all_of, break_memory, hosted, responses_of, text_of, tools_of
+from support.turns import (
+    SCOPE,
+    SECRET_TEXT,
+    USER,
+    break_database,
+    build_agent,
+    events_text,
+    function_responses,
+    offered_tools,
+    open_plugin_host,
+    request_text,
+)
 
 OURS = ["remember", "load_memory"]
 
@@ -29,15 +40,15 @@ async def test_remember_stores_the_words_and_logs_none_of_them(
     """Stripped, verbatim, without the extractor; the log knows that it was called."""
     caplog.set_level(logging.DEBUG, logger="gaia_memory")
     model = ScriptedLlm(call("remember", fact="  The user's timezone is IST  "), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        events = await host.say("I live in Israel")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        events = await host.run_turn("I live in Israel")
         engine = await host.engine()
         facts = await engine.memory.facts(SCOPE)
 
-    [response] = responses_of(model.requests[1])
+    [response] = function_responses(model.requests[1])
     assert response["status"] == "success"
     assert [fact.text for fact in facts] == ["The user's timezone is IST"]
-    assert text_of(events).endswith("ok")
+    assert events_text(events).endswith("ok")
     assert "[filtered]" in caplog.text
     assert "timezone" not in caplog.text
 
@@ -46,22 +57,22 @@ async def test_remember_stores_the_words_and_logs_none_of_them(
 async def test_a_blank_fact_is_refused_and_the_turn_goes_on(tmp_path: Path) -> None:
     """Nothing is stored."""
     model = ScriptedLlm(call("remember", fact="   "), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        events = await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        events = await host.run_turn("hm")
         facts = await (await host.engine()).memory.facts(SCOPE)
 
-    assert responses_of(model.requests[1])[0]["status"] == "error"
+    assert function_responses(model.requests[1])[0]["status"] == "error"
     assert facts == []
-    assert text_of(events).endswith("ok")
+    assert events_text(events).endswith("ok")
 
 
 async def test_a_credential_is_refused_with_a_reason(tmp_path: Path) -> None:
     """The model can tell the user why."""
     model = ScriptedLlm(call("remember", fact="my password: hunter2hunter2"), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("hm")
 
-    [response] = responses_of(model.requests[1])
+    [response] = function_responses(model.requests[1])
     assert response["status"] == "error"
     assert "credential" in response["message"]
 
@@ -70,12 +81,12 @@ async def test_a_credential_is_refused_with_a_reason(tmp_path: Path) -> None:
 async def test_a_fact_remembered_twice_is_one(tmp_path: Path) -> None:
     """Both calls succeed."""
     model = ScriptedLlm(call("remember", fact="Likes tea"), "ok", call("remember", fact="likes  tea."), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        await host.say("one")
-        await host.say("two")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("one")
+        await host.run_turn("two")
         count = await (await host.engine()).memory.count(SCOPE)
 
-    assert [response["status"] for response in responses_of(model.requests[-1])] == ["success", "success"]
+    assert [response["status"] for response in function_responses(model.requests[-1])] == ["success", "success"]
     assert count == 1
 
 
@@ -83,15 +94,15 @@ async def test_a_fact_remembered_twice_is_one(tmp_path: Path) -> None:
 async def test_with_memory_off_the_tools_are_not_offered_and_a_call_is_refused(tmp_path: Path) -> None:
     """A model repeats calls it finds in the conversation; that must not end the turn."""
     model = ScriptedLlm(call("remember", fact="tea"), call("load_memory", query="tea"), "ok")
-    async with hosted(tmp_path, agent_of(model), config={"memory": {"enabled": False}}) as host:
-        events = await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"enabled": False}}) as host:
+        events = await host.run_turn("hm")
 
-    assert [tools_of(request) for request in model.requests] == [[], [], []]
-    assert "load_memory" not in all_of(model.requests[0])
-    assert [(response["status"], response["message"]) for response in responses_of(model.requests[-1])] == [
+    assert [offered_tools(request) for request in model.requests] == [[], [], []]
+    assert "load_memory" not in request_text(model.requests[0])
+    assert [(response["status"], response["message"]) for response in function_responses(model.requests[-1])] == [
         ("error", "memory is disabled")
     ] * 2
-    assert text_of(events).endswith("ok")
+    assert events_text(events).endswith("ok")
 
 
 @pytest.mark.acceptance("R04", "Q06")
@@ -100,28 +111,28 @@ async def test_a_database_that_is_away_costs_the_memory_and_not_the_turn(
 ) -> None:
     """A write is an error, a read is unavailable, and neither quotes the person in the log."""
     model = ScriptedLlm(call("remember", fact="tea"), call("load_memory", query="tea"), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        break_memory(await host.engine())
-        events = await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        break_database(await host.engine())
+        events = await host.run_turn("hm")
 
-    assert [response["status"] for response in responses_of(model.requests[-1])] == ["error", "unavailable"]
-    assert responses_of(model.requests[-1])[1]["memories"] == []
-    assert text_of(events).endswith("ok")
-    assert SPOKEN not in caplog.text
+    assert [response["status"] for response in function_responses(model.requests[-1])] == ["error", "unavailable"]
+    assert function_responses(model.requests[-1])[1]["memories"] == []
+    assert events_text(events).endswith("ok")
+    assert SECRET_TEXT not in caplog.text
 
 
 @pytest.mark.acceptance("R04")
 async def test_an_embedder_that_is_down_does_not_hold_a_fact_back(tmp_path: Path) -> None:
     """It is stored, and found by its words."""
     model = ScriptedLlm(call("remember", fact="allergic to nuts"), call("load_memory", query="nuts"), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
         engine = await host.engine()
         embedder = ScriptedEmbedder()
         embedder.error = ModelUnavailableError("no embedder")
         engine.memory = replace(engine.memory, embedder=embedder)
-        await host.say("hm")
+        await host.run_turn("hm")
 
-    saved, found = responses_of(model.requests[-1])
+    saved, found = function_responses(model.requests[-1])
     assert saved["status"] == "success"
     assert [memory["text"] for memory in found["memories"]] == ["allergic to nuts"]
 
@@ -131,11 +142,11 @@ async def test_load_memory_gives_compact_memories_best_first(tmp_path: Path) -> 
     """At most `recall_limit`, each with id, text and an ISO time and nothing else."""
     texts = ["sister is called Noa", *(f"likes film number {number}" for number in range(7))]
     model = ScriptedLlm(call("load_memory", query="sister"), "ok")
-    async with hosted(tmp_path, agent_of(model), config={"memory": {"recall_limit": 3}}) as host:
+    async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"recall_limit": 3}}) as host:
         await (await host.engine()).memory.add(SCOPE, [NewFact(text, metadata={"secret": "x"}) for text in texts])
-        await host.say("who?")
+        await host.run_turn("who?")
 
-    [response] = responses_of(model.requests[1])
+    [response] = function_responses(model.requests[1])
     memories = response["memories"]
     assert response["status"] == "success"
     assert 1 <= len(memories) <= 3
@@ -148,22 +159,22 @@ async def test_load_memory_gives_compact_memories_best_first(tmp_path: Path) -> 
 async def test_one_person_finds_nothing_of_another(tmp_path: Path) -> None:
     """Not even with the exact words."""
     model = ScriptedLlm(call("load_memory", query="sister is called Noa"), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
         await (await host.engine()).memory.remember(SCOPE, "sister is called Noa")
-        events = await host.say("who?", user="grace")
+        events = await host.run_turn("who?", user="grace")
 
-    assert responses_of(model.requests[1]) == [{"status": "success", "memories": []}]
-    assert text_of(events).endswith("ok")
+    assert function_responses(model.requests[1]) == [{"status": "success", "memories": []}]
+    assert events_text(events).endswith("ok")
 
 
 @pytest.mark.acceptance("Q05")
 async def test_a_blank_query_is_an_error_with_nothing_found(tmp_path: Path) -> None:
     """And no exception."""
     model = ScriptedLlm(call("load_memory", query="  "), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("hm")
 
-    [response] = responses_of(model.requests[1])
+    [response] = function_responses(model.requests[1])
     assert (response["status"], response["memories"]) == ("error", [])
 
 
@@ -171,10 +182,10 @@ async def test_a_blank_query_is_an_error_with_nothing_found(tmp_path: Path) -> N
 async def test_odd_arguments_do_not_end_the_turn(tmp_path: Path, args: dict[str, Any]) -> None:
     """Models leave arguments out and mistake their types."""
     model = ScriptedLlm(call("remember", **args), call("load_memory", **args), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        events = await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        events = await host.run_turn("hm")
 
-    assert text_of(events).endswith("ok")
+    assert events_text(events).endswith("ok")
 
 
 @pytest.mark.acceptance("L12")
@@ -182,8 +193,8 @@ async def test_odd_arguments_do_not_end_the_turn(tmp_path: Path, args: dict[str,
 async def test_any_user_id_has_a_memory_of_its_own(tmp_path: Path, user: str) -> None:
     """Ids are told apart by their bytes."""
     model = ScriptedLlm(call("remember", fact="tea"), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        await host.say("hm", user=user)
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("hm", user=user)
         memory = (await host.engine()).memory
         counts = [await memory.count(Scope("host", other)) for other in (user, user.strip() + "x", USER)]
 
@@ -194,11 +205,11 @@ async def test_any_user_id_has_a_memory_of_its_own(tmp_path: Path, user: str) ->
 async def test_a_private_turn_saves_nothing(tmp_path: Path) -> None:
     """Not by the tool either."""
     model = ScriptedLlm(call("remember", fact="tea"), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        await host.say("hm", run_config=RunConfig(custom_metadata={PRIVATE_STAMP: True}))
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("hm", run_config=RunConfig(custom_metadata={PRIVATE_KEY: True}))
         count = await (await host.engine()).memory.count(SCOPE)
 
-    assert responses_of(model.requests[1])[0]["status"] == "error"
+    assert function_responses(model.requests[1])[0]["status"] == "error"
     assert count == 0
 
 
@@ -206,14 +217,14 @@ async def test_a_private_turn_saves_nothing(tmp_path: Path) -> None:
 async def test_an_agent_is_offered_both_tools_and_told_how_to_use_them(tmp_path: Path) -> None:
     """In every request alike."""
     model = ScriptedLlm("one", "two")
-    async with hosted(tmp_path, agent_of(model)) as host:
-        await host.say("hm")
-        await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        await host.run_turn("hm")
+        await host.run_turn("hm")
 
-    assert [tools_of(request) for request in model.requests] == [OURS, OURS]
+    assert [offered_tools(request) for request in model.requests] == [OURS, OURS]
     assert model.requests[0].config.tools == model.requests[1].config.tools
-    assert "`remember`" in all_of(model.requests[0])
-    assert "`load_memory`" in all_of(model.requests[0])
+    assert "`remember`" in request_text(model.requests[0])
+    assert "`load_memory`" in request_text(model.requests[0])
 
 
 async def test_tools_the_agent_lists_are_not_offered_twice(tmp_path: Path) -> None:
@@ -224,25 +235,25 @@ async def test_tools_the_agent_lists_are_not_offered_twice(tmp_path: Path) -> No
         return f"nothing about {query}"
 
     model = ScriptedLlm(call("load_memory", query="x"), "ok")
-    async with hosted(tmp_path, agent_of(model, tools=[load_memory])) as host:
-        await host.say("hm")
+    async with open_plugin_host(tmp_path, build_agent(model, tools=[load_memory])) as host:
+        await host.run_turn("hm")
 
-    assert sorted(tools_of(model.requests[0])) == sorted(OURS)
-    assert responses_of(model.requests[1]) == [{"result": "nothing about x"}]
+    assert sorted(offered_tools(model.requests[0])) == sorted(OURS)
+    assert function_responses(model.requests[1]) == [{"result": "nothing about x"}]
 
 
 async def test_an_agent_that_answers_in_a_schema_is_offered_no_functions(tmp_path: Path) -> None:
     """Models refuse both in one request; the profile still comes."""
     config = types.GenerateContentConfig(response_mime_type="application/json", response_json_schema={"type": "object"})
     model = ScriptedLlm("{}")
-    agent = agent_of(model, generate_content_config=config)
-    async with hosted(tmp_path, agent) as host:
+    agent = build_agent(model, generate_content_config=config)
+    async with open_plugin_host(tmp_path, agent) as host:
         await (await host.engine()).memory.remember(SCOPE, "likes tea")
-        await host.say("hm")
+        await host.run_turn("hm")
 
-    assert tools_of(model.requests[0]) == []
-    assert "`remember`" not in all_of(model.requests[0])
-    assert "likes tea" in all_of(model.requests[0])
+    assert offered_tools(model.requests[0]) == []
+    assert "`remember`" not in request_text(model.requests[0])
+    assert "likes tea" in request_text(model.requests[0])
 
 
 @pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
@@ -250,10 +261,10 @@ async def test_the_tools_of_an_agent_inside_an_agent_tool_use_the_same_memory(tm
     """ADK gives that agent's Runner an empty memory service."""
     outer = ScriptedLlm(call("inner", request="note it"), "ok")
     inner = ScriptedLlm(call("remember", fact="likes tea"), "noted")
-    async with hosted(tmp_path, agent_of(outer)) as host:
+    async with open_plugin_host(tmp_path, build_agent(outer)) as host:
         tools = host.plugin._tools
-        host.runner.agent.tools.append(AgentTool(agent_of(inner, "inner", tools=tools)))
-        await host.say("I like tea")
+        host.runner.agent.tools.append(AgentTool(build_agent(inner, "inner", tools=tools)))
+        await host.run_turn("I like tea")
         facts = await (await host.engine()).memory.facts(SCOPE)
 
     assert [fact.text for fact in facts] == ["likes tea"]
@@ -263,8 +274,8 @@ async def test_remember_waits_for_no_model(tmp_path: Path) -> None:
     """The extractor is not asked."""
     extractor = ScriptedExtractor()
     model = ScriptedLlm(call("remember", fact="tea"), "ok")
-    async with hosted(tmp_path, agent_of(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
         (await host.engine()).consolidator.learner._extractor = extractor
-        await host.say("hm")
+        await host.run_turn("hm")
 
     assert extractor.chunks == []

@@ -29,14 +29,14 @@ from support.turns import (
     SESSION,
     USER,
     BrokenDatabase,
-    agent_of,
-    all_of,
-    hosted,
-    learn_with,
-    message,
-    text_of,
-    tools_of,
-    words_of,
+    build_agent,
+    contents_text,
+    events_text,
+    offered_tools,
+    open_plugin_host,
+    request_text,
+    set_extractor,
+    user_content,
 )
 
 
@@ -45,13 +45,13 @@ async def test_a_turn_is_marked_while_it_runs_and_quiet_after_it(tmp_path: Path)
     during: list[Any] = []
 
     async def look(_: LlmRequest) -> str:
-        during.append(await host.row())
+        during.append(await host.ledger_row())
         return "ok"
 
-    async with hosted(tmp_path, agent_of(ScriptedLlm(look, look))) as host:
-        await host.say("hi")
-        await host.say("hi")
-        after = await host.row()
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(look, look))) as host:
+        await host.run_turn("hi")
+        await host.run_turn("hi")
+        after = await host.ledger_row()
 
     assert [row.turn_no for row in during] == [1, 2]
     assert all(row.active_until for row in during)
@@ -61,15 +61,15 @@ async def test_a_turn_is_marked_while_it_runs_and_quiet_after_it(tmp_path: Path)
 
 async def test_a_failed_turn_is_quiet_after_it(tmp_path: Path) -> None:
     """And the next one works."""
-    async with hosted(tmp_path, agent_of(ScriptedLlm(RuntimeError("429"), "ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(RuntimeError("429"), "ok"))) as host:
         with pytest.raises(RuntimeError):
-            await host.say("hi")
-        failed = await host.row()
-        events = await host.say("hi")
+            await host.run_turn("hi")
+        failed = await host.ledger_row()
+        events = await host.run_turn("hi")
 
     assert failed is not None
     assert failed.active_until is None
-    assert text_of(events) == "ok"
+    assert events_text(events) == "ok"
 
 
 async def test_a_cancelled_turn_is_harmless(tmp_path: Path) -> None:
@@ -81,16 +81,16 @@ async def test_a_cancelled_turn_is_harmless(tmp_path: Path) -> None:
         await asyncio.Event().wait()
         return ""
 
-    async with hosted(tmp_path, agent_of(ScriptedLlm(hang, "ok"))) as host:
-        turn = asyncio.create_task(host.say("hi"))
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(hang, "ok"))) as host:
+        turn = asyncio.create_task(host.run_turn("hi"))
         await arrived.wait()
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
-        events = await host.say("hi")
-        row = await host.row()
+        events = await host.run_turn("hi")
+        row = await host.ledger_row()
 
-    assert text_of(events) == "ok"
+    assert events_text(events) == "ok"
     assert row is not None
     assert (row.turn_no, row.active_until) == (2, None)
 
@@ -102,12 +102,12 @@ async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
         """Ask for approval."""
 
     model = ScriptedLlm(call("approve"), "waiting", "approved")
-    async with hosted(tmp_path, agent_of(model, tools=[LongRunningFunctionTool(approve)])) as host:
-        events = await host.say("please")
+    async with open_plugin_host(tmp_path, build_agent(model, tools=[LongRunningFunctionTool(approve)])) as host:
+        events = await host.run_turn("please")
         [asked] = [found for event in events for found in event.get_function_calls()]
         response = types.FunctionResponse(id=asked.id, name="approve", response={"ok": True})
-        await host.say(types.Content(role="user", parts=[types.Part(function_response=response)]))
-        row = await host.row()
+        await host.run_turn(types.Content(role="user", parts=[types.Part(function_response=response)]))
+        row = await host.ledger_row()
 
     assert row is not None
     assert (row.turn_no, row.active_until) == (2, None)
@@ -115,23 +115,23 @@ async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
 
 async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also while a tool works for long, and no event comes."""
-    monkeypatch.setattr(turn_presence, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(turn_presence, "RENEWAL_INTERVAL_SECONDS", 0.01)
     renewed = asyncio.Event()
 
     async def tool() -> str:
         """Work."""
-        row = await host.row()
+        row = await host.ledger_row()
         assert row is not None
         begun = row.active_until
         async with asyncio.timeout(60):
-            while (row := await host.row()) is None or row.active_until == begun:
+            while (row := await host.ledger_row()) is None or row.active_until == begun:
                 await asyncio.sleep(0.01)
         renewed.set()
         return "done"
 
-    async with hosted(tmp_path, agent_of(ScriptedLlm(call("tool"), "ok"), tools=[tool])) as host:
-        await host.say("hi")
-        row = await host.row()
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(call("tool"), "ok"), tools=[tool])) as host:
+        await host.run_turn("hi")
+        row = await host.ledger_row()
 
     assert renewed.is_set()
     assert row is not None
@@ -141,18 +141,18 @@ async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypat
 async def test_a_workflow_without_an_agent_at_its_root_is_marked_and_served(tmp_path: Path) -> None:
     """`ic.agent` is None there, and each leaf is its own root."""
     leaf = ScriptedLlm("ok", "ok")
-    agent = agent_of(leaf, "leaf")
+    agent = build_agent(leaf, "leaf")
     flow: Any = Workflow(name="flow", edges=[("START", agent)])
-    async with hosted(tmp_path, flow) as host:
+    async with open_plugin_host(tmp_path, flow) as host:
         await (await host.engine()).memory.remember(SCOPE, "likes tea")
-        events = await host.say("hi")
-        command = await host.say("/memory")
-        row = await host.row()
+        events = await host.run_turn("hi")
+        command = await host.run_turn("/memory")
+        row = await host.ledger_row()
 
-    assert "ok" in text_of(events)
-    assert "likes tea" in text_of(command)
-    assert "likes tea" in all_of(leaf.requests[0])
-    assert tools_of(leaf.requests[0]) == ["remember", "load_memory"]
+    assert "ok" in events_text(events)
+    assert "likes tea" in events_text(command)
+    assert "likes tea" in request_text(leaf.requests[0])
+    assert offered_tools(leaf.requests[0]) == ["remember", "load_memory"]
     assert row is not None
     assert row.turn_no == 1
 
@@ -162,14 +162,14 @@ async def test_a_second_plugin_does_nothing_and_says_so_once(tmp_path: Path, cap
     model = ScriptedLlm("ok", "ok")
     config = {"home": str(tmp_path / "gaia")}
     plugins: list[Any] = [MemoryPlugin(config=config), MemoryPlugin("again", config=config)]
-    async with hosted(tmp_path, agent_of(model), plugins=plugins) as host:
-        await host.say("hi")
-        await host.say("hi")
-        row = await host.row()
+    async with open_plugin_host(tmp_path, build_agent(model), plugins=plugins) as host:
+        await host.run_turn("hi")
+        await host.run_turn("hi")
+        row = await host.ledger_row()
 
     assert row is not None
     assert row.turn_no == 2
-    assert tools_of(model.requests[0]) == ["remember", "load_memory"]
+    assert offered_tools(model.requests[0]) == ["remember", "load_memory"]
     assert [record.getMessage() for record in caplog.records if "does nothing" in record.getMessage()] == [
         "the plugin 'again' does nothing: 'gaia_memory' is in this Runner already"
     ]
@@ -179,16 +179,16 @@ async def test_a_ledger_that_is_away_costs_one_log_entry_and_no_turn(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The turn is answered; the next one is marked again."""
-    async with hosted(tmp_path, agent_of(ScriptedLlm("ok", "ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok", "ok"))) as host:
         engine = await host.engine()
-        database, engine.marks._database = engine.marks._database, BrokenDatabase()  # type: ignore[assignment]
-        events = await host.say("hi")
+        database, engine.turn_presence._database = engine.turn_presence._database, BrokenDatabase()  # type: ignore[assignment]
+        events = await host.run_turn("hi")
         errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
-        engine.marks._database = database
-        await host.say("hi")
-        row = await host.row()
+        engine.turn_presence._database = database
+        await host.run_turn("hi")
+        row = await host.ledger_row()
 
-    assert text_of(events) == "ok"
+    assert events_text(events) == "ok"
     assert len(errors) == 1
     assert row is not None
     assert row.turn_no == 1
@@ -197,35 +197,37 @@ async def test_a_ledger_that_is_away_costs_one_log_entry_and_no_turn(
 async def test_where_memory_must_not_fail_the_turn_fails_with_it(tmp_path: Path) -> None:
     """`memory.on_unavailable: fail`."""
     config = {"memory": {"on_unavailable": "fail"}}
-    async with hosted(tmp_path, agent_of(ScriptedLlm("ok")), config=config) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok")), config=config) as host:
         engine = await host.engine()
-        await host.source.loaded()
-        engine.marks._database = BrokenDatabase()  # type: ignore[assignment]
+        await host.source.load_config()
+        engine.turn_presence._database = BrokenDatabase()  # type: ignore[assignment]
         with pytest.raises(RuntimeError, match="gaia_memory"):
-            await host.say("hi")
+            await host.run_turn("hi")
 
 
 async def test_with_memory_off_nothing_is_marked(tmp_path: Path) -> None:
     """The plugin is inert."""
-    async with hosted(tmp_path, agent_of(ScriptedLlm("ok")), config={"memory": {"enabled": False}}) as host:
-        events = await host.say("hi")
-        row = await host.row()
+    async with open_plugin_host(
+        tmp_path, build_agent(ScriptedLlm("ok")), config={"memory": {"enabled": False}}
+    ) as host:
+        events = await host.run_turn("hi")
+        row = await host.ledger_row()
 
-    assert text_of(events) == "ok"
+    assert events_text(events) == "ok"
     assert row is None
 
 
 async def test_the_hosts_sessions_become_the_apps_transcript(tmp_path: Path) -> None:
     """A sweep learns what was said in a Runner that knows nothing of us."""
     extractor = ScriptedExtractor(["moved to Berlin"])
-    async with hosted(tmp_path, agent_of(ScriptedLlm("ok", "ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok", "ok"))) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
-        await host.say("I moved to Berlin")
+        set_extractor(engine, extractor)
+        await host.run_turn("I moved to Berlin")
         report = await engine.sweep(force=True)
-        await host.say("hi")
+        await host.run_turn("hi")
         facts = await engine.memory.facts(SCOPE)
-        session = await host.session()
+        session = await host.load_session()
 
     assert report.consolidated == 1
     assert [fact.text for fact in facts] == ["moved to Berlin"]
@@ -240,9 +242,11 @@ async def test_a_plugin_without_a_configuration_uses_the_memory_services(
     config = {"home": str(tmp_path / "elsewhere")}
     service = Mem0MemoryService(config=config)
     sessions = InMemorySessionService()
-    app = App(name=APP, root_agent=agent_of(ScriptedLlm()), plugins=[MemoryPlugin()])
+    app = App(name=APP, root_agent=build_agent(ScriptedLlm()), plugins=[MemoryPlugin()])
     async with Runner(app=app, session_service=sessions, memory_service=service, auto_create_session=True) as runner:
-        async for _ in runner.run_async(user_id=USER, session_id=SESSION, new_message=message("/remember I like teal")):
+        async for _ in runner.run_async(
+            user_id=USER, session_id=SESSION, new_message=user_content("/remember I like teal")
+        ):
             pass
         engine = await service.source.engine()
         facts = await engine.memory.facts(SCOPE)
@@ -254,12 +258,12 @@ async def test_a_plugin_without_a_configuration_uses_the_memory_services(
 async def test_a_clear_between_load_and_turn_does_not_reach_the_user(tmp_path: Path, kind: str) -> None:
     """The loaded session is older than the clear: it is reloaded in place, marker included."""
     model = ScriptedLlm("one", "two", "three")
-    async with hosted(tmp_path, agent_of(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
         engine = await host.engine()
-        learn_with(engine, ScriptedExtractor(default=[]))
+        set_extractor(engine, ScriptedExtractor(default=[]))
         if kind == "sqlite":
             host.runner.session_service = SqliteSessionService(str(tmp_path / "sqlite.db"))
-        await host.say("I moved to Berlin")
+        await host.run_turn("I moved to Berlin")
         load = host.runner.session_service.get_session
         interrupted = False
 
@@ -272,12 +276,12 @@ async def test_a_clear_between_load_and_turn_does_not_reach_the_user(tmp_path: P
             return session
 
         host.runner.session_service.get_session = load_and_clear  # type: ignore[method-assign]
-        events = await host.say("hello again")
-        await host.say("and again")
+        events = await host.run_turn("hello again")
+        await host.run_turn("and again")
 
-    assert text_of(events) == "two"
-    assert words_of(model.requests[1]) == "hello again"
-    assert words_of(model.requests[2]) == "hello again\ntwo\nand again"
+    assert events_text(events) == "two"
+    assert contents_text(model.requests[1]) == "hello again"
+    assert contents_text(model.requests[2]) == "hello again\ntwo\nand again"
 
 
 def test_adk_still_keeps_the_marker_that_a_reload_copies() -> None:
@@ -289,9 +293,9 @@ def test_adk_still_keeps_the_marker_that_a_reload_copies() -> None:
 
 async def test_closing_is_quick_and_opening_again_works(tmp_path: Path) -> None:
     """A plugin that was closed opens its engine at the next hook."""
-    async with hosted(tmp_path, agent_of(ScriptedLlm("ok", "ok"))) as host:
-        await host.say("hi")
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok", "ok"))) as host:
+        await host.run_turn("hi")
         await asyncio.wait_for(host.plugin.close(), 60)
-        events = await host.say("hi")
+        events = await host.run_turn("hi")
 
-    assert text_of(events) == "ok"
+    assert events_text(events) == "ok"

@@ -8,14 +8,14 @@ import pytest
 
 from support.adk_process import Server
 from support.fake_gemini import FakeGemini
-from support.mind_of_agents import Mind
+from support.mind_of_agents import RuleBasedGemini
 
 
 @pytest.fixture(scope="module")
-def mind() -> Iterator[Mind]:
+def mind() -> Iterator[RuleBasedGemini]:
     """Give the models of the module's server."""
     with FakeGemini() as gemini:
-        yield Mind(gemini)
+        yield RuleBasedGemini(gemini)
 
 
 @pytest.hookimpl(wrapper=True)

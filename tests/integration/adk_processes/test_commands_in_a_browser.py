@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from support import chromium
-from support.adk_process import APP, OFFLINE, Agents, bare_agent, serving
+from support.adk_process import APP, OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
 
 pytestmark = pytest.mark.skipif(
-    not (chromium.PROGRAM and chromium.DRIVER), reason="no Chromium here: apt-get install chromium chromium-driver"
+    not (chromium.CHROMIUM_PATH and chromium.CHROMEDRIVER_PATH),
+    reason="no Chromium here: apt-get install chromium chromium-driver",
 )
 
 SETTINGS = "sessions: {idle_consolidate_minutes: 60}\n"
@@ -22,53 +23,53 @@ FACTS = ("I like mauve", "I am allergic to nuts", "I live in Haifa", "I own a bo
 @pytest.mark.acceptance("C07", "C09", "C10", "C15")
 def test_a_person_reads_searches_and_forgets_by_typing(tmp_path: Path) -> None:
     """Rows keep their numbers, a bare yes to a question about rows forgets nothing, and everything goes at last."""
-    agents = Agents(tmp_path / "agents", SETTINGS, assistant=bare_agent(model=OFFLINE))
-    with serving("web", agents) as server, chromium.opened(server.url, tmp_path / "browser") as page:
-        page.choose(APP)
-        page.say("/help", "/forget [NUMBERS/WORDS] [yes]")
+    agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(model=OFFLINE_MODEL))
+    with adk_server("web", agents) as server, chromium.open_page(server.url, tmp_path / "browser") as page:
+        page.select_agent(APP)
+        page.send_message("/help", "/forget [NUMBERS/WORDS] [yes]")
         for fact in FACTS:
-            page.say(f"/remember {fact}", f"I will remember: {fact}")
-        page.say("/memory", "I own a boat")
+            page.send_message(f"/remember {fact}", f"I will remember: {fact}")
+        page.send_message("/memory", "I own a boat")
         listed = page.answer("/memory")
-        page.say("/memory nuts", "I am allergic to nuts")
+        page.send_message("/memory nuts", "I am allergic to nuts")
         found = page.answer("/memory nuts")
-        page.say("/forget 2-3", "/forget 2-3 yes does it")
-        page.say("/forget yes", "Nothing is forgotten yet")
-        kept = agents.texts(BROWSERS_USER)
-        page.say("/forget 2-3 yes", "I forgot 2 facts about you.")
-        left = agents.texts(BROWSERS_USER)
-        page.say("What does this do: /forget yes", "offline model")
-        page.say("/forget", "This forgets 2 facts about you")
-        page.say("/forget yes!", "I forgot 2 facts about you.")
-        page.begin_anew()
-        page.say("/memory", "I don't remember anything about you yet.")
+        page.send_message("/forget 2-3", "/forget 2-3 yes does it")
+        page.send_message("/forget yes", "Nothing is forgotten yet")
+        kept = agents.fact_texts(BROWSERS_USER)
+        page.send_message("/forget 2-3 yes", "I forgot 2 facts about you.")
+        left = agents.fact_texts(BROWSERS_USER)
+        page.send_message("What does this do: /forget yes", "offline model")
+        page.send_message("/forget", "This forgets 2 facts about you")
+        page.send_message("/forget yes!", "I forgot 2 facts about you.")
+        page.start_new_session()
+        page.send_message("/memory", "I don't remember anything about you yet.")
 
     assert "I remember 4 facts about you" in listed
     assert "I found 1 fact about you" in found
     assert "Haifa" not in found
     assert kept == list(FACTS)
     assert left == [FACTS[0], FACTS[3]]
-    assert agents.texts(BROWSERS_USER) == []
+    assert agents.fact_texts(BROWSERS_USER) == []
 
 
 @pytest.mark.acceptance("C16", "C17")
 def test_only_an_admin_switches_memory_off_and_on_by_typing(tmp_path: Path) -> None:
     """Who is none is refused and gaia.yaml stays; named in it, the same person switches it at the next message."""
-    agents = Agents(tmp_path / "agents", SETTINGS, assistant=bare_agent(model=OFFLINE))
-    with serving("web", agents) as server, chromium.opened(server.url, tmp_path / "browser") as page:
-        page.choose(APP)
-        page.say("/remember I like mauve", "I will remember: I like mauve")
+    agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(model=OFFLINE_MODEL))
+    with adk_server("web", agents) as server, chromium.open_page(server.url, tmp_path / "browser") as page:
+        page.select_agent(APP)
+        page.send_message("/remember I like mauve", "I will remember: I like mauve")
         before = agents.config.read_text(encoding="utf-8")
-        page.say("/memory off", "Only an admin can switch memory off or on.")
+        page.send_message("/memory off", "Only an admin can switch memory off or on.")
         untouched = agents.config.read_text(encoding="utf-8")
         agents.configure(SETTINGS + ADMIN)
-        page.begin_anew()
-        page.say("/memory off", "Memory is off now, for everybody.")
+        page.start_new_session()
+        page.send_message("/memory off", "Memory is off now, for everybody.")
         off = agents.config.read_text(encoding="utf-8")
-        page.say("/memory", "Memory is off.")
-        page.say("/memory on", "Memory is on again, for everybody")
-        page.begin_anew()
-        page.say("/memory", "I like mauve")
+        page.send_message("/memory", "Memory is off.")
+        page.send_message("/memory on", "Memory is on again, for everybody")
+        page.start_new_session()
+        page.send_message("/memory", "I like mauve")
 
     assert untouched == before
     assert "enabled: false" in off

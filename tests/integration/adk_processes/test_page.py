@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from support.checkout import ROOT
-from support.commandline import gaia
-from support.pages import done_literally
+from support.commandline import run_gaia
+from support.pages import run_page
 
 PAGE = "how-to/adk-web.md"
 IN_BACKGROUND = """\
@@ -54,9 +54,9 @@ def test_what_the_page_says_works(in_background: Path, tmp_path: Path) -> None:
     folder.mkdir()
     instead = {"adk web": f"{in_background} adk web --port {port}", "http://127.0.0.1:8000": address}
 
-    shown, _ = done_literally(PAGE, folder, instead=instead, environment={"ADDRESS": address})
+    shown, _ = run_page(PAGE, folder, replacements=instead, environment={"ADDRESS": address})
 
-    assert [(each.missing, each.printed) for each in shown if each.missing] == []
+    assert [(each.missing_lines, each.printed) for each in shown if each.missing_lines] == []
     assert len(shown) == 3
     log = in_background.with_suffix(".log").read_text(encoding="utf-8")
     assert "Failed to load plugin" not in log
@@ -65,7 +65,7 @@ def test_what_the_page_says_works(in_background: Path, tmp_path: Path) -> None:
 
 def test_the_folder_in_the_docs_is_what_init_writes(tmp_path: Path) -> None:
     """So a reader finds there what is made on their own machine."""
-    assert gaia("init", str(tmp_path / "agents"), "--agent", "assistant").code == 0
+    assert run_gaia("init", str(tmp_path / "agents"), "--agent", "assistant").code == 0
 
     shown, made = texts(ROOT / "docs/examples/agents"), texts(tmp_path / "agents")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import APP, MEMORY, Agents, adk_run, bare_agent
-from support.commandline import gaia
-from support.mind_of_agents import Mind
+from support.adk_process import APP, MEMORY_URI, AgentsFolder, adk_run, agent_source
+from support.commandline import run_gaia
+from support.mind_of_agents import RuleBasedGemini
 
 SETTINGS = f"app: {APP}\nsessions: {{clear: rewind}}\n"
 
@@ -16,28 +16,28 @@ SETTINGS = f"app: {APP}\nsessions: {{clear: rewind}}\n"
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 def test_what_is_typed_is_kept_and_what_was_said_is_learned_by_a_sweep(
-    tmp_path: Path, mind: Mind, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mind: RuleBasedGemini, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Under the user that `adk run` knows everybody by; its `services.yaml` is the one beside the agent."""
-    agents = Agents(tmp_path / "agents", SETTINGS, assistant=bare_agent(own_plugins=APP))
+    agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(own_plugins=APP))
     (agents.folder / "services.yaml").unlink()
     agents.data.mkdir()
-    services = ["--memory_service_uri", MEMORY]
+    services = ["--memory_service_uri", MEMORY_URI]
     services += ["--session_service_uri", f"sqlite+aiosqlite:///{agents.data / 'sessions.db'}"]
     monkeypatch.delenv("GAIA_HOME")
     for name, value in mind.gemini.environment.items():
         monkeypatch.setenv(name, value)
 
     typed = "/remember I like teal\nI moved to Rome\n/memory\nexit\n"
-    told = adk_run(agents, *services, typed=typed, environ=mind.gemini.environment)
+    told = adk_run(agents, *services, input_text=typed, environ=mind.gemini.environment)
     assert "[helper]: I will remember: I like teal" in told
     assert "[helper]: re I moved to Rome" in told
     assert "1. I like teal" in told
-    [request] = mind.asked("I moved to Rome")
+    [request] = mind.requests_ending_in("I moved to Rome")
     assert request.contents == "I moved to Rome"
     assert "- I like teal" in request.system.partition("<USER_PROFILE>")[2]
     assert agents.facts() == {(APP, "test_user"): ["I like teal"]}
 
-    swept = gaia("sweep", "--force", "--config", str(agents.config))
+    swept = run_gaia("sweep", "--force", "--config", str(agents.config))
     assert swept.out == "1 conversation learned, 0 failed, 0 skipped\n", swept.err
     assert agents.facts() == {(APP, "test_user"): ["I like teal", "I moved to Rome"]}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import OFFLINE, Agents, bare_agent, serving
+from support.adk_process import OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
 
 SETTINGS = "# ours\npeople: {users: {boss: {admin: true}}}\nsessions: {idle_consolidate_minutes: 60}\n"
 
@@ -14,25 +14,25 @@ SETTINGS = "# ours\npeople: {users: {boss: {admin: true}}}\nsessions: {idle_cons
 @pytest.mark.acceptance("C07", "C10", "C16", "C17")
 def test_memory_is_steered_in_adk_web(tmp_path: Path) -> None:
     """Over the interface that the browser uses; the configuration file keeps all but the one setting."""
-    agents = Agents(tmp_path / "agents", SETTINGS, assistant=bare_agent(model=OFFLINE))
-    with serving("web", agents) as server:
-        server.begin()
-        server.begin(user="boss")
+    agents = AgentsFolder(tmp_path / "agents", SETTINGS, assistant=agent_source(model=OFFLINE_MODEL))
+    with adk_server("web", agents) as server:
+        server.create_session()
+        server.create_session(user="boss")
         for fact in ("I like teal", "I am allergic to nuts", "I live in Haifa"):
-            server.say(f"/remember {fact}")
-        found = server.say("/memory NUTS")
-        shown = server.say("/forget nuts")
-        kept = len(agents.texts())
-        done = server.say("/forget nuts yes")
-        left = agents.texts()
+            server.send(f"/remember {fact}")
+        found = server.send("/memory NUTS")
+        shown = server.send("/forget nuts")
+        kept = len(agents.fact_texts())
+        done = server.send("/forget nuts yes")
+        left = agents.fact_texts()
         before = agents.config.read_text(encoding="utf-8")
-        refused = server.say("/memory off")
+        refused = server.send("/memory off")
         untouched = agents.config.read_text(encoding="utf-8")
-        off = server.say("/memory off", user="boss")
+        off = server.send("/memory off", user="boss")
         written = agents.config.read_text(encoding="utf-8")
-        without = server.say("/memory")
-        on = server.say("/memory on", user="boss")
-        back = server.say("/memory")
+        without = server.send("/memory")
+        on = server.send("/memory on", user="boss")
+        back = server.send("/memory")
 
     assert found.splitlines()[1:] == shown.splitlines()[1:2] == ["- 2. I am allergic to nuts"]
     assert kept == 3

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import OFFLINE, SERVICES, Agents, Server, bare_agent, serving, wait_for
+from support.adk_process import OFFLINE_MODEL, SERVICES_YAML, AgentsFolder, Server, adk_server, agent_source, wait_for
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF"
 WRONG = {
@@ -20,22 +20,22 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def agents(tmp_path_factory: pytest.TempPathFactory) -> Agents:
+def agents(tmp_path_factory: pytest.TempPathFactory) -> AgentsFolder:
     """Give an agent whose memory is configured anew by each test."""
-    return Agents(tmp_path_factory.mktemp("wrong") / "agents", assistant=bare_agent(model=OFFLINE))
+    return AgentsFolder(tmp_path_factory.mktemp("wrong") / "agents", assistant=agent_source(model=OFFLINE_MODEL))
 
 
 @pytest.fixture(scope="module")
-def server(agents: Agents) -> Iterator[Server]:
+def server(agents: AgentsFolder) -> Iterator[Server]:
     """Run a server that begins with a file that is not there."""
     agents.config.unlink()
-    with serving("api_server", agents) as running:
+    with adk_server("api_server", agents) as running:
         yield running
 
 
 @pytest.mark.parametrize(("settings", "names", "fix"), WRONG.values(), ids=list(WRONG))
 def test_a_refused_file_is_told_and_the_talk_goes_on(
-    server: Server, agents: Agents, settings: str | None, names: str, fix: str, request: pytest.FixtureRequest
+    server: Server, agents: AgentsFolder, settings: str | None, names: str, fix: str, request: pytest.FixtureRequest
 ) -> None:
     """In the log once, whole; to the person who asks memory for something, with the reason."""
     user = request.node.callspec.id.replace(" ", "-")
@@ -44,14 +44,14 @@ def test_a_refused_file_is_told_and_the_talk_goes_on(
     else:
         agents.configure(settings)
     before = len(server.log)
-    server.begin(user=user)
+    server.create_session(user=user)
 
-    assert "offline model" in server.say("Hello", user=user)
-    answer = server.say("/remember I like teal", user=user)
+    assert "offline model" in server.send("Hello", user=user)
+    answer = server.send("/remember I like teal", user=user)
     assert names in answer, answer
     assert "I will remember" not in answer
-    assert names in server.say("/memory", user=user)
-    assert server.say("Who is my sister?", user=user) == "My memory cannot answer right now."
+    assert names in server.send("/memory", user=user)
+    assert server.send("Who is my sister?", user=user) == "My memory cannot answer right now."
 
     told = server.log[before:]
     assert told.count("gaia.yaml is not usable") == 1, told
@@ -60,26 +60,28 @@ def test_a_refused_file_is_told_and_the_talk_goes_on(
     assert "Traceback" not in told
     # ADK tells a caller no more than that; its log ends in the reason.
     assert server.add_to_memory(user=user).status_code == 500
-    wait_for(lambda: server.log[before:].count("gaia.yaml is not usable") == 2, told=lambda: server.log)
+    wait_for(lambda: server.log[before:].count("gaia.yaml is not usable") == 2, describe=lambda: server.log)
     assert SECRET not in server.log + answer
 
 
-def test_a_mended_file_is_taken_up_at_the_next_message(server: Server, agents: Agents) -> None:
+def test_a_mended_file_is_taken_up_at_the_next_message(server: Server, agents: AgentsFolder) -> None:
     """Nobody restarts anything; what was said meanwhile is in the session and is learned."""
     agents.configure("sessions: {idle_consolidate_minutes: 0.02}\n")
 
-    server.begin(user="patient")
-    assert server.say("/remember I like teal", user="patient") == "I will remember: I like teal"
+    server.create_session(user="patient")
+    assert server.send("/remember I like teal", user="patient") == "I will remember: I like teal"
     assert server.add_to_memory(user="patient").status_code == 200
 
 
 @pytest.mark.slow
 def test_a_class_that_cannot_be_imported_is_the_only_way_to_an_unsupported_uri(tmp_path: Path) -> None:
     """A wrong name in `services.yaml`: ADK tells which, and ends."""
-    agents = Agents(tmp_path / "agents")
-    (agents.folder / "services.yaml").write_text(SERVICES.replace("gaia_memory.", "gaia_memori."), encoding="utf-8")
+    agents = AgentsFolder(tmp_path / "agents")
+    (agents.folder / "services.yaml").write_text(
+        SERVICES_YAML.replace("gaia_memory.", "gaia_memori."), encoding="utf-8"
+    )
 
-    with pytest.raises(AssertionError, match="it ended with 1") as ended, serving("api_server", agents):
+    with pytest.raises(AssertionError, match="it ended with 1") as ended, adk_server("api_server", agents):
         pass
 
     told = str(ended.value)

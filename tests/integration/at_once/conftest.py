@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from support.fake_gemini import FakeGemini
-from support.mind_of_agents import Mind
+from support.mind_of_agents import RuleBasedGemini
 
 
 @pytest.fixture
-def mind() -> Iterator[Mind]:
+def mind() -> Iterator[RuleBasedGemini]:
     """Give the models of all processes of a test."""
     with FakeGemini() as gemini:
-        yield Mind(gemini)
+        yield RuleBasedGemini(gemini)

@@ -15,9 +15,9 @@ from sqlalchemy import select
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.facts.tables import facts
-from support.commandline import Done, gaia_process
-from support.mind_of_agents import Mind
-from support.sweeping import swept
+from support.commandline import CommandResult, run_gaia_process
+from support.mind_of_agents import RuleBasedGemini
+from support.sweeping import sweeping_process
 from support.truth import memory_url
 
 USER, CHANNEL = "ada", "cli"
@@ -27,7 +27,7 @@ SECONDS = 150.0
 class Home:
     """One installation, which any number of processes share."""
 
-    def __init__(self, folder: Path, mind: Mind, *, clear: str, database: str | None) -> None:
+    def __init__(self, folder: Path, mind: RuleBasedGemini, *, clear: str, database: str | None) -> None:
         self._mind = mind
         self.config = folder / "gaia.yaml"
         lines = [f"home: {folder / 'home'}", f"sessions: {{clear: {clear}}}"]
@@ -35,13 +35,13 @@ class Home:
             lines[1] = f"sessions: {{clear: {clear}, database_url: '{database}'}}"
         self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def gaia(self, *arguments: str, typed: str = "") -> Done:
+    def gaia(self, *arguments: str, typed: str = "") -> CommandResult:
         """Run a command of `gaia` in a process of its own."""
         environment = self._mind.gemini.environment
         config = ("--config", str(self.config))
-        return gaia_process(*arguments, *config, typed=typed, environment=environment, seconds=SECONDS)
+        return run_gaia_process(*arguments, *config, stdin=typed, environment=environment, timeout_seconds=SECONDS)
 
-    def chat(self, said: list[str]) -> Done:
+    def chat(self, said: list[str]) -> CommandResult:
         """Hold a chat in which all this is typed at once."""
         return self.gaia("chat", "--user", USER, "--channel", CHANNEL, typed="".join(f"{line}\n" for line in said))
 
@@ -52,7 +52,7 @@ class Home:
 
     def swept(self) -> AbstractContextManager[None]:
         """Let a process sweep again and again until the block ends."""
-        return swept(self.config, self._mind.gemini.environment, seconds=SECONDS)
+        return sweeping_process(self.config, self._mind.gemini.environment, seconds=SECONDS)
 
     def facts(self) -> list[str]:
         """Return the texts of all facts as the database holds them."""
@@ -74,7 +74,7 @@ class Home:
         return Counter(text for texts in shown for text in texts)
 
     def _extractions(self) -> list[str]:
-        return [request.contents for request in self._mind.gemini.of("extractor")]
+        return [request.contents for request in self._mind.gemini.requests_of("extractor")]
 
 
 def _new_messages(contents: str) -> str:
@@ -94,7 +94,7 @@ def talk_at_once(home: Home, count: int, *, chats: int = 2) -> None:
     assert Counter(home.facts()) == everything
 
 
-def test_two_chats_in_one_conversation_answer_everything(tmp_path: Path, mind: Mind) -> None:
+def test_two_chats_in_one_conversation_answer_everything(tmp_path: Path, mind: RuleBasedGemini) -> None:
     """Each turn waits for the other program's, and both are learned."""
     talk_at_once(Home(tmp_path, mind, clear="auto", database=None), 5)
 
@@ -102,7 +102,9 @@ def test_two_chats_in_one_conversation_answer_everything(tmp_path: Path, mind: M
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-async def test_forty_messages_of_two_chats_are_answered_and_learned_once(kind: str, tmp_path: Path, mind: Mind) -> None:
+async def test_forty_messages_of_two_chats_are_answered_and_learned_once(
+    kind: str, tmp_path: Path, mind: RuleBasedGemini
+) -> None:
     """On either database."""
     async with memory_url(kind, tmp_path) as url:
         database = None if kind == "sqlite" else url.render_as_string(hide_password=False)
@@ -114,7 +116,7 @@ async def test_forty_messages_of_two_chats_are_answered_and_learned_once(kind: s
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 @pytest.mark.parametrize("clear", ["delete", "rewind"])
 async def test_a_long_chat_is_learned_and_cleared_beside_it_without_an_error(
-    kind: str, clear: str, tmp_path: Path, mind: Mind
+    kind: str, clear: str, tmp_path: Path, mind: RuleBasedGemini
 ) -> None:
     """Sweeps in a loop delete or rewind the session between any two turns."""
     async with memory_url(kind, tmp_path) as url:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import APP, Agents, serving, wait_for
-from support.mind_of_agents import Mind
+from support.adk_process import APP, AgentsFolder, adk_server, wait_for
+from support.mind_of_agents import RuleBasedGemini
 from support.truth import memory_url
 
 
@@ -19,7 +19,7 @@ from support.truth import memory_url
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 async def test_forty_messages_to_two_servers_in_one_session_are_answered_and_learned_once(
-    kind: str, tmp_path: Path, mind: Mind
+    kind: str, tmp_path: Path, mind: RuleBasedGemini
 ) -> None:
     """ADK alone refuses one of two that come at once; each server is asked two things at a time, too."""
     async with memory_url(kind, tmp_path) as url:
@@ -28,31 +28,33 @@ async def test_forty_messages_to_two_servers_in_one_session_are_answered_and_lea
         await asyncio.to_thread(_ask_two_servers, tmp_path, sessions, mind)
 
 
-def _ask_two_servers(folder: Path, sessions: str, mind: Mind) -> None:
+def _ask_two_servers(folder: Path, sessions: str, mind: RuleBasedGemini) -> None:
     settings = f"app: {APP}\nsessions: {{database_url: '{sessions}', idle_consolidate_minutes: 0.02}}\n"
-    agents = Agents(folder / "agents", settings)
+    agents = AgentsFolder(folder / "agents", settings)
     environ = mind.gemini.environment
     with (
-        serving("api_server", agents, sessions=sessions, environ=environ) as one,
-        serving("api_server", agents, sessions=sessions, environ=environ) as other,
+        adk_server("api_server", agents, sessions=sessions, environ=environ) as one,
+        adk_server("api_server", agents, sessions=sessions, environ=environ) as other,
         ThreadPoolExecutor(4) as together,
     ):
-        one.begin()
+        one.create_session()
 
         def talk(number: int) -> Iterator[str]:
             server = (one, other)[number % 2]
             for at in range(10):
                 said = f"said {number} {at}"
-                assert server.say(said) == f"re {said}"
+                assert server.send(said) == f"re {said}"
                 yield said
 
         said = [text for texts in together.map(lambda number: list(talk(number)), range(4)) for text in texts]
-        wait_for(lambda: _learned(mind) == Counter(said), seconds=120.0, told=lambda: str(_learned(mind)))
+        wait_for(lambda: _learned(mind) == Counter(said), seconds=120.0, describe=lambda: str(_learned(mind)))
     assert len(said) == 40
 
 
-def _learned(mind: Mind) -> Counter[str]:
+def _learned(mind: RuleBasedGemini) -> Counter[str]:
     """Return how often the extractor was shown each message."""
-    shown = "\n".join(request.contents.partition("## New Messages\n")[2] for request in mind.gemini.of("extractor"))
+    shown = "\n".join(
+        request.contents.partition("## New Messages\n")[2] for request in mind.gemini.requests_of("extractor")
+    )
     texts = {f"said {number} {at}" for number in range(4) for at in range(10)}
     return Counter({text: shown.count(f'"content": "{text}"') for text in texts if f'"{text}"' in shown})

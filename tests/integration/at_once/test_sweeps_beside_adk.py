@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import APP, Agents, Server, serving, wait_for
-from support.commandline import gaia_process
-from support.mind_of_agents import Mind
-from support.sweeping import swept
+from support.adk_process import APP, AgentsFolder, Server, adk_server, wait_for
+from support.commandline import run_gaia_process
+from support.mind_of_agents import RuleBasedGemini
+from support.sweeping import sweeping_process
 from support.truth import memory_url
 
 slow = (pytest.mark.slow, pytest.mark.timeout(600))
@@ -35,30 +35,33 @@ TALKS = 3
     ],
 )
 async def test_a_chat_goes_on_while_another_process_learns_and_clears_it(
-    command: str, clear: str, kind: str, count: int, tmp_path: Path, mind: Mind
+    command: str, clear: str, kind: str, count: int, tmp_path: Path, mind: RuleBasedGemini
 ) -> None:
     """Every message is answered with 200 and its answer, however often it was cleared, and learned once."""
     async with memory_url(kind, tmp_path) as url:
         address = url.render_as_string(hide_password=False)
         sessions = address if kind == "postgresql" else f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}"
         settings = f"app: {APP}\nsessions: {{database_url: '{sessions}', clear: {clear}}}\n"
-        agents = Agents(tmp_path / "agents", settings)
+        agents = AgentsFolder(tmp_path / "agents", settings)
         await asyncio.to_thread(_chat, command, agents, sessions, mind, count, clear)
 
 
-def _chat(command: str, agents: Agents, sessions: str, mind: Mind, count: int, clear: str) -> None:
+def _chat(command: str, agents: AgentsFolder, sessions: str, mind: RuleBasedGemini, count: int, clear: str) -> None:
     environ = mind.gemini.environment | {"GAIA_HOME": str(agents.data)}
-    with serving(command, agents, sessions=sessions, environ=environ) as server, ThreadPoolExecutor(TALKS) as together:
-        server.begin("s0")
-        server.begin("s1")
-        server.say("said first", session="s0")
-        with swept(agents.config, environ):
+    with (
+        adk_server(command, agents, sessions=sessions, environ=environ) as server,
+        ThreadPoolExecutor(TALKS) as together,
+    ):
+        server.create_session("s0")
+        server.create_session("s1")
+        server.send("said first", session="s0")
+        with sweeping_process(agents.config, environ):
             talks = list(together.map(lambda at: _talk(server, mind, at, count), range(TALKS)))
-        done = gaia_process("sweep", "--force", "--config", str(agents.config), environment=environ)
+        done = run_gaia_process("sweep", "--force", "--config", str(agents.config), environment=environ)
         assert done.code == 0, done
         events = [event for session in ("s0", "s1") for event in server.session(session)["events"]]
         told = server.log
-        server.say("said at last", session="s0")
+        server.send("said at last", session="s0")
     rewinds = [event for event in events if event["actions"].get("rewindBeforeInvocationId")]
     everything = Counter(["said first", *(text for said in talks for text in said)])
 
@@ -70,25 +73,25 @@ def _chat(command: str, agents: Agents, sessions: str, mind: Mind, count: int, c
     assert "SessionNotFound" not in told
 
 
-def _talk(server: Server, mind: Mind, number: int, count: int) -> list[str]:
+def _talk(server: Server, mind: RuleBasedGemini, number: int, count: int) -> list[str]:
     """Say so much, and after every second message something only when that one is learned."""
     said = [f"said {number} {at}" for at in range(count)]
     for at, text in enumerate(said):
-        answer = (server.say, server.stream)[at % 2](text, session=f"s{number % 2}")
+        answer = (server.send, server.stream)[at % 2](text, session=f"s{number % 2}")
         assert answer == f"re {text}"
         if at % 2:
             wait_for(partial(_is_shown, mind, text), seconds=60.0)
     return said
 
 
-def _is_shown(mind: Mind, text: str) -> bool:
+def _is_shown(mind: RuleBasedGemini, text: str) -> bool:
     return _shown(mind)[text] > 0
 
 
-def _shown(mind: Mind) -> Counter[str]:
+def _shown(mind: RuleBasedGemini) -> Counter[str]:
     """Return how often the extractor was shown each message of the person."""
     shown: Counter[str] = Counter()
-    for request in mind.gemini.of("extractor"):
+    for request in mind.gemini.requests_of("extractor"):
         messages, _ = json.JSONDecoder().raw_decode(request.contents.partition("## New Messages\n")[2])
         shown.update(message["content"] for message in messages if message["role"] == "user")
     return shown

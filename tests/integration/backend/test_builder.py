@@ -16,8 +16,8 @@ import pytest
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import provider_specs
 from gaia_memory.errors import BadAnswerError, ConfigError, GaiaMemoryError, ModelUnavailableError
-from support.backend import DIMENSIONS, chunk, config, enter_providers, scripted
-from support.fake_gemini import FakeGemini, facts, thinking
+from support.backend import DIMENSIONS, backend_config, make_chunk, register_scripted_providers, scripted_backend
+from support.fake_gemini import FakeGemini, facts, with_thoughts
 
 Make = Callable[..., Backend]
 
@@ -28,7 +28,7 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
     made: list[Backend] = []
 
     def build(**memory: Any) -> Backend:
-        made.append(Backend(config(tmp_path / "home", **memory)))
+        made.append(Backend(backend_config(tmp_path / "home", **memory)))
         return made[-1]
 
     yield build
@@ -90,7 +90,7 @@ async def test_a_store_that_must_know_the_dimensions_has_them_measured(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One vector of a host's embedder that names no dimensions tells."""
-    enter_providers(monkeypatch, "host")
+    register_scripted_providers(monkeypatch, "host")
     store = {"provider": "pgvector", "connection_string": "postgresql://gaia@localhost/gaia"}
     made = await built(make(vector_store=store, embedder={"provider": "scripted", "model": "host"}))
 
@@ -117,7 +117,7 @@ async def test_unknown_providers_and_keys_are_named_with_what_was_meant(
     with pytest.raises(ConfigError) as checked:
         await backend.check()
     with pytest.raises(ConfigError):
-        await backend.extractor.extract(chunk("hi"), instructions="")
+        await backend.extractor.extract(make_chunk("hi"), instructions="")
 
     assert named in str(checked.value)
 
@@ -135,7 +135,7 @@ async def test_a_provider_without_its_key_or_package_is_unavailable_and_says_why
     """It is no reason to lose a conversation: the key may come."""
     backend = make(llm={"provider": "openai", "model": "m"}, embedder={"provider": "gemini"})
     with pytest.raises(ModelUnavailableError, match="OPENAI_API_KEY"):
-        await backend.extractor.extract(chunk("hi"), instructions="")
+        await backend.extractor.extract(make_chunk("hi"), instructions="")
     with pytest.raises(ModelUnavailableError, match="gemini"):
         await backend.embedder.embed(["hi"], purpose="add")
 
@@ -144,12 +144,14 @@ async def test_a_providers_own_name_for_gemini_is_honoured(make: Make, monkeypat
     """A host that replaced mem0's Gemini gets its own."""
     from mem0.utils.factory import LlmFactory
 
-    script = enter_providers(monkeypatch, "gemini-x")
+    script = register_scripted_providers(monkeypatch, "gemini-x")
     monkeypatch.setitem(LlmFactory.provider_to_class, "gemini", LlmFactory.provider_to_class["scripted"])
     script.answers.append(facts("from the host"))
     backend = make(llm={"provider": "gemini", "model": "gemini-x"})
 
-    assert [fact.text for fact in await backend.extractor.extract(chunk("hi"), instructions="")] == ["from the host"]
+    assert [fact.text for fact in await backend.extractor.extract(make_chunk("hi"), instructions="")] == [
+        "from the host"
+    ]
 
 
 async def test_auto_and_offline_can_be_built_by_mem0s_own_factories(make: Make, gemini: FakeGemini) -> None:
@@ -162,7 +164,7 @@ async def test_auto_and_offline_can_be_built_by_mem0s_own_factories(make: Make, 
     with_key = await pool.run(LlmFactory.create, "auto", {"model": "gemini-x"})
     embedder = await pool.run(EmbedderFactory.create, "auto", {}, None)
     offline = await pool.run(LlmFactory.create, "offline", {})
-    gemini.add("agent", thinking("hello"))
+    gemini.add("agent", with_thoughts("hello"))
     said = await pool.run(with_key.generate_response, [{"role": "user", "content": "hi"}])
     await pool.run(lambda: (with_key.client.close(), embedder.client.close()))
 
@@ -187,7 +189,7 @@ async def test_files_are_for_their_owner_only_and_mem0s_tables_stay_empty(make: 
     """Also after learning and embedding; Chroma's folder is the store's own to guard."""
     backend = make()
     home = backend._config.home
-    await backend.extractor.extract(chunk("I live in Haifa"), instructions="")
+    await backend.extractor.extract(make_chunk("I live in Haifa"), instructions="")
     memory = await backend.pools.store.run(backend.open_memory, home / "store")
     vectors = await backend.embedder.embed(["User lives in Haifa"], purpose="add")
     payload = {"data": "User lives in Haifa", "user_id": "app:itay", "created_at": datetime.now(UTC).isoformat()}
@@ -216,8 +218,8 @@ async def test_gemini_is_told_what_it_needs_and_no_more(make: Make, gemini: Fake
     """JSON for facts, room for a long answer, plain text for a profile."""
     backend = make()
     gemini.add("extractor", facts("User likes tea"))
-    gemini.add("agent", thinking("- User likes tea"))
-    await backend.extractor.extract(chunk("I like tea"), instructions="")
+    gemini.add("agent", with_thoughts("- User likes tea"))
+    await backend.extractor.extract(make_chunk("I like tea"), instructions="")
     answer = await backend.language_model.complete("Tell.", system="You tell.")
     asked, told = (request.body["generationConfig"] for request in gemini.requests)
 
@@ -234,9 +236,9 @@ async def test_a_profile_answer_without_text_is_a_bad_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Any
 ) -> None:
     """The caller has a profile of its own for that."""
-    script = enter_providers(monkeypatch, "p")
+    script = register_scripted_providers(monkeypatch, "p")
     script.answers.append(answer)
-    backend = scripted(tmp_path, "p")
+    backend = scripted_backend(tmp_path, "p")
     with pytest.raises(BadAnswerError):
         await backend.language_model.complete("Tell.", system="You tell.")
     await backend.close()
@@ -247,17 +249,17 @@ async def test_a_profile_answer_without_text_is_a_bad_answer(
 @pytest.mark.acceptance("L11")
 async def test_a_slow_extraction_holds_up_no_embedding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another person's `remember` is done long before."""
-    script = enter_providers(monkeypatch, "slow")
-    backend = scripted(tmp_path, "slow")
+    script = register_scripted_providers(monkeypatch, "slow")
+    backend = scripted_backend(tmp_path, "slow")
     script.answers.extend([facts()] * 20)
     await backend.embedder.embed(["warm"], purpose="add")
-    script.answers_now.clear()
-    asked = [asyncio.create_task(backend.extractor.extract(chunk("hi"), instructions="")) for _ in range(20)]
+    script.llm_gate.clear()
+    asked = [asyncio.create_task(backend.extractor.extract(make_chunk("hi"), instructions="")) for _ in range(20)]
     while len(script.prompts) < 2:
         await asyncio.sleep(0.005)
     await backend.embedder.embed(["now"], purpose="add")
     waiting = sum(not task.done() for task in asked)
-    script.answers_now.set()
+    script.llm_gate.set()
     await asyncio.gather(*asked)
     await backend.close()
 
@@ -307,11 +309,11 @@ async def test_mem0s_lines_that_quote_people_are_shown_at_debug_only(
 
 async def test_every_error_of_the_backend_is_one_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever catches the root of the tree catches all."""
-    script = enter_providers(monkeypatch, "e")
+    script = register_scripted_providers(monkeypatch, "e")
     script.answers.append(KeyError("x"))
-    backend = scripted(tmp_path, "e")
+    backend = scripted_backend(tmp_path, "e")
     with pytest.raises(GaiaMemoryError):
-        await backend.extractor.extract(chunk("hi"), instructions="")
+        await backend.extractor.extract(make_chunk("hi"), instructions="")
     await backend.close()
 
 

@@ -18,7 +18,7 @@ import pytest
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import local
-from support.backend import config
+from support.backend import backend_config
 
 # Read before any test: each test runs without GAIA_ variables.
 NAMED = os.environ.get("GAIA_TEST_LOCAL_MODEL")
@@ -51,7 +51,7 @@ def settings() -> dict[str, Any]:
 
 async def test_vectors_know_what_words_mean(tmp_path: Path, settings: dict[str, Any]) -> None:
     """A question without a word in common finds its text; the identity is the same before and after."""
-    backend = Backend(config(tmp_path, embedder=settings))
+    backend = Backend(backend_config(tmp_path, embedder=settings))
     await backend.check()
     before = backend.embedder.identity
     stored = await backend.embedder.embed(TEXTS, purpose="add")
@@ -67,10 +67,10 @@ async def test_vectors_know_what_words_mean(tmp_path: Path, settings: dict[str, 
 
 async def test_a_text_has_one_vector_alone_and_among_many(tmp_path: Path, settings: dict[str, Any]) -> None:
     """However many are given at once, in whatever order."""
-    backend = Backend(config(tmp_path, embedder=settings))
+    backend = Backend(backend_config(tmp_path, embedder=settings))
     many = [f"{text} since {year}" for year in range(1990, 2010) for text in TEXTS]
     together = await backend.embedder.embed(many, purpose="add")
-    again = Backend(config(tmp_path, embedder=settings))
+    again = Backend(backend_config(tmp_path, embedder=settings))
     alone = [(await again.embedder.embed([text], purpose="add"))[0] for text in (many[0], many[37])]
     await backend.close()
     await again.close()
@@ -82,9 +82,9 @@ async def test_a_text_has_one_vector_alone_and_among_many(tmp_path: Path, settin
 
 async def test_a_question_does_not_wait_for_a_long_list(tmp_path: Path, settings: dict[str, Any]) -> None:
     """It comes in between two pieces of it."""
-    backend = Backend(config(tmp_path, embedder=settings))
-    await backend.load_embedder()
-    many = [f"Note {number} about {TEXTS[number % 3]}" for number in range(20 * local.PIECE)]
+    backend = Backend(backend_config(tmp_path, embedder=settings))
+    await backend.preload_embedder()
+    many = [f"Note {number} about {TEXTS[number % 3]}" for number in range(20 * local.MAX_BATCH_TEXTS)]
     order: list[str] = []
 
     async def ask(name: str, texts: list[str], purpose: Any) -> None:
@@ -126,7 +126,7 @@ async def test_a_model_that_was_moved_finds_what_it_has_embedded(tmp_path: Path,
         await gaia.memory.add(gaia.scope("ada"), [NewFact(text) for text in TEXTS])
         before = gaia.memory.embedder.identity
     async with open_memory({"model": "offline", "memory": there}, home=tmp_path / "home") as gaia:
-        await gaia._engine.backend.load_embedder()
+        await gaia._engine.backend.preload_embedder()
         hits = await gaia.memory.recall(gaia.scope("ada"), "Which automobile does she own?")
         after = gaia.memory.embedder.identity
 
@@ -144,7 +144,7 @@ async def test_nothing_is_looked_for_on_the_network(
 
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    backend = Backend(config(tmp_path, embedder=settings))
+    backend = Backend(backend_config(tmp_path, embedder=settings))
     vectors = await backend.embedder.embed(TEXTS, purpose="add")
     await backend.close()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.backend import config
+from support.backend import backend_config
 
 pytestmark = [
     pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="no gaia-memory[local]"),
@@ -42,7 +42,7 @@ async def test_a_cross_encoder_from_a_folder_orders_what_is_found(folder: Path, 
     """By its own scores, whatever they are, without a network (sockets are blocked)."""
     memory = {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}
     reranker = {"provider": "local", "model": str(folder)}
-    told = config(tmp_path / "home", **memory, reranker=reranker, recall={"seconds": 60})
+    told = backend_config(tmp_path / "home", **memory, reranker=reranker, recall={"seconds": 60})
     async with open_memory(told, model="offline") as gaia:
         scope = gaia.scope("itay")
         for text in TEXTS:

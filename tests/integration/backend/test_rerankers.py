@@ -16,8 +16,8 @@ from gaia_memory import open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.errors import BadAnswerError, ConfigError, ModelUnavailableError
-from support.backend import config
-from support.fake_openai import CHAT_MODEL, FakeOpenAI, Refused
+from support.backend import backend_config
+from support.fake_openai import CHAT_MODEL, FakeOpenAI, HttpError
 
 QUESTION = "what does Noa drink?"
 TEXTS = ["Noa has a dog", "Noa likes green tea", "Noa lives in Haifa"]
@@ -37,13 +37,15 @@ def through(server: FakeOpenAI) -> dict[str, Any]:
 
 
 def backend(home: Path, **reranker: Any) -> Backend:
-    return Backend(config(home, llm={"provider": "offline"}, embedder={"provider": "offline"}, reranker=reranker))
+    return Backend(
+        backend_config(home, llm={"provider": "offline"}, embedder={"provider": "offline"}, reranker=reranker)
+    )
 
 
 async def scores(made: Backend) -> list[float]:
     assert made.reranker is not None
     try:
-        return await made.reranker.scores(QUESTION, TEXTS)
+        return await made.reranker.score(QUESTION, TEXTS)
     finally:
         await made.close()
 
@@ -56,7 +58,7 @@ async def test_mem0s_reranker_by_a_language_model_gives_a_score_to_each_text(
     server.add("agent", "0.1", "0.9", "0.4")
 
     assert await scores(backend(tmp_path, **through(server))) == [0.1, 0.9, 0.4]
-    sent = [message["content"] for each in server.of("agent") for message in each.body["messages"][1:]]
+    sent = [message["content"] for each in server.requests_of("agent") for message in each.body["messages"][1:]]
     assert sent == [f"Query: {QUESTION}\n\nDocument: {text}" for text in TEXTS]
 
 
@@ -65,13 +67,13 @@ async def test_an_error_that_mem0_keeps_to_itself_is_heard_and_ends_the_call(
 ) -> None:
     """mem0 would give that text 0.5 and ask for the next; no text stands in the log."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
-    server.add("agent", "0.1", Refused(401, "Noa likes green tea"))
+    server.add("agent", "0.1", HttpError(401, "Noa likes green tea"))
     caplog.set_level(logging.INFO)
 
     with pytest.raises(ModelUnavailableError, match="the reranker llm_reranker") as raised:
         await scores(backend(tmp_path, **through(server)))
     assert "401" in str(raised.value)
-    assert len(server.of("agent")) == 2
+    assert len(server.requests_of("agent")) == 2
     assert "green" not in f"{caplog.text}{raised.value}"
 
 
@@ -122,7 +124,7 @@ async def test_each_of_mem0s_rerankers_is_asked_and_heard(
     made = backend(tmp_path, provider=name, top_k=1)
     monkeypatch.setattr(made.reranker, "_load", lambda: None)
     enter(monkeypatch, name, Client())
-    assert await made.reranker.scores(QUESTION, TEXTS) == [0.1, 0.9, 0.4]  # type: ignore[union-attr]
+    assert await made.reranker.score(QUESTION, TEXTS) == [0.1, 0.9, 0.4]  # type: ignore[union-attr]
 
     for broken, error in (
         (Client(error=ConnectionError("refused")), ModelUnavailableError),
@@ -154,7 +156,7 @@ async def test_a_reranker_that_cannot_work_is_refused_before_memory_opens(
     """With the key and the fix; none is the default and needs no check."""
     offline = {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}
     with pytest.raises(ConfigError) as refused:
-        await check_providers(config(tmp_path, **offline, reranker=reranker))
+        await check_providers(backend_config(tmp_path, **offline, reranker=reranker))
 
     assert told in str(refused.value)
     assert backend(tmp_path, provider="none").reranker is None
@@ -182,7 +184,7 @@ async def test_a_reranker_takes_effect_at_the_next_message_and_goes_as_it_came(
         hits = await gaia.memory.recall(scope, QUESTION)
         assert [(hit.fact.text, set(hit.why)) for hit in hits] == [(text, {"reranker"}) for text in reversed(before)]
 
-        server.add("agent", Refused(401))
+        server.add("agent", HttpError(401))
         hits = await gaia.memory.recall(scope, QUESTION)
         assert [(hit.fact.text, hit.missing) for hit in hits] == [(text, ("reranker",)) for text in before]
 

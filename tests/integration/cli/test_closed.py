@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commandline import COMMAND, Done
+from support.commandline import GAIA_COMMAND, CommandResult
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system has no such rights")
 
@@ -46,13 +46,13 @@ print("done", len(list(Path(os.environ["GAIA_HOME"]).rglob("*"))))
 """
 
 
-def careless(folder: Path, *command: str, typed: str = "") -> Done:
+def careless(folder: Path, *command: str, typed: str = "") -> CommandResult:
     """Run a command that would give everybody all rights to its files."""
     environment = {**os.environ, "GAIA_HOME": str(folder / "home")}
     done = subprocess.run(
         command, cwd=folder, env=environment, umask=0, input=typed, capture_output=True, text=True, check=False
     )
-    return Done(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def open_files(folder: Path) -> dict[str, str]:
@@ -80,7 +80,7 @@ def test_commands_write_nothing_that_others_may_read_or_all_may_write(tmp_path: 
         ("memory", "export", "-u", "ada", "-o", "ada.json"),
         ("memory", "forget", "-u", "ada", "-y"),
     ):
-        done = careless(tmp_path, *COMMAND, *command)
+        done = careless(tmp_path, *GAIA_COMMAND, *command)
         assert done.code == 0, done.err
 
     found = open_files(tmp_path)
@@ -97,11 +97,11 @@ def test_a_home_that_others_may_read_is_told_once_with_the_fix(tmp_path: Path) -
     twice = "import asyncio\nfrom gaia_memory import open_memory\nasync def main():\n    for _ in range(2):\n"
     twice += "        async with open_memory() as gaia:\n            await gaia.memory.status(gaia.scope('ada'))\n"
     started = careless(tmp_path, sys.executable, "-c", f"{twice}asyncio.run(main())")
-    listed = careless(tmp_path, *COMMAND, "memory", "list", "-u", "ada")
-    examined = careless(tmp_path, *COMMAND, "doctor", "--no-model")
+    listed = careless(tmp_path, *GAIA_COMMAND, "memory", "list", "-u", "ada")
+    examined = careless(tmp_path, *GAIA_COMMAND, "doctor", "--no-model")
     remedy = f"chmod -R go= {tmp_path / 'home'}"
     subprocess.run(remedy.split(), check=True)
-    closed = careless(tmp_path, *COMMAND, "memory", "list", "-u", "ada")
+    closed = careless(tmp_path, *GAIA_COMMAND, "memory", "list", "-u", "ada")
 
     told = f"other users of this machine have rights to {tmp_path / 'home'} (mode 0755)"
     assert (started.err.count(told), started.err.count(remedy)) == (1, 1)
@@ -114,10 +114,10 @@ def test_a_home_that_others_may_read_is_told_once_with_the_fix(tmp_path: Path) -
 def test_a_database_in_a_closed_home_is_looked_at_too_once_there_is_one(tmp_path: Path) -> None:
     """A copy put back by hand often has other rights; of a home that holds nothing yet nobody is warned."""
     (tmp_path / "home").mkdir(mode=0o755)
-    first = careless(tmp_path, *COMMAND, "memory", "list", "-u", "ada")
+    first = careless(tmp_path, *GAIA_COMMAND, "memory", "list", "-u", "ada")
     (tmp_path / "home").chmod(0o700)
     (tmp_path / "home" / "memory.db").chmod(0o640)
-    listed = careless(tmp_path, *COMMAND, "memory", "list", "-u", "ada")
+    listed = careless(tmp_path, *GAIA_COMMAND, "memory", "list", "-u", "ada")
 
     assert "other users" not in first.err
     assert f"{tmp_path / 'home' / 'memory.db'} (mode 0640)" in listed.err
@@ -129,7 +129,7 @@ def test_a_database_elsewhere_is_looked_at_too(tmp_path: Path) -> None:
     database.touch()
     database.chmod(0o644)
     (tmp_path / "gaia.yaml").write_text(f"memory: {{database_url: 'sqlite:///{database}'}}\n", encoding="utf-8")
-    listed = careless(tmp_path, *COMMAND, "memory", "list", "-u", "ada", "-c", "gaia.yaml")
+    listed = careless(tmp_path, *GAIA_COMMAND, "memory", "list", "-u", "ada", "-c", "gaia.yaml")
 
     assert f"{database} (mode 0644)" in listed.err
     assert f"chmod go= {database}" in listed.err

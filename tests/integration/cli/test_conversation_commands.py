@@ -16,27 +16,34 @@ import psutil
 import pytest
 
 from gaia_memory import open_memory
-from support.commandline import TIMEOUT, Done, gaia, gaia_process, home, offline_config
+from support.commandline import (
+    TIMEOUT_SECONDS,
+    CommandResult,
+    gaia_home,
+    run_gaia,
+    run_gaia_process,
+    write_offline_config,
+)
 from support.fake_gemini import Failure, FakeGemini, facts
-from support.terminal import running
+from support.terminal import running_command
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     """Return the path of a configuration on the keyless defaults."""
-    return str(offline_config(tmp_path))
+    return str(write_offline_config(tmp_path))
 
 
-def chat(config: str, *lines: str, user: str = "itay", channel: str = "cli") -> Done:
+def chat(config: str, *lines: str, user: str = "itay", channel: str = "cli") -> CommandResult:
     """Say these lines to the agent."""
     typed = "".join(f"{line}\n" for line in lines)
-    return gaia("chat", "--user", user, "--channel", channel, "--config", config, typed=typed)
+    return run_gaia("chat", "--user", user, "--channel", channel, "--config", config, stdin=typed)
 
 
 def listed(config: str, user: str = "itay") -> list[str]:
     """Return the texts of a person's facts."""
-    done = gaia("memory", "list", "--user", user, "--config", config, "--json")
-    return [row["text"] for row in done.data["memories"]]
+    done = run_gaia("memory", "list", "--user", user, "--config", config, "--json")
+    return [row["text"] for row in done.json_output["memories"]]
 
 
 def test_a_chat_says_what_it_runs_on_answers_and_ends_politely(config: str) -> None:
@@ -82,7 +89,7 @@ def test_a_chat_takes_up_its_edited_file(config: str) -> None:
             while "remember" not in on:
                 # An answer of the agent's may have several lines.
                 on = talk.stdout.readline()
-            _, told = talk.communicate(timeout=TIMEOUT)
+            _, told = talk.communicate(timeout=TIMEOUT_SECONDS)
         finally:
             talk.kill()
 
@@ -96,41 +103,41 @@ def test_a_chat_takes_up_its_edited_file(config: str) -> None:
 def test_what_is_said_in_a_chat_is_learned_by_a_forced_sweep_and_known_in_the_next(config: str) -> None:
     """The sweep counts what it did, clears it, and finds nothing the second time."""
     chat(config, "I live in Haifa and I like green tea.")
-    early = gaia("sweep", "--config", config, "--json")
-    first = gaia("sweep", "--force", "--config", config, "--json")
-    second = gaia("sweep", "--force", "--config", config)
+    early = run_gaia("sweep", "--config", config, "--json")
+    first = run_gaia("sweep", "--force", "--config", config, "--json")
+    second = run_gaia("sweep", "--force", "--config", config)
     answer = chat(config, "Where do I live?", channel="web")
 
-    assert early.data == {"consolidated": 0, "failed": 0, "skipped": 0, "error": None}
-    assert first.data == {"consolidated": 1, "failed": 0, "skipped": 0, "error": None}
+    assert early.json_output == {"consolidated": 0, "failed": 0, "skipped": 0, "error": None}
+    assert first.json_output == {"consolidated": 1, "failed": 0, "skipped": 0, "error": None}
     assert second.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert "Haifa" in answer.out
 
 
 def test_a_sweep_that_could_not_learn_leaves_with_1_and_keeps_the_talk(tmp_path: Path, gemini: FakeGemini) -> None:
     """A model that refuses costs no word of the conversation; the next sweep learns it."""
-    config = str(offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
+    config = str(write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
     chat(config, "I live in Haifa.")
-    gemini.default("extractor", Failure(400))
-    failed = gaia("sweep", "--force", "--config", config)
-    gemini.default("extractor", facts("User lives in Haifa"))
-    learned = gaia("sweep", "--force", "--config", config, "--json")
+    gemini.set_default("extractor", Failure(400))
+    failed = run_gaia("sweep", "--force", "--config", config)
+    gemini.set_default("extractor", facts("User lives in Haifa"))
+    learned = run_gaia("sweep", "--force", "--config", config, "--json")
 
     assert failed.code == 1
     assert "1 failed" in failed.out
     assert "itay:cli is not learned yet" in failed.err
     assert "400" in failed.err
     assert "Traceback" not in failed.err
-    assert learned.data["consolidated"] == 1
+    assert learned.json_output["consolidated"] == 1
     assert listed(config) == ["User lives in Haifa"]
 
 
 def test_a_session_id_with_a_line_break_makes_no_second_line(tmp_path: Path, gemini: FakeGemini) -> None:
     """It is shown as it is written in code."""
-    config = str(offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
-    gaia("chat", "--user", "a\nb", "--config", config, typed="I live in Haifa.\n")
-    gemini.default("extractor", Failure(400))
-    failed = gaia("sweep", "--force", "--config", config)
+    config = str(write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
+    run_gaia("chat", "--user", "a\nb", "--config", config, stdin="I live in Haifa.\n")
+    gemini.set_default("extractor", Failure(400))
+    failed = run_gaia("sweep", "--force", "--config", config)
 
     assert failed.code == 1
     assert failed.err.splitlines()[0].startswith(r"gaia: a\nb:cli is not learned yet: ")
@@ -138,8 +145,8 @@ def test_a_session_id_with_a_line_break_makes_no_second_line(tmp_path: Path, gem
 
 def test_with_memory_off_a_chat_works_and_a_sweep_says_why_not(tmp_path: Path) -> None:
     """The agent answers without memory; the sweep leaves with 1 and the reason."""
-    config = str(offline_config(tmp_path, "memory: {enabled: false}"))
-    talked, swept = chat(config, "hello", "/help"), gaia("sweep", "--config", config)
+    config = str(write_offline_config(tmp_path, "memory: {enabled: false}"))
+    talked, swept = chat(config, "hello", "/help"), run_gaia("sweep", "--config", config)
 
     assert talked.code == 0
     assert "memory: off" in talked.out.splitlines()[0]
@@ -150,7 +157,7 @@ def test_with_memory_off_a_chat_works_and_a_sweep_says_why_not(tmp_path: Path) -
 
 def test_a_model_nobody_knows_is_explained(config: str) -> None:
     """The message names the model; nothing was talked about."""
-    done = gaia("chat", "--config", config, "--model", "nosuch", typed="hello\n")
+    done = run_gaia("chat", "--config", config, "--model", "nosuch", stdin="hello\n")
 
     assert done.code == 1
     assert "nosuch" in done.err
@@ -159,7 +166,7 @@ def test_a_model_nobody_knows_is_explained(config: str) -> None:
 
 def test_a_gemini_without_a_key_is_refused_before_anything_is_said(config: str) -> None:
     """One line names the variable and the way without it."""
-    done = gaia("chat", "--config", config, "--model", "gemini-3.5-flash", typed="hello\n")
+    done = run_gaia("chat", "--config", config, "--model", "gemini-3.5-flash", stdin="hello\n")
 
     assert (done.code, done.out) == (1, "")
     assert done.err.count("\n") == 1
@@ -178,8 +185,8 @@ def test_a_piped_message_without_an_answer_says_what_happened_and_leaves_with_1(
     config: str, gemini: FakeGemini, failure: Failure, said: str
 ) -> None:
     """In words and not as the name of an exception; the lines after it are answered all the same."""
-    gemini.default("agent", failure)
-    done = gaia_process("chat", "--config", config, "--model", "gemini-3.5-flash", typed="hello\n/help\n")
+    gemini.set_default("agent", failure)
+    done = run_gaia_process("chat", "--config", config, "--model", "gemini-3.5-flash", stdin="hello\n/help\n")
 
     assert done.code == 1
     assert said in done.err
@@ -190,12 +197,12 @@ def test_a_piped_message_without_an_answer_says_what_happened_and_leaves_with_1(
 def test_ctrl_c_ends_a_chat_that_waits_for_a_line(config: str) -> None:
     """The process ends by itself, at once and without a traceback, though its input stays open."""
     pipe = subprocess.PIPE
-    with running("chat", "--user", "itay", "--config", config, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    with running_command("chat", "--user", "itay", "--config", config, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        code = process.wait(timeout=TIMEOUT)
+        code = process.wait(timeout=TIMEOUT_SECONDS)
         said = process.stderr.read()
 
     assert b"offline" in first
@@ -211,11 +218,11 @@ async def test_commands_work_while_another_process_has_the_home_open(config: str
         await gaia_open.memory.remember(scope, "likes tea")
         await gaia_open.memory.settled()
         shared = ("--user", "itay", "--config", config)
-        await asyncio.to_thread(gaia_process, "memory", "add", *shared, "likes cake")
+        await asyncio.to_thread(run_gaia_process, "memory", "add", *shared, "likes cake")
         seen = [fact.text for fact in await gaia_open.memory.facts(scope)]
 
-        reader = await asyncio.to_thread(_reading, home() / "memory.db")
-        forgot = await asyncio.to_thread(gaia_process, "memory", "forget", *shared, "-y", "--json")
+        reader = await asyncio.to_thread(_reading, gaia_home() / "memory.db")
+        forgot = await asyncio.to_thread(run_gaia_process, "memory", "forget", *shared, "-y", "--json")
         pending = (await gaia_open.memory.status(scope)).erasures
         reader.close()
         await gaia_open.memory.settled()
@@ -223,8 +230,8 @@ async def test_commands_work_while_another_process_has_the_home_open(config: str
 
     assert seen == ["likes tea", "likes cake"]
     assert forgot.code == 0, forgot.err
-    assert (forgot.data["count"], forgot.data["pending"]) == (2, True)
-    assert f"process {os.getpid()} " in forgot.data["notes"][-1]
+    assert (forgot.json_output["count"], forgot.json_output["pending"]) == (2, True)
+    assert f"process {os.getpid()} " in forgot.json_output["notes"][-1]
     assert pending == 1
     assert left == []
 
@@ -243,7 +250,7 @@ def test_the_demo_holds_without_key_and_network(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("GEMINI_API_KEY", "no-real-key")
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
     pipe = subprocess.PIPE
-    with running("demo", stdout=pipe, stderr=pipe) as process:
+    with running_command("demo", stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
         first = process.stdout.readline().decode()
         rest = process.stdout.read().decode().splitlines()
@@ -254,7 +261,7 @@ def test_the_demo_holds_without_key_and_network(monkeypatch: pytest.MonkeyPatch)
     assert len(rest) >= 20
     assert "observations hold" in rest[-1]
     assert "no key, no network" in first
-    assert not home().exists()
+    assert not gaia_home().exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="these signals are of Unix")
@@ -262,7 +269,7 @@ def test_the_demo_holds_without_key_and_network(monkeypatch: pytest.MonkeyPatch)
 def test_a_demo_that_is_told_to_end_leaves_neither_folder_nor_child(number: signal.Signals) -> None:
     """Also while a child is at work in that folder."""
     pipe = subprocess.PIPE
-    with running("demo", stdout=pipe, stderr=subprocess.DEVNULL) as process:
+    with running_command("demo", stdout=pipe, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         folder = Path(str(re.search(rb"kept in (\S+)", process.stdout.readline())[1], "utf-8"))  # type: ignore[index]
         while b"eli asks" not in process.stdout.readline():
@@ -274,13 +281,13 @@ def test_a_demo_that_is_told_to_end_leaves_neither_folder_nor_child(number: sign
             children = psutil.Process(process.pid).children()
         existed = folder.exists()
         process.send_signal(number)
-        code = process.wait(timeout=TIMEOUT)
+        code = process.wait(timeout=TIMEOUT_SECONDS)
 
     assert existed
     assert code == 128 + number
     assert not folder.exists()
     # Whoever takes the children over may need a moment to let go of them.
-    _, alive = psutil.wait_procs(children, timeout=TIMEOUT)
+    _, alive = psutil.wait_procs(children, timeout=TIMEOUT_SECONDS)
     assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
 
 
@@ -319,7 +326,7 @@ The child is held, so that it cannot find out by itself that nobody waits for it
 def test_a_demo_that_is_told_to_end_while_it_starts_a_child_ends_the_child(number: signal.Signals) -> None:
     """When the demo is gone its child is, too."""
     command = (sys.executable, "-c", TOLD_AMID, "demo", str(int(number)))
-    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_SECONDS, check=False)
     child = int(done.stderr.split()[0])
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)

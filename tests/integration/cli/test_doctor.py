@@ -20,10 +20,10 @@ import yaml
 
 from gaia_memory.cli.doctor import config_checks, database_checks, model_checks, run_checks
 from gaia_memory.cli.doctor.checks import Check
-from support.commandline import Done, gaia, gaia_process, home, offline_config
-from support.condition import build_home, doctor, held_by_another, states, told, tree
-from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, wrong_key
-from support.terminal import Screen, running
+from support.commandline import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.condition import build_home, file_stats, findings_of, opened_by_another_process, run_doctor, worst_states
+from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, invalid_key
+from support.terminal import TerminalScreen, running_command
 from support.truth import memory_url
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
@@ -49,7 +49,7 @@ PARTS = [
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     """Return a configuration on the keyless defaults."""
-    return offline_config(tmp_path)
+    return write_offline_config(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -61,37 +61,37 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def used(config: Path, filled: Path) -> Path:
     """Return the configuration of a home in which something is remembered and somebody has talked."""
-    shutil.copytree(filled, home())
+    shutil.copytree(filled, gaia_home())
     return config
 
 
 def database(name: str = "memory.db") -> Path:
     """Return a database of the home."""
-    return home() / name
+    return gaia_home() / name
 
 
 def test_a_new_installation_is_in_order(config: Path) -> None:
     """Every part is named, nothing is made, and it costs no key."""
-    done = doctor(config)
+    done = run_doctor(config)
 
     assert done.code == 0, done.out
-    assert list(dict.fromkeys(each["part"] for each in done.data["findings"])) == PARTS
-    assert done.data["ok"] is True
-    assert set(states(done).values()) == {"ok", "skipped"}
-    assert told(done, "store") == [("skipped", "nothing is remembered yet", "")]
-    assert "offline" in told(done, "memory's model")[0][1]
-    assert not home().exists()
+    assert list(dict.fromkeys(each["part"] for each in done.json_output["findings"])) == PARTS
+    assert done.json_output["ok"] is True
+    assert set(worst_states(done).values()) == {"ok", "skipped"}
+    assert findings_of(done, "store") == [("skipped", "nothing is remembered yet", "")]
+    assert "offline" in findings_of(done, "memory's model")[0][1]
+    assert not gaia_home().exists()
 
 
 def test_an_installation_in_use_is_in_order(used: Path) -> None:
     """Store, waiting talk and databases are told, in words for a person too."""
-    done = doctor(used)
-    shown = gaia("doctor", "--config", str(used))
+    done = run_doctor(used)
+    shown = run_gaia("doctor", "--config", str(used))
 
     assert done.code == shown.code == 0, done.out
-    assert set(states(done).values()) == {"ok", "skipped"}
-    assert re.search(r"store/\w{32} is there, and free", told(done, "store")[0][1])
-    assert "1 conversation to be learned" in told(done, "conversations")[0][1]
+    assert set(worst_states(done).values()) == {"ok", "skipped"}
+    assert re.search(r"store/\w{32} is there, and free", findings_of(done, "store")[0][1])
+    assert "1 conversation to be learned" in findings_of(done, "conversations")[0][1]
     assert re.search(r"^OK   memory database   \S+memory\.db is sound$", shown.out, re.MULTILINE)
     assert re.search(r"\n\d+ in order, 0 warnings, 0 failures, 1 not looked at\n$", shown.out)
 
@@ -99,13 +99,13 @@ def test_an_installation_in_use_is_in_order(used: Path) -> None:
 def test_it_changes_nothing(used: Path, gemini: FakeGemini) -> None:
     """Not a file, not a time, not a right; also when models are asked and mem0 is loaded for the first time."""
     used.write_text("model: gemini-3.5-flash\n", encoding="utf-8")
-    shutil.rmtree(home() / "mem0")
-    before = tree(home())
-    done = gaia_process("doctor", "--config", str(used), "--json")
+    shutil.rmtree(gaia_home() / "mem0")
+    before = file_stats(gaia_home())
+    done = run_gaia_process("doctor", "--config", str(used), "--json")
 
     assert done.code == 0, done.out + done.err
     assert [request.kind for request in gemini.requests] == ["agent"]
-    assert tree(home()) == before
+    assert file_stats(gaia_home()) == before
 
 
 def test_neither_secrets_nor_what_people_said_is_told(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_neither_secrets_nor_what_people_said_is_told(used: Path, monkeypatch: p
     monkeypatch.setenv("GOOGLE_API_KEY", "AIza-not-to-be-seen")
     monkeypatch.setenv("GEMINI_API_KEY", "AIza-nor-this")
     monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", "postgresql://me:hush-hush@127.0.0.1:1/talk")
-    done = doctor(used, "--no-model")
+    done = run_doctor(used, "--no-model")
 
     assert done.code == 1
     for secret in ("not-to-be-seen", "nor-this", "hush-hush", "nuts", "Noa"):
@@ -122,25 +122,25 @@ def test_neither_secrets_nor_what_people_said_is_told(used: Path, monkeypatch: p
 
 def test_a_wrong_configuration_is_listed_and_the_rest_is_looked_at_all_the_same(tmp_path: Path) -> None:
     """Each problem is a finding; what needs a configuration says that it was not looked at."""
-    config = offline_config(tmp_path, "memory: {recall_limit: 500, enabled: perhaps}")
-    done = doctor(config)
+    config = write_offline_config(tmp_path, "memory: {recall_limit: 500, enabled: perhaps}")
+    done = run_doctor(config)
 
     assert done.code == 1
-    assert [state for state, _, _ in told(done, "config")] == ["fail", "fail"]
-    assert "memory.recall_limit: 500" in told(done, "config")[0][1]
-    assert str(config) in told(done, "config")[0][2]
-    assert states(done) | {"config": "fail", "environment": "ok", "versions": "ok"} == states(done)
-    assert {state for part, state in states(done).items() if part not in PARTS[:3]} == {"skipped"}
-    assert doctor(tmp_path / "none.yaml").code == 1
+    assert [state for state, _, _ in findings_of(done, "config")] == ["fail", "fail"]
+    assert "memory.recall_limit: 500" in findings_of(done, "config")[0][1]
+    assert str(config) in findings_of(done, "config")[0][2]
+    assert worst_states(done) | {"config": "fail", "environment": "ok", "versions": "ok"} == worst_states(done)
+    assert {state for part, state in worst_states(done).items() if part not in PARTS[:3]} == {"skipped"}
+    assert run_doctor(tmp_path / "none.yaml").code == 1
 
 
 def test_an_unknown_key_is_a_warning_that_is_told_once(tmp_path: Path) -> None:
     """The exit code stays 0: the rest of the file is in force."""
-    done = doctor(offline_config(tmp_path, "memory: {recall_limt: 3}"))
+    done = run_doctor(write_offline_config(tmp_path, "memory: {recall_limt: 3}"))
 
     assert done.code == 0
-    assert states(done)["config"] == "warn"
-    assert "did you mean `memory.recall_limit`" in told(done, "config")[1][1]
+    assert worst_states(done)["config"] == "warn"
+    assert "did you mean `memory.recall_limit`" in findings_of(done, "config")[1][1]
     assert done.err == ""
 
 
@@ -148,8 +148,8 @@ def test_variables_are_named_and_mistakes_in_them_found(config: Path, monkeypatc
     """Names alone; a name that sets nothing is a warning."""
     monkeypatch.setenv("GAIA_MEMORY__LLM__MODEL", "some-model")
     monkeypatch.setenv("GAIA_RECALL_LIMIT", "3")
-    done = doctor(config)
-    (_, in_force, _), (unknown, says, remedy), *_ = told(done, "environment")
+    done = run_doctor(config)
+    (_, in_force, _), (unknown, says, remedy), *_ = findings_of(done, "environment")
 
     assert "GAIA_HOME, GAIA_MEMORY__LLM__MODEL" in in_force
     assert (unknown, "GAIA_RECALL_LIMIT" in says, bool(remedy)) == ("warn", True, True)
@@ -158,16 +158,16 @@ def test_variables_are_named_and_mistakes_in_them_found(config: Path, monkeypatc
 def test_two_different_keys_for_gemini_are_a_warning(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which one is taken is said; one key, or one value, is in order."""
     monkeypatch.setenv("GEMINI_API_KEY", "one")
-    single = doctor(config, "--no-model")
+    single = run_doctor(config, "--no-model")
     monkeypatch.setenv("GOOGLE_API_KEY", "two")
-    both = doctor(config, "--no-model")
+    both = run_doctor(config, "--no-model")
     monkeypatch.setenv("GOOGLE_API_KEY", "one")
-    same = doctor(config, "--no-model")
+    same = run_doctor(config, "--no-model")
 
-    assert told(single, "environment")[-1][:2] == ("ok", "GEMINI_API_KEY is set")
-    assert told(both, "environment")[-1][0] == "warn"
-    assert "GOOGLE_API_KEY is taken" in told(both, "environment")[-1][1]
-    assert told(same, "environment")[-1][0] == "ok"
+    assert findings_of(single, "environment")[-1][:2] == ("ok", "GEMINI_API_KEY is set")
+    assert findings_of(both, "environment")[-1][0] == "warn"
+    assert "GOOGLE_API_KEY is taken" in findings_of(both, "environment")[-1][1]
+    assert findings_of(same, "environment")[-1][0] == "ok"
 
 
 def test_a_key_that_only_adk_reads_is_pointed_out(config: Path) -> None:
@@ -175,13 +175,13 @@ def test_a_key_that_only_adk_reads_is_pointed_out(config: Path) -> None:
     folder = config.parent / "shop"
     folder.mkdir()
     (folder / ".env").write_text("# GEMINI_API_KEY=x\nGOOGLE_API_KEY=\n", encoding="utf-8")
-    without = doctor(config)
+    without = run_doctor(config)
     (folder / ".env").write_text("export GEMINI_API_KEY = hush-hush\n", encoding="utf-8")
-    done = doctor(config)
+    done = run_doctor(config)
 
-    assert told(without, "environment")[-1][0] == "ok"
-    assert told(done, "environment")[-1][0] == "warn"
-    assert str(folder / ".env") in told(done, "environment")[-1][1]
+    assert findings_of(without, "environment")[-1][0] == "ok"
+    assert findings_of(done, "environment")[-1][0] == "warn"
+    assert str(folder / ".env") in findings_of(done, "environment")[-1][1]
     assert "hush-hush" not in done.out
 
 
@@ -195,7 +195,7 @@ def test_versions_out_of_range_are_named(config: Path, monkeypatch: pytest.Monke
         return "2.1.0" if name == "google-adk" else real(name)
 
     monkeypatch.setattr(config_checks, "version", version)
-    [(state, says, remedy)] = told(doctor(config), "versions")
+    [(state, says, remedy)] = findings_of(run_doctor(config), "versions")
 
     assert state == "fail"
     assert "google-adk 2.1.0 is installed, and <3,>=2.13 is needed" in says
@@ -208,11 +208,11 @@ def test_agents_beside_the_configuration_are_looked_at(config: Path) -> None:
     folder = config.parent
     (folder / "shop").mkdir()
     (folder / "shop" / "agent.py").write_text("root_agent = None\n", encoding="utf-8")
-    missing = told(doctor(config), "agents")
-    gaia("init", str(folder))
-    right = told(doctor(config), "agents")
+    missing = findings_of(run_doctor(config), "agents")
+    run_gaia("init", str(folder))
+    right = findings_of(run_doctor(config), "agents")
     (folder / "shop" / "services.yaml").write_text("services:\n- {scheme: mem0, type: memory, class: a.B}\n")
-    wrong = told(doctor(config), "agents")
+    wrong = findings_of(run_doctor(config), "agents")
 
     assert [state for state, _, _ in missing] == ["warn", "warn"]
     assert missing[0][2] == f"run `gaia init {folder}`"
@@ -224,37 +224,37 @@ def test_agents_beside_the_configuration_are_looked_at(config: Path) -> None:
 
 def test_a_home_that_is_a_file_is_found(config: Path) -> None:
     """As is one below a file."""
-    home().write_text("x", encoding="utf-8")
-    done = doctor(config)
-    below = gaia("doctor", "-c", str(offline_config(config.parent)), "--json")
+    gaia_home().write_text("x", encoding="utf-8")
+    done = run_doctor(config)
+    below = run_gaia("doctor", "-c", str(write_offline_config(config.parent)), "--json")
 
-    assert (done.code, states(done)["home"], below.code) == (1, "fail", 1)
-    assert f"{home()} is no folder" in told(done, "home")[0][1]
-    assert "GAIA_HOME" in told(done, "home")[0][2]
+    assert (done.code, worst_states(done)["home"], below.code) == (1, "fail", 1)
+    assert f"{gaia_home()} is no folder" in findings_of(done, "home")[0][1]
+    assert "GAIA_HOME" in findings_of(done, "home")[0][2]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_a_home_that_may_not_be_read_is_found(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a user who is not its owner; nothing of it is told, and nothing breaks."""
-    doctor(used)
+    run_doctor(used)
     # Where everybody may look: the tests' own folder may be closed to others.
     with tempfile.TemporaryDirectory(dir="/tmp") as public:
         os.chmod(public, 0o777)
         monkeypatch.setattr(tempfile, "tempdir", public)
-        config = offline_config(Path(public), f"home: {public}/home")
-        shutil.copytree(home(), Path(public, "home"))
+        config = write_offline_config(Path(public), f"home: {public}/home")
+        shutil.copytree(gaia_home(), Path(public, "home"))
         Path(public, "home").chmod(0o700)
         monkeypatch.delenv("GAIA_HOME")
         os.seteuid(65534)
         try:
-            done = doctor(config)
+            done = run_doctor(config)
         finally:
             os.seteuid(0)
 
     assert done.code == 1
-    assert told(done, "home")[0][0] == "fail"
-    assert "may not be read" in told(done, "home")[0][1]
-    assert states(done)["memory database"] == states(done)["session database"] == "fail"
+    assert findings_of(done, "home")[0][0] == "fail"
+    assert "may not be read" in findings_of(done, "home")[0][1]
+    assert worst_states(done)["memory database"] == worst_states(done)["session database"] == "fail"
 
 
 def test_a_disk_that_is_nearly_full_is_found(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_a_disk_that_is_nearly_full_is_found(config: Path, monkeypatch: pytest.M
     found = []
     for megabytes in (100, 10):
         monkeypatch.setattr(shutil, "disk_usage", lambda _, free=megabytes: usage(0, 0, free * 1024**2))
-        found.append(told(doctor(config), "disk")[0][:2])
+        found.append(findings_of(run_doctor(config), "disk")[0][:2])
 
     assert found == [("warn", "100 MB are free"), ("fail", "10 MB are free")]
 
@@ -271,13 +271,13 @@ def test_a_disk_that_is_nearly_full_is_found(config: Path, monkeypatch: pytest.M
 def test_files_that_others_may_read_are_named_with_the_command_that_closes_them(used: Path) -> None:
     """And they stay as they are until somebody runs it."""
     database().chmod(0o644)
-    [(state, says, remedy)] = told(doctor(used), "rights")
+    [(state, says, remedy)] = findings_of(run_doctor(used), "rights")
     mode = database().stat().st_mode & 0o777
     os.system(remedy)
 
     assert (state, mode) == ("warn", 0o644)
     assert f"{database()} (mode 0644)" in says
-    assert told(doctor(used), "rights")[0][0] == "ok"
+    assert findings_of(run_doctor(used), "rights")[0][0] == "ok"
 
 
 @pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
@@ -286,13 +286,13 @@ def test_a_damaged_database_is_found(used: Path, name: str) -> None:
     part, other = ("memory database", "session database")[:: 1 if name == "memory.db" else -1]
     whole = database(name).read_bytes()
     database(name).write_bytes(whole[:8192] + b"\xff" * 4096 + whole[12288:])
-    page = doctor(used)
+    page = run_doctor(used)
     database(name).write_bytes(b"no database" * 1000)
-    all_of_it = doctor(used)
+    all_of_it = run_doctor(used)
 
     for done in (page, all_of_it):
-        assert (done.code, states(done)[part], states(done)[other]) == (1, "fail", "ok")
-        assert "restore a backup" in told(done, part)[0][2]
+        assert (done.code, worst_states(done)[part], worst_states(done)[other]) == (1, "fail", "ok")
+        assert "restore a backup" in findings_of(done, part)[0][2]
         assert "Traceback" not in done.err
 
 
@@ -302,16 +302,16 @@ def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
         keeper.execute("PRAGMA locking_mode=EXCLUSIVE")
         keeper.execute("CREATE TABLE mine (x)")
         keeper.commit()
-        locked = doctor(used)
+        locked = run_doctor(used)
     database().unlink()
     database().mkdir()
-    folder = doctor(used)
+    folder = run_doctor(used)
 
     assert (locked.code, folder.code) == (1, 1)
-    assert "keeps" in told(locked, "memory database")[0][1]
-    assert "fuser" in told(locked, "memory database")[0][2]
-    assert "is a folder" in told(folder, "memory database")[0][1]
-    assert told(folder, "store") == [("skipped", "the memory database could not be read", "")]
+    assert "keeps" in findings_of(locked, "memory database")[0][1]
+    assert "fuser" in findings_of(locked, "memory database")[0][2]
+    assert "is a folder" in findings_of(folder, "memory database")[0][1]
+    assert findings_of(folder, "store") == [("skipped", "the memory database could not be read", "")]
 
 
 @pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
@@ -326,16 +326,16 @@ def test_a_database_that_another_process_keeps_locked_is_found(used: Path, name:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
         assert keeper.stdout is not None
         assert keeper.stdout.readline() == b"held\n"
-        locked = doctor(used, "--no-model")
+        locked = run_doctor(used, "--no-model")
         assert keeper.poll() is None
         keeper.communicate(timeout=60)
-    free = doctor(used, "--no-model")
+    free = run_doctor(used, "--no-model")
 
-    [(state, says, remedy)] = told(locked, part)
+    [(state, says, remedy)] = findings_of(locked, part)
     assert (locked.code, state) == (0, "warn")
     assert f"keeps {database(name)} locked" in says
     assert "fuser" in remedy
-    assert told(free, part)[0][0] == "ok"
+    assert findings_of(free, part)[0][0] == "ok"
 
 
 @pytest.mark.parametrize("empty", [False, True])
@@ -344,17 +344,17 @@ def test_a_store_without_its_database_is_found_before_it_is_lost(used: Path, emp
     database().unlink()
     if empty:
         database().touch(0o600)
-    with_store = doctor(used, "--no-model")
-    shutil.rmtree(home() / "store")
-    with_talk = doctor(used, "--no-model")
+    with_store = run_doctor(used, "--no-model")
+    shutil.rmtree(gaia_home() / "store")
+    with_talk = run_doctor(used, "--no-model")
 
-    [(state, says, remedy)] = told(with_store, "memory database")
+    [(state, says, remedy)] = findings_of(with_store, "memory database")
     assert (with_store.code, state) == (1, "fail")
     assert "the last copy of the facts" in says
     assert "sets that store aside" in says
     assert "put memory.db back first" in remedy
-    assert [row[0] for row in told(with_talk, "memory database")] == ["warn"]
-    assert str(database("sessions.db")) in told(with_talk, "memory database")[0][1]
+    assert [row[0] for row in findings_of(with_talk, "memory database")] == ["warn"]
+    assert str(database("sessions.db")) in findings_of(with_talk, "memory database")[0][1]
 
 
 @pytest.mark.parametrize(("version", "state"), [("0000", "warn"), ("9999", "fail")])
@@ -367,82 +367,82 @@ def test_tables_of_another_version_are_told_and_left_alone(
     with closing(sqlite3.connect(database())) as connection:
         connection.execute("UPDATE gaia_alembic_version SET version_num = ?", (version,))
         connection.commit()
-    done = doctor(used)
+    done = run_doctor(used)
     with closing(sqlite3.connect(database())) as connection:
         [left] = connection.execute("SELECT version_num FROM gaia_alembic_version").fetchone()
 
-    assert (states(done)["memory database"], left) == (state, version)
-    assert ("brings them up to date" if state == "warn" else "install the gaia-memory") in told(
+    assert (worst_states(done)["memory database"], left) == (state, version)
+    assert ("brings them up to date" if state == "warn" else "install the gaia-memory") in findings_of(
         done, "memory database"
     )[0][2]
     unread = "is of an older version" if state == "warn" else "could not be read"
-    assert [unread in told(done, part)[0][1] for part in ("store", "conversations")] == [True, True]
+    assert [unread in findings_of(done, part)[0][1] for part in ("store", "conversations")] == [True, True]
 
 
 def test_a_server_that_is_down_is_found(tmp_path: Path) -> None:
     """Both databases are there, and neither answers."""
-    config = offline_config(tmp_path, "sessions: {database_url: 'postgresql://me@127.0.0.1:1/talk'}")
-    done = doctor(config)
+    config = write_offline_config(tmp_path, "sessions: {database_url: 'postgresql://me@127.0.0.1:1/talk'}")
+    done = run_doctor(config)
 
     assert done.code == 1
-    assert told(done, "memory database")[0][0] == "fail"
-    assert "does not answer" in told(done, "memory database")[0][1]
-    assert told(done, "session database") == [("ok", "it is the memory database", "")]
+    assert findings_of(done, "memory database")[0][0] == "fail"
+    assert "does not answer" in findings_of(done, "memory database")[0][1]
+    assert findings_of(done, "session database") == [("ok", "it is the memory database", "")]
 
 
 async def test_a_server_in_use_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty first, and after the first fact."""
-    config = offline_config(tmp_path)
+    config = write_offline_config(tmp_path)
     async with memory_url("postgresql", tmp_path) as url:
         monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", url.render_as_string(hide_password=False))
-        empty = await asyncio.to_thread(doctor, config)
-        await asyncio.to_thread(gaia, "memory", "add", "--user", "itay", "--config", str(config), "likes tea")
-        used = await asyncio.to_thread(doctor, config)
+        empty = await asyncio.to_thread(run_doctor, config)
+        await asyncio.to_thread(run_gaia, "memory", "add", "--user", "itay", "--config", str(config), "likes tea")
+        used = await asyncio.to_thread(run_doctor, config)
 
     assert (empty.code, used.code) == (0, 0), used.out
-    assert "has no tables yet" in told(empty, "memory database")[0][1]
-    assert "is sound" in told(used, "memory database")[0][1]
-    assert told(used, "session database") == [("ok", "it is the memory database", "")]
-    assert "1 fact to be followed" in told(used, "store")[-1][1]
+    assert "has no tables yet" in findings_of(empty, "memory database")[0][1]
+    assert "is sound" in findings_of(used, "memory database")[0][1]
+    assert findings_of(used, "session database") == [("ok", "it is the memory database", "")]
+    assert "1 fact to be followed" in findings_of(used, "store")[-1][1]
 
 
 def test_a_store_that_is_damaged_or_gone_is_no_failure(used: Path) -> None:
     """The next start builds it anew, and until then nothing is lost."""
-    [folder] = [path for path in (home() / "store").iterdir() if path.is_dir()]
+    [folder] = [path for path in (gaia_home() / "store").iterdir() if path.is_dir()]
     (folder / "chroma.sqlite3").write_bytes(b"no database" * 1000)
-    damaged = doctor(used)
+    damaged = run_doctor(used)
     shutil.rmtree(folder)
-    gone = doctor(used)
+    gone = run_doctor(used)
 
     assert (damaged.code, gone.code) == (0, 0)
-    assert told(damaged, "store")[0][0] == told(gone, "store")[0][0] == "warn"
-    assert "is damaged" in told(damaged, "store")[0][1]
-    assert f"{folder} is missing" in told(gone, "store")[0][1]
-    assert "without asking a model" in told(gone, "store")[0][2]
+    assert findings_of(damaged, "store")[0][0] == findings_of(gone, "store")[0][0] == "warn"
+    assert "is damaged" in findings_of(damaged, "store")[0][1]
+    assert f"{folder} is missing" in findings_of(gone, "store")[0][1]
+    assert "without asking a model" in findings_of(gone, "store")[0][2]
 
 
 def test_whoever_has_the_store_open_is_named_and_left_in_peace(used: Path) -> None:
     """While it runs, and after it was killed."""
-    with held_by_another(used) as process:
-        running = doctor(used)
+    with opened_by_another_process(used) as process:
+        running = run_doctor(used)
         process.kill()
         process.wait(60)
-    killed = doctor(used)
+    killed = run_doctor(used)
 
     assert (running.code, killed.code) == (0, 0)
-    assert told(running, "store")[0][1].endswith(f"is open in process {process.pid}")
-    assert told(killed, "store")[0][1].endswith(
+    assert findings_of(running, "store")[0][1].endswith(f"is open in process {process.pid}")
+    assert findings_of(killed, "store")[0][1].endswith(
         f"free for whoever starts; process {process.pid} had it open and has ended"
     )
 
 
 def test_what_the_store_has_still_to_follow_is_told(used: Path) -> None:
     """Facts and forgets, with who does it."""
-    gaia("memory", "add", "--user", "ada", "--config", str(used), "likes tea", "likes cake")
+    run_gaia("memory", "add", "--user", "ada", "--config", str(used), "likes tea", "likes cake")
     with closing(sqlite3.connect(database())) as connection:
         connection.execute("INSERT INTO gaia_erasures (noted_at) VALUES (1)")
         connection.commit()
-    _, lag, erasure = told(doctor(used), "store")
+    _, lag, erasure = findings_of(run_doctor(used), "store")
 
     assert lag[:2] == ("ok", "2 facts to be followed: the next start does it")
     assert (erasure[0], "1 forget may still have text in files" in erasure[1]) == ("warn", True)
@@ -452,9 +452,9 @@ def test_conversations_that_failed_are_named_with_reason_and_next_try(used: Path
     """And those that are parked with the way out."""
     notes = {"last_error": "the model said 503", "attempts": 2, "retry_at": time.time() + 3600}
     _note(**notes)
-    failed = told(doctor(used), "conversations")
+    failed = findings_of(run_doctor(used), "conversations")
     _note(parked=1, retry_at=None)
-    parked = told(doctor(used), "conversations")
+    parked = findings_of(run_doctor(used), "conversations")
 
     assert [state for state, _, _ in failed] == ["warn"]
     assert re.search(r"itay:cli of the app gaia failed 2 times: the model said 503; next try 20\d\d-", failed[0][1])
@@ -466,8 +466,8 @@ def test_conversations_that_failed_are_named_with_reason_and_next_try(used: Path
 def test_talk_that_nobody_learns_is_pointed_out(used: Path) -> None:
     """It is long due; while memory is off that is how it should be."""
     _note(touched=time.time() - 86_400)
-    overdue = told(doctor(used), "conversations")
-    off = told(doctor(offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
+    overdue = findings_of(run_doctor(used), "conversations")
+    off = findings_of(run_doctor(write_offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
 
     assert (overdue[0][0], "nobody seems to sweep" in overdue[0][1]) == ("warn", True)
     assert "gaia sweep" in overdue[0][2]
@@ -493,100 +493,100 @@ def online(tmp_path: Path) -> Path:
 
 def test_models_that_answer_are_asked_once_each(online: Path, gemini: FakeGemini) -> None:
     """The agents' model is memory's: one question is enough; another one gets one of its own."""
-    done = doctor(online)
+    done = run_doctor(online)
     kinds = [request.kind for request in gemini.requests]
     online.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
-    other = doctor(online)
+    other = run_doctor(online)
 
     assert done.code == other.code == 0, done.out
     assert kinds == ["agent", "embedder"]
-    assert "gemini-3.5-flash answers" in told(done, "memory's model")[0][1]
-    assert told(done, "embedder")[0][1] == "gemini/models/gemini-embedding-2/768 answers"
-    assert told(done, "agents' model")[0][1] == "gemini-3.5-flash, as memory's"
-    assert told(other, "agents' model")[0][:2] == ("ok", "gemini-other answers")
+    assert "gemini-3.5-flash answers" in findings_of(done, "memory's model")[0][1]
+    assert findings_of(done, "embedder")[0][1] == "gemini/models/gemini-embedding-2/768 answers"
+    assert findings_of(done, "agents' model")[0][1] == "gemini-3.5-flash, as memory's"
+    assert findings_of(other, "agents' model")[0][:2] == ("ok", "gemini-other answers")
 
 
 def test_no_model_is_asked_where_that_is_not_wanted(online: Path, gemini: FakeGemini) -> None:
     """What would be asked is said."""
-    done = doctor(online, "--no-model")
+    done = run_doctor(online, "--no-model")
 
     assert (done.code, gemini.requests) == (0, [])
-    assert {part: states(done)[part] for part in PARTS[-3:]} == dict.fromkeys(PARTS[-3:], "skipped")
+    assert {part: worst_states(done)[part] for part in PARTS[-3:]} == dict.fromkeys(PARTS[-3:], "skipped")
 
 
 @pytest.mark.parametrize(
-    ("answer", "state"), [(wrong_key(), "fail"), (Failure(404), "fail"), (Failure(400), "warn"), (Blocked(), "warn")]
+    ("answer", "state"), [(invalid_key(), "fail"), (Failure(404), "fail"), (Failure(400), "warn"), (Blocked(), "warn")]
 )
 def test_a_model_that_does_not_answer_as_it_should_is_told(
     online: Path, gemini: FakeGemini, answer: Failure | Blocked, state: str
 ) -> None:
     """With what it said; the embedder is asked all the same."""
-    gemini.default("agent", answer)
-    done = doctor(online)
+    gemini.set_default("agent", answer)
+    done = run_doctor(online)
 
-    assert states(done)["memory's model"] == states(done)["agents' model"] == state
-    assert told(done, "memory's model")[0][2]
-    assert states(done)["embedder"] == "ok"
+    assert worst_states(done)["memory's model"] == worst_states(done)["agents' model"] == state
+    assert findings_of(done, "memory's model")[0][2]
+    assert worst_states(done)["embedder"] == "ok"
     assert "no-real-key" not in done.out
 
 
 def test_a_model_that_hangs_is_given_up(online: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch) -> None:
     """After seconds, not after the minutes that learning waits."""
-    monkeypatch.setattr(model_checks, "MODEL_SECONDS", 0.3)
+    monkeypatch.setattr(model_checks, "MODEL_TIMEOUT_SECONDS", 0.3)
     online.write_text("model: gemini-other\nmemory: {llm: {model: gemini-third}}\n", encoding="utf-8")
-    gemini.default("agent", Hang())
-    gemini.default("embedder", Hang())
+    gemini.set_default("agent", Hang())
+    gemini.set_default("embedder", Hang())
     started = time.monotonic()
-    done = doctor(online)
-    gemini.let_go()
+    done = run_doctor(online)
+    gemini.release_hanging()
 
     assert time.monotonic() - started < 45
-    assert [states(done)[part] for part in PARTS[-3:]] == ["fail"] * 3
-    assert all("no answer within 0.3 s" in told(done, part)[0][1] for part in PARTS[-3:])
+    assert [worst_states(done)[part] for part in PARTS[-3:]] == ["fail"] * 3
+    assert all("no answer within 0.3 s" in findings_of(done, part)[0][1] for part in PARTS[-3:])
 
 
 def test_an_agents_model_that_refuses_is_told(online: Path, gemini: FakeGemini) -> None:
     """Its kind of refusal, and no word of what was sent."""
     online.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
-    gemini.default("agent", Failure(404))
-    done = doctor(online)
+    gemini.set_default("agent", Failure(404))
+    done = run_doctor(online)
 
-    assert states(done)["agents' model"] == "fail"
-    assert told(done, "agents' model")[0][1].startswith("gemini-other ")
+    assert worst_states(done)["agents' model"] == "fail"
+    assert findings_of(done, "agents' model")[0][1].startswith("gemini-other ")
 
 
 def test_a_provider_without_its_key_is_told_before_anybody_is_asked(online: Path) -> None:
     """With the variable to set; a provider that nobody knows is listed as the configuration would be."""
     online.write_text("memory: {llm: {provider: openai}, embedder: {provider: gemini}}\n", encoding="utf-8")
-    keyless = doctor(online)
+    keyless = run_doctor(online)
     online.write_text("memory: {llm: {provider: opnai}}\n", encoding="utf-8")
-    unknown = doctor(online)
+    unknown = run_doctor(online)
 
-    assert told(keyless, "memory's model")[0][::2] == ("fail", "set OPENAI_API_KEY")
-    assert told(keyless, "embedder")[0][::2] == ("fail", "set GEMINI_API_KEY or GOOGLE_API_KEY")
-    assert told(unknown, "memory's model")[0][0] == "fail"
-    assert "did you mean 'openai'" in told(unknown, "memory's model")[0][1]
+    assert findings_of(keyless, "memory's model")[0][::2] == ("fail", "set OPENAI_API_KEY")
+    assert findings_of(keyless, "embedder")[0][::2] == ("fail", "set GEMINI_API_KEY or GOOGLE_API_KEY")
+    assert findings_of(unknown, "memory's model")[0][0] == "fail"
+    assert "did you mean 'openai'" in findings_of(unknown, "memory's model")[0][1]
 
 
 def test_vectors_of_another_embedder_are_pointed_out(used: Path, gemini: FakeGemini) -> None:
     """Those facts are found by their words alone; `auto` goes on with the stored one."""
     used.write_text("model: offline\nmemory: {embedder: {provider: gemini}}\n", encoding="utf-8")
-    done = doctor(used)
+    done = run_doctor(used)
     used.write_text("model: offline\n", encoding="utf-8")
-    auto = doctor(used)
+    auto = run_doctor(used)
 
-    assert [state for state, _, _ in told(done, "embedder")] == ["ok", "warn"]
-    assert "vectors of offline/" in told(done, "embedder")[1][1]
-    assert [state for state, _, _ in told(auto, "embedder")] == ["ok"]
-    assert "the embedder is that of the stored vectors" in told(auto, "memory's model")[0][1]
+    assert [state for state, _, _ in findings_of(done, "embedder")] == ["ok", "warn"]
+    assert "vectors of offline/" in findings_of(done, "embedder")[1][1]
+    assert [state for state, _, _ in findings_of(auto, "embedder")] == ["ok"]
+    assert "the embedder is that of the stored vectors" in findings_of(auto, "memory's model")[0][1]
 
 
 def test_memory_that_is_off_is_not_asked_for(tmp_path: Path) -> None:
     """Nothing of it is in use."""
-    done = doctor(offline_config(tmp_path, "memory: {enabled: false}"))
+    done = run_doctor(write_offline_config(tmp_path, "memory: {enabled: false}"))
 
     assert done.code == 0
-    assert told(done, "memory's model") == [("skipped", "memory is off (`memory.enabled`)", "")]
+    assert findings_of(done, "memory's model") == [("skipped", "memory is off (`memory.enabled`)", "")]
 
 
 def test_a_model_that_adk_does_not_know_is_told(tmp_path: Path) -> None:
@@ -594,16 +594,16 @@ def test_a_model_that_adk_does_not_know_is_told(tmp_path: Path) -> None:
     config = tmp_path / "gaia.yaml"
     config.write_text("model: nobody-makes-this\n", encoding="utf-8")
 
-    assert told(doctor(config), "agents' model")[0][::2] == ("fail", "correct `model` in gaia.yaml")
+    assert findings_of(run_doctor(config), "agents' model")[0][::2] == ("fail", "correct `model` in gaia.yaml")
 
 
 def test_a_store_elsewhere_is_asked_whether_it_is_there(used: Path) -> None:
     """At its port, where the configuration names one."""
     nobody = {"model": "offline", "memory": {"vector_store": {"provider": "chroma", "host": "127.0.0.1", "port": 1}}}
     used.write_text(yaml.safe_dump(nobody), encoding="utf-8")
-    down = told(doctor(used), "store")
+    down = findings_of(run_doctor(used), "store")
     used.write_text("model: offline\nmemory: {vector_store: {provider: qdrant, url: 'http://127.0.0.1:1'}}\n")
-    unasked = told(doctor(used), "store")
+    unasked = findings_of(run_doctor(used), "store")
 
     assert (down[0][0], "nobody answers at 127.0.0.1:1" in down[0][1]) == ("warn", True)
     assert unasked[0] == ("skipped", "it stands elsewhere and is not asked", "")
@@ -617,14 +617,14 @@ def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: 
 
     checks = [Check("home", broken) if check.part == "home" else check for check in run_checks.CHECKS]
     monkeypatch.setattr(run_checks, "CHECKS", checks)
-    done: Done = doctor(config)
+    done: CommandResult = run_doctor(config)
 
     assert done.code == 1
-    assert told(done, "home") == [
+    assert findings_of(done, "home") == [
         ("fail", "it could not be looked at (ZeroDivisionError)", "`gaia --debug doctor` shows why")
     ]
-    assert states(done)["agents' model"] == "ok"
-    assert "ZeroDivisionError" in gaia("--debug", "doctor", "--config", str(config)).err
+    assert worst_states(done)["agents' model"] == "ok"
+    assert "ZeroDivisionError" in run_gaia("--debug", "doctor", "--config", str(config)).err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
@@ -636,9 +636,9 @@ def test_what_is_being_looked_at_is_shown_and_the_findings_go_where_they_are_sen
 
     monkeypatch.setenv("TERM", "xterm")
     ours, theirs = pty.openpty()
-    with running("doctor", "--config", str(config), stdout=subprocess.PIPE, stderr=theirs) as process:
+    with running_command("doctor", "--config", str(config), stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
-        shown = Screen(ours).until(b"agents' model")
+        shown = TerminalScreen(ours).read_until(b"agents' model")
         out, _ = process.communicate(timeout=60)
     os.close(ours)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commandline import Done, gaia, offline_config
+from support.commandline import CommandResult, run_gaia, write_offline_config
 
 ASKED = ("what", "green", "tea", "does", "Noa", "like?")
 
@@ -14,13 +14,15 @@ ASKED = ("what", "green", "tea", "does", "Noa", "like?")
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     """A configuration without a key, and three facts about a person."""
-    path: Path = offline_config(tmp_path)
-    gaia("memory", "add", "-u", "itay", "-c", str(path), "Noa likes green tea", "Noa's dog", "Green hats? Green tea?")
+    path: Path = write_offline_config(tmp_path)
+    run_gaia(
+        "memory", "add", "-u", "itay", "-c", str(path), "Noa likes green tea", "Noa's dog", "Green hats? Green tea?"
+    )
     return path
 
 
-def search(config: Path, *options: str) -> Done:
-    return gaia("memory", "search", "-u", "itay", "-c", str(config), "--explain", *options, *ASKED)
+def search(config: Path, *options: str) -> CommandResult:
+    return run_gaia("memory", "search", "-u", "itay", "-c", str(config), "--explain", *options, *ASKED)
 
 
 def test_each_hit_is_shown_with_its_parts_by_size(config: Path) -> None:
@@ -39,7 +41,7 @@ def test_each_hit_is_shown_with_its_parts_by_size(config: Path) -> None:
 
 def test_the_parts_in_json_add_up_to_the_score(config: Path) -> None:
     """Beside what plain `--json` prints."""
-    found = search(config, "--json").data
+    found = search(config, "--json").json_output
 
     assert set(found) == {"user", "query", "memories", "dropped", "limit", "missing", "added"}
     assert (found["limit"], found["dropped"], found["missing"], found["added"]) == (5, [], [], [])
@@ -47,7 +49,7 @@ def test_the_parts_in_json_add_up_to_the_score(config: Path) -> None:
         assert sum(row["why"].values()) == pytest.approx(row["score"])
         sizes = [abs(part) for part in row["why"].values()]
         assert sizes == sorted(sizes, reverse=True)
-    plain = gaia("memory", "search", "-u", "itay", "-c", str(config), "--json", *ASKED).data
+    plain = run_gaia("memory", "search", "-u", "itay", "-c", str(config), "--json", *ASKED).json_output
     assert [row["id"] for row in plain["memories"]] == [row["id"] for row in found["memories"]]
     assert [{*row, "why"} for row in plain["memories"]] == [set(row) for row in found["memories"]]
 
@@ -60,7 +62,7 @@ def test_what_the_threshold_drops_is_shown_below(config: Path) -> None:
 
     assert "Noa likes green tea" in kept
     assert "Green hats?" in dropped
-    assert len(search(config, "--json").data["dropped"]) == len(dropped.splitlines()) - 2
+    assert len(search(config, "--json").json_output["dropped"]) == len(dropped.splitlines()) - 2
 
 
 def test_who_could_not_answer_is_named(config: Path) -> None:
@@ -77,6 +79,6 @@ def test_who_could_not_answer_is_named(config: Path) -> None:
 
 def test_nothing_found_is_said(config: Path) -> None:
     """In one line."""
-    done = gaia("memory", "search", "-u", "noa", "-c", str(config), "--explain", "tea")
+    done = run_gaia("memory", "search", "-u", "noa", "-c", str(config), "--explain", "tea")
 
     assert done.out == "Nothing about that is remembered about noa.\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.commandline import Done, gaia, gaia_process, home, offline_config
+from support.commandline import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
 OFF = "memory: {enabled: false}"
 WORD = "zebrawood"
@@ -36,30 +36,30 @@ IS_OFF = "gaia: nothing to forget about {!r} (memory is off, `memory.enabled: fa
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     """Return the path of a configuration for a home in which two people are known."""
-    path = str(offline_config(tmp_path))
+    path = str(write_offline_config(tmp_path))
     memory(path, "add", "itay", f"likes {WORD}", "likes tea")
     memory(path, "add", "noa", "likes coffee")
     return path
 
 
-def memory(config: str, command: str, user: str, *arguments: str) -> Done:
+def memory(config: str, command: str, user: str, *arguments: str) -> CommandResult:
     """Run one of the memory commands in this process."""
-    return gaia("memory", command, "--user", user, "--config", config, *arguments)
+    return run_gaia("memory", command, "--user", user, "--config", config, *arguments)
 
 
-def forget(config: str, *arguments: str) -> Done:
+def forget(config: str, *arguments: str) -> CommandResult:
     """Forget of itay in a process of its own, without a question."""
-    return gaia_process("memory", "forget", "--user", "itay", "--config", config, "-y", *arguments)
+    return run_gaia_process("memory", "forget", "--user", "itay", "--config", config, "-y", *arguments)
 
 
 def rows(config: str, user: str) -> dict[str, str]:
     """Return a person's facts: text and id."""
-    return {row["text"]: row["id"] for row in memory(config, "list", user, "--json").data["memories"]}
+    return {row["text"]: row["id"] for row in memory(config, "list", user, "--json").json_output["memories"]}
 
 
 def files_with(word: str) -> list[str]:
     """Return the files of the home that hold a word."""
-    found = [path for path in home().rglob("*") if path.is_file()]
+    found = [path for path in gaia_home().rglob("*") if path.is_file()]
     return [str(path) for path in found if word.encode() in path.read_bytes()]
 
 
@@ -67,7 +67,7 @@ def switched_off(config: str) -> str:
     """Return the path of a configuration of the same home with memory off."""
     folder = Path(config).parent / "off"
     folder.mkdir(exist_ok=True)
-    return str(offline_config(folder, OFF))
+    return str(write_offline_config(folder, OFF))
 
 
 def killed(config: str, fact_id: str = "") -> None:
@@ -90,8 +90,8 @@ def erasures(config: str) -> int:
 @pytest.mark.parametrize("what", ["everything", "fact", "conversation"])
 def test_a_person_is_forgotten_while_memory_is_off(config: str, what: str) -> None:
     """Whoever switched memory off and asks to be forgotten is, from the files too; others stay."""
-    gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, typed=f"My boat is made of {WORD}.\n")
-    gaia("sweep", "--force", "--config", config)
+    run_gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, stdin=f"My boat is made of {WORD}.\n")
+    run_gaia("sweep", "--force", "--config", config)
     arguments = {
         "everything": [],
         "fact": ["--id", rows(config, "itay")[f"likes {WORD}"]],
@@ -100,21 +100,21 @@ def test_a_person_is_forgotten_while_memory_is_off(config: str, what: str) -> No
     done = forget(switched_off(config), "--json", *arguments)
 
     assert (done.code, done.err) == (0, "")
-    assert (done.data["forgotten"], done.data["files"]) == (what, "rewritten")
-    assert done.data["count"] == done.data["removed"]["vectors"] == (3 if what == "everything" else 1)
+    assert (done.json_output["forgotten"], done.json_output["files"]) == (what, "rewritten")
+    assert done.json_output["count"] == done.json_output["removed"]["vectors"] == (3 if what == "everything" else 1)
     assert rows(config, "noa").keys() == {"likes coffee"}
     boat = f"User's boat is made of {WORD}."
     left = {"everything": set(), "fact": {"likes tea", boat}, "conversation": {"likes tea", f"likes {WORD}"}}
     assert rows(config, "itay").keys() == left[what]
     assert bool(files_with(WORD)) == (what != "everything")
     if what == "everything":
-        again = gaia_process("memory", "forget", "--user", "itay", "--config", switched_off(config), "-y")
+        again = run_gaia_process("memory", "forget", "--user", "itay", "--config", switched_off(config), "-y")
         assert (again.code, again.err) == (1, IS_OFF.format("itay"))
 
 
 def test_while_memory_is_off_a_stranger_is_unknown_and_it_is_said_that_it_is_off(config: str) -> None:
     """So that nobody looks for a person in a memory they did not mean."""
-    done = gaia_process("memory", "forget", "--user", "nobody", "--config", switched_off(config), "-y")
+    done = run_gaia_process("memory", "forget", "--user", "nobody", "--config", switched_off(config), "-y")
 
     assert (done.code, done.out) == (1, "")
     assert done.err == IS_OFF.format("nobody")
@@ -140,7 +140,7 @@ def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_go
 @pytest.mark.parametrize("end", ["-wal", "-shm"])
 def test_what_belongs_to_a_database_is_no_receipt(config: str, end: str) -> None:
     """Nothing is forgotten, and the memory is not damaged."""
-    done = forget(config, "--receipt", f"{home() / 'memory.db'}{end}", "--force")
+    done = forget(config, "--receipt", f"{gaia_home() / 'memory.db'}{end}", "--force")
 
     assert (done.code, done.out) == (1, "")
     assert "belongs to the database beside it" in done.err
@@ -160,7 +160,7 @@ def test_a_receipt_that_finds_no_room_is_json_alone_for_a_program(config: str) -
     """Standard output stays what a program reads."""
     done = forget(config, "--receipt", "/dev/full", "--force", "--json")
 
-    assert (done.code, done.data["count"], done.data["files"]) == (1, 2, "rewritten")
+    assert (done.code, done.json_output["count"], done.json_output["files"]) == (1, 2, "rewritten")
     assert "/dev/full" in done.err
 
 
@@ -222,9 +222,9 @@ def test_an_id_with_line_breaks_makes_no_second_line(config: str) -> None:
     """Whatever an id holds, a message is one line and steers no terminal."""
     user = "a\n\x1b[31mb\u202e"
     memory(config, "add", user, "likes tea")
-    unknown = gaia_process("memory", "forget", "--user", user, "--config", config, "--id", "ffffffff", "-y")
-    session = gaia_process("memory", "forget", "--user", user, "--config", config, "--session", "x\ny", "-y")
-    done = gaia_process("memory", "forget", "--user", user, "--config", config, "-y")
+    unknown = run_gaia_process("memory", "forget", "--user", user, "--config", config, "--id", "ffffffff", "-y")
+    session = run_gaia_process("memory", "forget", "--user", user, "--config", config, "--session", "x\ny", "-y")
+    done = run_gaia_process("memory", "forget", "--user", user, "--config", config, "-y")
 
     assert [unknown.err.count("\n"), session.err.count("\n")] == [1, 1]
     assert r"a\n\x1b[31mb\u202e has no fact with the id 'ffffffff'" in unknown.err

@@ -13,10 +13,10 @@ import pytest
 import yaml
 
 from gaia_memory.cli.setup import prepare
-from gaia_memory.cli.setup.services import OURS
-from gaia_memory.cli.ui.output_files import unusable
+from gaia_memory.cli.setup.services import OWN_ENTRY
+from gaia_memory.cli.ui.output_files import unusable_path_error
 from gaia_memory.config.sources.load import load
-from support.commandline import Done, gaia
+from support.commandline import CommandResult, run_gaia
 
 BARE = 'from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name="shop", model="gemini-3.5-flash")\n'
 OTHER = {"scheme": "redis", "type": "session", "class": "shop.Sessions"}
@@ -36,9 +36,9 @@ def agent(folder: Path, program: str = BARE) -> Path:
     return folder
 
 
-def did(done: Done, folder: Path) -> dict[str, str]:
+def did(done: CommandResult, folder: Path) -> dict[str, str]:
     """Return what became of each file, by its path in the folder."""
-    return {os.path.relpath(each["path"], folder): each["did"] for each in done.data["files"]}
+    return {os.path.relpath(each["path"], folder): each["did"] for each in done.json_output["files"]}
 
 
 def services(folder: Path, name: str = "services.yaml") -> list[dict[str, str]]:
@@ -64,10 +64,10 @@ def test_agents_get_what_both_ways_of_running_them_look_for(tmp_path: Path) -> N
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "__init__.py").touch()
     agent(tmp_path / ".hidden")
-    done = gaia("init", str(tmp_path), "--json")
+    done = run_gaia("init", str(tmp_path), "--json")
 
     assert done.code == 0, done.err
-    assert done.data["agents"] == ["desk", "shop"]
+    assert done.json_output["agents"] == ["desk", "shop"]
     assert did(done, tmp_path) == {
         "gaia.yaml": "made",
         "services.yaml": "made",
@@ -75,7 +75,7 @@ def test_agents_get_what_both_ways_of_running_them_look_for(tmp_path: Path) -> N
         "shop/services.yaml": "made",
         ".gaia": "made",
     }
-    assert services(tmp_path) == services(tmp_path / "shop") == services(tmp_path / "desk") == [OURS]
+    assert services(tmp_path) == services(tmp_path / "shop") == services(tmp_path / "desk") == [OWN_ENTRY]
     assert not (tmp_path / "tests" / "services.yaml").exists()
 
 
@@ -83,8 +83,8 @@ def test_the_configuration_that_is_written_is_right_and_is_the_one_the_commands_
     """No key is unknown, the first agent is the app, and the host's sessions are where ours are."""
     folder = tmp_path / "ag ents & more#1"
     agent(folder / "shop")
-    done = gaia("init", str(folder), "--json")
-    words = shlex.split(done.data["commands"]["adk web"])
+    done = run_gaia("init", str(folder), "--json")
+    words = shlex.split(done.json_output["commands"]["adk web"])
     options = dict(zip(words[2:-1:2], words[3:-1:2], strict=True))
     named = parse_qs(urlsplit(options["--memory_service_uri"]).query)["config"]
     loaded = load(folder / "gaia.yaml")
@@ -95,16 +95,16 @@ def test_the_configuration_that_is_written_is_right_and_is_the_one_the_commands_
     assert named == [str(folder / "gaia.yaml")]
     assert options["--session_service_uri"] == loaded.config.sessions_url
     assert words[-1] == str(folder)
-    assert shlex.split(done.data["commands"]["adk run"]["shop"])[-1] == str(folder / "shop")
+    assert shlex.split(done.json_output["commands"]["adk run"]["shop"])[-1] == str(folder / "shop")
     assert loaded.config.sessions_url.endswith("/.gaia/sessions.db")
 
 
 def test_plugins_are_named_to_adk_unless_each_agent_brings_them(tmp_path: Path) -> None:
     """`adk run` has no such option: its agent is shown the App it needs."""
     agent(tmp_path / "shop")
-    without = gaia("init", str(tmp_path), "--json").data
+    without = run_gaia("init", str(tmp_path), "--json").json_output
     (tmp_path / "shop" / "agent.py").write_text(BARE + without["for adk run"]["shop"], encoding="utf-8")
-    with_them = gaia("init", str(tmp_path), "--json").data
+    with_them = run_gaia("init", str(tmp_path), "--json").json_output
 
     assert "--extra_plugins gaia_memory.MemoryPlugin" in without["commands"]["adk web"]
     assert "--extra_plugins gaia_memory.SessionWindowPlugin" in without["commands"]["adk api_server"]
@@ -117,18 +117,18 @@ def test_plugins_are_named_to_adk_unless_each_agent_brings_them(tmp_path: Path) 
 def test_a_folder_that_is_an_agent_gets_one_of_each(tmp_path: Path) -> None:
     """ADK takes it for itself, in `adk web` too."""
     folder = agent(tmp_path / "shop")
-    done = gaia("init", str(folder), "--json")
+    done = run_gaia("init", str(folder), "--json")
 
     assert did(done, folder) == {"gaia.yaml": "made", "services.yaml": "made", ".gaia": "made"}
-    assert done.data["commands"]["adk web"].endswith(f" {folder}")
-    assert done.data["commands"]["adk run"]["shop"].endswith(f" {folder}")
+    assert done.json_output["commands"]["adk web"].endswith(f" {folder}")
+    assert done.json_output["commands"]["adk run"]["shop"].endswith(f" {folder}")
     assert load(folder / "gaia.yaml").config.app == "shop"
 
 
 def test_what_people_say_is_kept_from_others_and_from_version_control(tmp_path: Path) -> None:
     """ADK would make the session database for everybody to read."""
     agent(tmp_path / "shop")
-    gaia("init", str(tmp_path))
+    run_gaia("init", str(tmp_path))
     home = tmp_path / ".gaia"
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (home, *home.iterdir())}
 
@@ -139,13 +139,13 @@ def test_what_people_say_is_kept_from_others_and_from_version_control(tmp_path: 
 def test_a_second_time_changes_nothing(tmp_path: Path) -> None:
     """Everything is said to be right."""
     agent(tmp_path / "shop")
-    first = gaia("init", str(tmp_path))
+    first = run_gaia("init", str(tmp_path))
     before = contents(tmp_path)
-    second = gaia("init", str(tmp_path), "--json")
+    second = run_gaia("init", str(tmp_path), "--json")
 
     assert (first.code, second.code) == (0, 0)
     assert set(did(second, tmp_path).values()) == {"kept"}
-    assert {each["says"] for each in second.data["files"]} == {"it is right"}
+    assert {each["says"] for each in second.json_output["files"]} == {"it is right"}
     assert contents(tmp_path) == before
 
 
@@ -155,14 +155,14 @@ def test_what_is_there_and_wrong_is_named_and_left_alone(tmp_path: Path) -> None
     (tmp_path / "gaia.yaml").write_text("memory: {recall_limit: 500}\nsesions: {}\n", encoding="utf-8")
     (tmp_path / "services.yaml").write_text("services: [\n", encoding="utf-8")
     before = contents(tmp_path)
-    done = gaia("init", str(tmp_path), "--json")
+    done = run_gaia("init", str(tmp_path), "--json")
 
     assert done.code == 1
     assert did(done, tmp_path) == {"gaia.yaml": "wrong", "services.yaml": "wrong", "shop/services.yaml": "made"}
-    assert "memory.recall_limit: 500" in done.data["files"][0]["says"]
-    assert "did you mean `sessions`" in done.data["files"][0]["says"]
-    assert "line 2" in done.data["files"][1]["says"]
-    assert done.data["commands"] == {}
+    assert "memory.recall_limit: 500" in done.json_output["files"][0]["says"]
+    assert "did you mean `sessions`" in done.json_output["files"][0]["says"]
+    assert "line 2" in done.json_output["files"][1]["says"]
+    assert done.json_output["commands"] == {}
     assert str(tmp_path / "services.yaml") in done.err
     assert {name: text for name, text in contents(tmp_path).items() if name in before} == before
 
@@ -171,15 +171,15 @@ def test_force_writes_anew_and_keeps_the_old_files_beside(tmp_path: Path) -> Non
     """A second time the copies get other names; other services stay; an agent is never touched."""
     agent(tmp_path / "shop")
     (tmp_path / "gaia.yaml").write_text("memory: {recall_limit: 500}\n", encoding="utf-8")
-    wrong = {**OURS, "class": "nowhere.Service"}
+    wrong = {**OWN_ENTRY, "class": "nowhere.Service"}
     (tmp_path / "services.yaml").write_text(yaml.safe_dump({"services": [OTHER, wrong]}), encoding="utf-8")
-    done = gaia("init", str(tmp_path), "--force", "--json")
+    done = run_gaia("init", str(tmp_path), "--force", "--json")
     (tmp_path / "gaia.yaml").write_text("app: other\n", encoding="utf-8")
-    again = gaia("init", str(tmp_path), "--force", "--json")
+    again = run_gaia("init", str(tmp_path), "--force", "--json")
 
     assert (done.code, again.code) == (0, 0)
     assert did(done, tmp_path)["gaia.yaml"] == did(done, tmp_path)["services.yaml"] == "replaced"
-    assert services(tmp_path) == [OURS, OTHER]
+    assert services(tmp_path) == [OWN_ENTRY, OTHER]
     assert "recall_limit: 500" in (tmp_path / "gaia.yaml.bak").read_text(encoding="utf-8")
     assert (tmp_path / "gaia.yaml.bak1").read_text(encoding="utf-8") == "app: other\n"
     assert "nowhere" in (tmp_path / "services.yaml.bak").read_text(encoding="utf-8")
@@ -198,13 +198,13 @@ def test_force_writes_anew_and_keeps_the_old_files_beside(tmp_path: Path) -> Non
 def test_other_services_keep_their_place_and_every_comment(tmp_path: Path, text: str) -> None:
     """Our entry comes before them, because ADK stops at a class that it cannot import."""
     (tmp_path / "services.yaml").write_text(text, encoding="utf-8")
-    done = gaia("init", str(tmp_path), "--json")
+    done = run_gaia("init", str(tmp_path), "--json")
     now = (tmp_path / "services.yaml").read_text(encoding="utf-8")
 
     assert did(done, tmp_path)["services.yaml"] == "added"
-    assert services(tmp_path) == [OURS, OTHER]
+    assert services(tmp_path) == [OWN_ENTRY, OTHER]
     assert [line for line in now.splitlines() if line in text.splitlines()] == text.splitlines()
-    assert did(gaia("init", str(tmp_path), "--json"), tmp_path)["services.yaml"] == "kept"
+    assert did(run_gaia("init", str(tmp_path), "--json"), tmp_path)["services.yaml"] == "kept"
 
 
 @pytest.mark.parametrize(
@@ -213,15 +213,15 @@ def test_other_services_keep_their_place_and_every_comment(tmp_path: Path, text:
 def test_a_file_without_services(tmp_path: Path, text: str) -> None:
     """It gets the list, or it is said what to add."""
     (tmp_path / "services.yaml").write_text(text, encoding="utf-8")
-    done = gaia("init", str(tmp_path), "--json")
-    step = done.data["files"][1]
+    done = run_gaia("init", str(tmp_path), "--json")
+    step = done.json_output["files"][1]
 
     assert step["did"] == ("wrong" if "other" in text else "added")
     assert text in (tmp_path / "services.yaml").read_text(encoding="utf-8")
     if step["did"] == "wrong":
         assert "{scheme: mem0, type: memory, class: gaia_memory.Mem0MemoryService}" in step["says"]
     else:
-        assert services(tmp_path) == [OURS]
+        assert services(tmp_path) == [OWN_ENTRY]
 
 
 @pytest.mark.parametrize(
@@ -240,25 +240,25 @@ def test_a_file_without_services(tmp_path: Path, text: str) -> None:
 def test_services_that_are_written_otherwise_are_left_alone_and_explained(tmp_path: Path, text: str, said: str) -> None:
     """Nothing of it is lost, and --force finds what can be kept."""
     (tmp_path / "services.yaml").write_text(text, encoding="utf-8")
-    done = gaia("init", str(tmp_path), "--json")
-    step = done.data["files"][1]
+    done = run_gaia("init", str(tmp_path), "--json")
+    step = done.json_output["files"][1]
     kept = (tmp_path / "services.yaml").read_text(encoding="utf-8")
-    forced = gaia("init", str(tmp_path), "--force", "--json")
+    forced = run_gaia("init", str(tmp_path), "--force", "--json")
 
     assert (done.code, step["did"], kept) == (1, "wrong", text)
     assert said in step["says"]
     assert forced.code == 0
-    assert services(tmp_path)[0] == OURS
+    assert services(tmp_path)[0] == OWN_ENTRY
     assert (tmp_path / "services.yaml.bak").read_text(encoding="utf-8") == text
 
 
 def test_both_spellings_of_the_file_count(tmp_path: Path) -> None:
     """ADK reads `services.yaml`, then `services.yml`."""
-    entry = yaml.safe_dump({"services": [OURS]})
+    entry = yaml.safe_dump({"services": [OWN_ENTRY]})
     (tmp_path / "services.yml").write_text(entry, encoding="utf-8")
-    right = gaia("init", str(tmp_path), "--json")
+    right = run_gaia("init", str(tmp_path), "--json")
     (tmp_path / "services.yaml").write_text("services:\n  - {scheme: mem0, type: memory, class: a.B}\n")
-    wrong = gaia("init", str(tmp_path), "--json")
+    wrong = run_gaia("init", str(tmp_path), "--json")
 
     assert did(right, tmp_path)["services.yml"] == "kept"
     assert not (tmp_path / "services.yaml.bak").exists()
@@ -268,16 +268,16 @@ def test_both_spellings_of_the_file_count(tmp_path: Path) -> None:
 def test_an_agent_is_made_where_there_is_none_and_never_written_over(tmp_path: Path) -> None:
     """Its folder, its App and its plugins carry the name; the file is whole Python."""
     folder = tmp_path / "new" / "agents"
-    done = gaia("init", str(folder), "--agent", "assistant", "--json")
+    done = run_gaia("init", str(folder), "--agent", "assistant", "--json")
     program = (folder / "assistant" / "agent.py").read_text(encoding="utf-8")
     (folder / "assistant" / "agent.py").write_text(program + "# mine\n", encoding="utf-8")
-    again = gaia("init", str(folder), "--agent", "assistant", "--force", "--json")
+    again = run_gaia("init", str(folder), "--agent", "assistant", "--force", "--json")
     compile(program, "agent.py", "exec")
 
     assert done.code == again.code == 0
-    assert done.data["agents"] == ["assistant"]
+    assert done.json_output["agents"] == ["assistant"]
     assert 'name="assistant"' in program
-    assert "--extra_plugins" not in done.data["commands"]["adk web"]
+    assert "--extra_plugins" not in done.json_output["commands"]["adk web"]
     assert load(folder / "gaia.yaml").config.app == "assistant"
     assert did(again, folder)["assistant"] == "kept"
     assert (folder / "assistant" / "agent.py").read_text(encoding="utf-8").endswith("# mine\n")
@@ -286,7 +286,7 @@ def test_an_agent_is_made_where_there_is_none_and_never_written_over(tmp_path: P
 @pytest.mark.parametrize("name", ["a b", "1st", "user", "services", "my-agent", "json", "yaml", "", "../x", "_x"])
 def test_a_name_that_adk_could_not_load_is_refused(tmp_path: Path, name: str) -> None:
     """Before anything is written; the message says what a name may be."""
-    done = gaia("init", str(tmp_path), "--agent", name)
+    done = run_gaia("init", str(tmp_path), "--agent", name)
 
     assert done.code == 2
     assert "--agent" in done.err
@@ -300,18 +300,18 @@ def test_a_folder_of_that_name_elsewhere_is_in_nobodys_way(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("")
 
-    assert gaia("init", "agents", "--agent", "assistant").code == 0
-    assert gaia("init", ".", "--agent", "assistant").code == 0
+    assert run_gaia("init", "agents", "--agent", "assistant").code == 0
+    assert run_gaia("init", ".", "--agent", "assistant").code == 0
 
 
 def test_places_in_which_nothing_can_be_made(tmp_path: Path) -> None:
     """Each is refused by name, and nothing is written."""
     (tmp_path / "file").write_text("x", encoding="utf-8")
     one = agent(tmp_path / "one")
-    missing = gaia("init", str(tmp_path / "nowhere"))
-    file = gaia("init", str(tmp_path / "file"))
-    inside = gaia("init", str(one), "--agent", "assistant")
-    under = gaia("init", str(tmp_path / "file" / "below"), "--agent", "assistant")
+    missing = run_gaia("init", str(tmp_path / "nowhere"))
+    file = run_gaia("init", str(tmp_path / "file"))
+    inside = run_gaia("init", str(one), "--agent", "assistant")
+    under = run_gaia("init", str(tmp_path / "file" / "below"), "--agent", "assistant")
 
     assert [done.code for done in (missing, file, inside, under)] == [2, 2, 2, 1]
     assert "there is no folder" in words(missing.err)
@@ -332,7 +332,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path, mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    done = gaia("init", str(tmp_path))
+    done = run_gaia("init", str(tmp_path))
 
     assert done.code == 1
     assert "No space left on device" in done.err
@@ -346,7 +346,7 @@ def test_what_else_counts_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "gaia.yaml").write_text("app: shop\n", encoding="utf-8")
     monkeypatch.setenv("GAIA_HOME", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("GAIA_SESSIONS__DATABASE_URL", "postgresql://me:hush-hush@db/talk")
-    done = gaia("init", str(tmp_path))
+    done = run_gaia("init", str(tmp_path))
     shown = done.out + done.err
 
     assert done.code == 0
@@ -360,7 +360,7 @@ def test_what_else_counts_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_a_folder_without_agents_is_told_how_to_get_one(tmp_path: Path) -> None:
     """There is nothing to run yet."""
-    done = gaia("init", str(tmp_path))
+    done = run_gaia("init", str(tmp_path))
 
     assert done.code == 0
     assert "gaia init --agent assistant" in done.err
@@ -370,7 +370,7 @@ def test_a_folder_without_agents_is_told_how_to_get_one(tmp_path: Path) -> None:
 def test_a_wrong_setting_of_this_shell_is_an_error_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file is right, and the commands could not be."""
     monkeypatch.setenv("GAIA_SESSIONS__CLEAR", "sometimes")
-    done = gaia("init", str(tmp_path))
+    done = run_gaia("init", str(tmp_path))
 
     assert done.code == 1
     assert "GAIA_SESSIONS__CLEAR" in done.err
@@ -388,9 +388,9 @@ def test_what_cannot_be_done_is_told_before_anything_is(
     if case == "yaml":
         (folder / "gaia.yaml").mkdir()
     if case == "rights":
-        monkeypatch.setattr(prepare, "may", lambda place, _: place.name != "shop")
+        monkeypatch.setattr(prepare, "has_access", lambda place, _: place.name != "shop")
     before = sorted(folder.rglob("*"))
-    done = gaia("init", str(folder), "--agent", "helper")
+    done = run_gaia("init", str(folder), "--agent", "helper")
 
     assert done.code == 1
     assert "unexpected" not in done.err
@@ -402,10 +402,10 @@ def test_what_was_made_before_it_failed_is_told(tmp_path: Path, monkeypatch: pyt
     """A disk can become full in the middle."""
 
     def full(path: Path, **_: object) -> None:
-        raise unusable(path, OSError(errno.ENOSPC, "No space left on device"))
+        raise unusable_path_error(path, OSError(errno.ENOSPC, "No space left on device"))
 
     monkeypatch.setattr(prepare, "write_services", full)
-    done = gaia("init", str(tmp_path))
+    done = run_gaia("init", str(tmp_path))
 
     assert done.code == 1
     assert f"made: {tmp_path / 'gaia.yaml'}" in done.err
@@ -414,7 +414,7 @@ def test_what_was_made_before_it_failed_is_told(tmp_path: Path, monkeypatch: pyt
 
 def test_a_word_of_python_is_no_name_for_an_agent(tmp_path: Path) -> None:
     """Nothing could import it."""
-    done = gaia("init", str(tmp_path / "new"), "--agent", "class")
+    done = run_gaia("init", str(tmp_path / "new"), "--agent", "class")
 
     assert (done.code, (tmp_path / "new").exists()) == (2, False)
     assert "Python" in words(done.err)
@@ -423,7 +423,7 @@ def test_a_word_of_python_is_no_name_for_an_agent(tmp_path: Path) -> None:
 def test_a_second_configuration_below_the_first_is_pointed_out(tmp_path: Path) -> None:
     """Two memories are rarely meant."""
     agent(tmp_path / "agents" / "assistant")
-    gaia("init", str(tmp_path / "agents"))
-    done = gaia("init", str(tmp_path / "agents" / "assistant"))
+    run_gaia("init", str(tmp_path / "agents"))
+    done = run_gaia("init", str(tmp_path / "agents" / "assistant"))
 
     assert f"{tmp_path / 'agents' / 'gaia.yaml'} is there, too" in done.err

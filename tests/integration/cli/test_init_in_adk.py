@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.adk_process import ADK, Server, environment
-from support.commandline import COMMAND
+from support.commandline import GAIA_COMMAND
 
 SECONDS = 60
 
@@ -23,7 +23,7 @@ SECONDS = 60
 def gaia(folder: Path, *arguments: str, code: int = 0) -> Any:
     """Run a command as somebody who begins, and return what it printed as JSON."""
     done = subprocess.run(
-        [*COMMAND, *arguments],
+        [*GAIA_COMMAND, *arguments],
         cwd=folder,
         env=environment(folder / "shell"),
         capture_output=True,
@@ -51,7 +51,7 @@ def served(command: str, folder: Path, environ: Mapping[str, str]) -> Iterator[S
         )
     server = Server(process, log)
     try:
-        server.ready()
+        server.wait_until_ready()
         yield server
     finally:
         server.stop()
@@ -79,9 +79,9 @@ def test_the_printed_commands_run_an_agent_that_remembers(tmp_path: Path) -> Non
     made = gaia(tmp_path, "init", str(folder), "--agent", "assistant", "--json")
     config = str(folder / "gaia.yaml")
     with served(made["commands"]["adk api_server"], tmp_path, environment(tmp_path / "shell")) as server:
-        session = server.begin()
-        server.say("/remember I like teal", session=session)
-        server.say("My sister is called Noa.", session=session)
+        session = server.create_session()
+        server.send("/remember I like teal", session=session)
+        server.send("My sister is called Noa.", session=session)
     swept = gaia(tmp_path, "sweep", "--force", "--json", "--config", config)
     listed = gaia(tmp_path, "memory", "list", "--user", "ada", "--json", "--config", config)
     gaia(tmp_path, "memory", "add", "--user", "test_user", "--json", "--config", config, "I like teal")

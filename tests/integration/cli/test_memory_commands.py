@@ -21,36 +21,36 @@ from gaia_memory.cli.memory.group import app
 from gaia_memory.cli.ui.fact_output import _table
 from gaia_memory.models import Fact, Scope
 from support.chroma_server import chroma_server
-from support.commandline import COMMAND, Done, gaia, gaia_process, home, offline_config
+from support.commandline import GAIA_COMMAND, CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     """Return the path of a configuration for an empty home."""
-    return str(offline_config(tmp_path))
+    return str(write_offline_config(tmp_path))
 
 
-def memory(config: str, command: str, user: str, *arguments: str, typed: str | None = None) -> Done:
+def memory(config: str, command: str, user: str, *arguments: str, typed: str | None = None) -> CommandResult:
     """Run one of the memory commands."""
-    return gaia("memory", command, "--user", user, "--config", config, *arguments, typed=typed)
+    return run_gaia("memory", command, "--user", user, "--config", config, *arguments, stdin=typed)
 
 
 def texts(config: str, user: str, *arguments: str) -> list[str]:
     """Return the texts of a person's facts."""
-    return [row["text"] for row in memory(config, "list", user, "--json", *arguments).data["memories"]]
+    return [row["text"] for row in memory(config, "list", user, "--json", *arguments).json_output["memories"]]
 
 
 def files_with(word: bytes) -> list[str]:
     """Return the files of the home that hold a word."""
-    return [str(path) for path in home().rglob("*") if path.is_file() and word in path.read_bytes()]
+    return [str(path) for path in gaia_home().rglob("*") if path.is_file() and word in path.read_bytes()]
 
 
 def test_what_is_added_is_listed_and_found(config: str) -> None:
     """Facts given as arguments are kept word for word, once, and shown with what they are."""
     added = memory(config, "add", "itay", "Allergic to nuts", "Sister is called Noa")
     again = memory(config, "add", "itay", "allergic to  nuts.")
-    listed = memory(config, "list", "itay", "--json").data
-    found = memory(config, "search", "itay", "sister", "called", "--limit", "1", "--json").data
+    listed = memory(config, "list", "itay", "--json").json_output
+    found = memory(config, "search", "itay", "sister", "called", "--limit", "1", "--json").json_output
 
     assert (added.code, added.out) == (0, "2 facts kept; 2 facts about itay now.\n")
     assert again.out == "1 fact kept (1 of them was known already); 2 facts about itay now.\n"
@@ -123,7 +123,7 @@ def test_forgetting_asks_first_and_says_how_much_it_removed(config: str) -> None
     done = memory(config, "forget", "itay", "-y", "--json")
 
     assert done.code == 0
-    assert (done.data["user"], done.data["count"], done.data["pending"]) == ("itay", 2, False)
+    assert (done.json_output["user"], done.json_output["count"], done.json_output["pending"]) == ("itay", 2, False)
     assert texts(config, "itay") == []
     assert texts(config, "noa") == ["likes coffee"]
     assert files_with(b"zebrawood") == []
@@ -132,7 +132,7 @@ def test_forgetting_asks_first_and_says_how_much_it_removed(config: str) -> None
 def test_one_fact_is_forgotten_by_its_id_and_nobody_elses(config: str) -> None:
     """Another person's id is as unknown as none at all."""
     memory(config, "add", "itay", "likes tea", "likes cake")
-    fact_id = memory(config, "list", "itay", "--json").data["memories"][0]["id"]
+    fact_id = memory(config, "list", "itay", "--json").json_output["memories"][0]["id"]
     foreign = memory(config, "forget", "noa", "--id", fact_id, "-y")
     own = memory(config, "forget", "itay", "--id", fact_id, "-y")
 
@@ -146,7 +146,7 @@ def test_one_fact_is_forgotten_by_its_id_and_nobody_elses(config: str) -> None:
 @pytest.mark.parametrize("command", ["list", "add", "search", "profile"])
 def test_with_memory_off_commands_say_so_and_leave_with_1(tmp_path: Path, command: str) -> None:
     """The message names the key that switches it on, and what can be done without; nothing is opened."""
-    config = str(offline_config(tmp_path, "memory: {enabled: false}"))
+    config = str(write_offline_config(tmp_path, "memory: {enabled: false}"))
     arguments = {"add": ["x"], "search": ["x"]}.get(command, [])
     done = memory(config, command, "itay", *arguments)
 
@@ -154,7 +154,7 @@ def test_with_memory_off_commands_say_so_and_leave_with_1(tmp_path: Path, comman
     assert "memory.enabled" in done.err
     assert "gaia memory export" in done.err
     assert "gaia memory forget" in done.err
-    assert not home().exists()
+    assert not gaia_home().exists()
 
 
 def test_a_person_known_only_under_another_app_is_named_with_it(config: str) -> None:
@@ -179,7 +179,7 @@ def test_any_user_id_has_a_memory_of_its_own(config: str, user: str) -> None:
 
 def test_a_broken_configuration_is_explained_in_full(tmp_path: Path) -> None:
     """Every problem is listed, no traceback is shown."""
-    config = str(offline_config(tmp_path, "memory: {recall_limit: -1, preload_limit: 0}"))
+    config = str(write_offline_config(tmp_path, "memory: {recall_limit: -1, preload_limit: 0}"))
     done = memory(config, "list", "itay")
 
     assert done.code == 1
@@ -191,28 +191,28 @@ def test_a_broken_configuration_is_explained_in_full(tmp_path: Path) -> None:
 def test_a_home_that_is_no_database_is_explained(config: str) -> None:
     """A file that cannot be opened is an error message and not a traceback."""
     memory(config, "list", "itay")
-    (home() / "memory.db").write_bytes(b"no database at all" * 500)
+    (gaia_home() / "memory.db").write_bytes(b"no database at all" * 500)
     done = memory(config, "list", "itay")
 
     assert done.code == 1
     assert "Traceback" not in done.err
-    assert f"{home() / 'memory.db'} is damaged" in done.err
+    assert f"{gaia_home() / 'memory.db'} is damaged" in done.err
     assert "restore a backup" in done.err
 
 
 def test_a_home_that_cannot_be_used_is_named_with_the_way_to_another(config: str) -> None:
     """The message is about the folder and not about a database nobody has heard of."""
-    home().write_text("a file", encoding="utf-8")
+    gaia_home().write_text("a file", encoding="utf-8")
     done = memory(config, "list", "itay")
 
     assert done.code == 1
-    assert f"{home()} cannot be used" in done.err
+    assert f"{gaia_home()} cannot be used" in done.err
     assert "GAIA_HOME" in done.err
 
 
 def test_nothing_but_messages_goes_to_standard_error(config: str) -> None:
     """A bar that nobody sees leaves no blank line behind."""
-    done = gaia_process("memory", "add", "--user", "itay", "--config", config, "likes tea")
+    done = run_gaia_process("memory", "add", "--user", "itay", "--config", config, "likes tea")
 
     assert (done.code, done.err) == (0, "")
 
@@ -221,8 +221,8 @@ def test_an_add_counts_what_it_added_and_not_what_others_did_meanwhile(config: s
     """Many at once with one fact in common: it is new to one of them, and each counts its own."""
     shared = ("memory", "add", "--user", "itay", "--config", config, "--json", "likes tea")
     with ThreadPoolExecutor() as threads:
-        adds = [threads.submit(gaia_process, *shared, f"likes number {number}") for number in range(4)]
-        added = [add.result().data["added"] for add in adds]
+        adds = [threads.submit(run_gaia_process, *shared, f"likes number {number}") for number in range(4)]
+        added = [add.result().json_output["added"] for add in adds]
     again = memory(config, "add", "itay", "likes tea", "likes cake")
 
     assert sorted(added) == [1, 1, 1, 2]
@@ -233,7 +233,7 @@ def test_forgetting_says_what_of_the_talk_stays(config: str) -> None:
     """No claim about files that hold more than facts; without talk there is no note."""
     memory(config, "add", "itay", "likes tea")
     memory(config, "add", "noa", "likes tea")
-    gaia("chat", "--user", "itay", "--config", config, typed="I like zebrawood.\n")
+    run_gaia("chat", "--user", "itay", "--config", config, stdin="I like zebrawood.\n")
     talked, silent = memory(config, "forget", "itay", "-y"), memory(config, "forget", "noa", "-y")
 
     assert files_with(b"zebrawood") != []
@@ -246,7 +246,7 @@ def test_forgetting_says_what_of_the_talk_stays(config: str) -> None:
 def test_forgetting_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -> None:
     """Its rows are gone; it keeps a log of all that it was told."""
     with chroma_server(tmp_path / "chroma") as where:
-        config = str(offline_config(tmp_path, f"memory: {{vector_store: {json.dumps(where)}}}"))
+        config = str(write_offline_config(tmp_path, f"memory: {{vector_store: {json.dumps(where)}}}"))
         memory(config, "add", "itay", "likes zebrawood")
         done = memory(config, "forget", "itay", "-y")
 
@@ -259,12 +259,12 @@ def test_a_receipt_says_what_was_removed_where_and_holds_no_forgotten_word(confi
     """It is for its owner alone, says the same as `--json`, and what stays."""
     paper = tmp_path / "receipt.json"
     memory(config, "add", "itay", "likes zebrawood", "likes tea")
-    gaia("chat", "--user", "itay", "--config", config, typed="My cellar holds zebrawood.\n")
+    run_gaia("chat", "--user", "itay", "--config", config, stdin="My cellar holds zebrawood.\n")
     done = memory(config, "forget", "itay", "-y", "--receipt", str(paper), "--json")
     kept = json.loads(paper.read_text(encoding="utf-8"))
 
     assert done.code == 0
-    assert kept == done.data
+    assert kept == done.json_output
     assert (kept["forgotten"], kept["count"], kept["pending"], kept["files"]) == ("everything", 2, False, "rewritten")
     assert kept["removed"]["facts"] == kept["removed"]["vectors"] == kept["removed"]["sources"] == 2
     assert kept["waiting_conversations"] == 1
@@ -297,8 +297,8 @@ def test_a_receipt_that_is_there_is_replaced_only_when_told_and_before_anything_
 def test_a_conversation_is_forgotten_alone(config: str, tmp_path: Path) -> None:
     """What another one taught too stays; an unknown conversation is said; both at once is a mistake."""
     memory(config, "add", "itay", "likes tea")
-    gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, typed="My boat is called Zebrawood.\n")
-    gaia("sweep", "--force", "--config", config)
+    run_gaia("chat", "--user", "itay", "--channel", "trip", "--config", config, stdin="My boat is called Zebrawood.\n")
+    run_gaia("sweep", "--force", "--config", config)
     taught = texts(config, "itay")
     unknown = memory(config, "forget", "itay", "--session", "itay:nope", "-y")
     both = memory(config, "forget", "itay", "--session", "itay:trip", "--id", "abcdef", "-y")
@@ -307,14 +307,18 @@ def test_a_conversation_is_forgotten_alone(config: str, tmp_path: Path) -> None:
     assert len(taught) == 2
     assert (unknown.code, both.code, done.code) == (1, 2, 0)
     assert "itay:nope" in unknown.err
-    assert (done.data["forgotten"], done.data["session"], done.data["count"]) == ("conversation", "itay:trip", 1)
+    assert (done.json_output["forgotten"], done.json_output["session"], done.json_output["count"]) == (
+        "conversation",
+        "itay:trip",
+        1,
+    )
     assert texts(config, "itay") == ["likes tea"]
 
 
 def test_a_chat_that_forgot_leaves_nothing_in_files_when_it_ends(config: str) -> None:
     """Nobody has to open memory once more for it."""
     memory(config, "add", "itay", "likes zebrawood")
-    gaia("chat", "--user", "itay", "--config", config, typed="/forget\n/forget yes\n")
+    run_gaia("chat", "--user", "itay", "--config", config, stdin="/forget\n/forget yes\n")
 
     assert files_with(b"zebrawood") == []
     assert texts(config, "itay") == []
@@ -335,7 +339,7 @@ def test_forgetting_somebody_nobody_knows_is_said_and_leaves_with_1(config: str)
 def test_an_id_may_be_shortened_and_is_looked_up_before_anybody_is_asked(config: str) -> None:
     """Six characters are enough where one fact alone begins so; an unknown one asks nothing."""
     memory(config, "add", "itay", "likes tea", "likes cake")
-    fact_id = memory(config, "list", "itay", "--json").data["memories"][0]["id"]
+    fact_id = memory(config, "list", "itay", "--json").json_output["memories"][0]["id"]
     short, unknown = (
         memory(config, "forget", "itay", "--id", fact_id[:5], "-y"),
         memory(config, "forget", "itay", "--id", "nope"),
@@ -408,14 +412,14 @@ PARK, BAKERY, LATE = "Runs in the park", "Runs a bakery", "Runs late"
 def test_only_what_is_asked_for_is_listed_and_found(diary: str, asked: tuple[str, ...], meant: list[str]) -> None:
     """By metadata, source and day; what nobody knows when it was said counts by when it was kept."""
     assert texts(diary, "itay", *asked) == meant
-    found = memory(diary, "search", "itay", "runs", "--json", *asked).data["memories"]
+    found = memory(diary, "search", "itay", "runs", "--json", *asked).json_output["memories"]
     assert sorted(hit["text"] for hit in found) == sorted(meant)
 
 
 def test_a_list_is_shown_in_pages(diary: str) -> None:
     """Each says whether more comes, and how to see it."""
     first = memory(diary, "list", "itay", "--limit", "2")
-    rest = memory(diary, "list", "itay", "--limit", "2", "--offset", "2", "--json").data
+    rest = memory(diary, "list", "itay", "--limit", "2", "--offset", "2", "--json").json_output
 
     assert "2 of 3 facts; `--offset 2` shows what comes after." in first.out
     assert ([row["text"] for row in rest["memories"]], rest["total"], rest["has_more"]) == ([LATE], 3, False)
@@ -456,7 +460,7 @@ def test_an_app_that_cannot_be_one_is_a_usage_error(config: str, app: str) -> No
 @pytest.mark.parametrize("wrong", [("memory", "list", "--user", ""), ("chat", "--user", ""), ("chat", "--channel", "")])
 def test_an_empty_name_is_a_usage_error(config: str, wrong: tuple[str, ...]) -> None:
     """Nobody is called nothing."""
-    done = gaia(*wrong, "--config", config, typed="")
+    done = run_gaia(*wrong, "--config", config, stdin="")
 
     assert (done.code, "is empty" in done.err) == (2, True)
 
@@ -485,7 +489,7 @@ def _examples(command: str) -> list[str]:
 
 
 def _pasted(example: str) -> subprocess.CompletedProcess[str]:
-    command = example.replace("gaia ", shlex.join(COMMAND) + " ")
+    command = example.replace("gaia ", shlex.join(GAIA_COMMAND) + " ")
     return subprocess.run(["sh", "-c", command], input="y\n", capture_output=True, text=True, check=False)
 
 

@@ -6,25 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from support.commandline import Done, gaia, offline_config
+from support.commandline import CommandResult, run_gaia, write_offline_config
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     """Give an installation that knows two people."""
-    path = str(offline_config(tmp_path))
-    assert gaia("memory", "add", "-u", "guest", "-c", path, "Likes tea", "Has a dog").code == 0
-    assert gaia("memory", "add", "-u", "ada", "-c", path, "likes tea", "Lives in Haifa").code == 0
+    path = str(write_offline_config(tmp_path))
+    assert run_gaia("memory", "add", "-u", "guest", "-c", path, "Likes tea", "Has a dog").code == 0
+    assert run_gaia("memory", "add", "-u", "ada", "-c", path, "likes tea", "Lives in Haifa").code == 0
     return path
 
 
 def texts(user: str, config: str) -> list[str]:
-    listed = gaia("memory", "list", "-u", user, "-c", config, "--json")
-    return [fact["text"] for fact in listed.data["memories"]] if listed.code == 0 else []
+    listed = run_gaia("memory", "list", "-u", user, "-c", config, "--json")
+    return [fact["text"] for fact in listed.json_output["memories"]] if listed.code == 0 else []
 
 
-def merge(*arguments: str, config: str, typed: str | None = None) -> Done:
-    return gaia("people", "merge", *arguments, "-c", config, typed=typed)
+def merge(*arguments: str, config: str, typed: str | None = None) -> CommandResult:
+    return run_gaia("people", "merge", *arguments, "-c", config, stdin=typed)
 
 
 def test_it_asks_with_both_counts_and_does_nothing_without_a_yes(config: str) -> None:
@@ -52,7 +52,7 @@ def test_what_was_moved_is_counted(config: str) -> None:
     assert done.out.endswith("Moved 1 fact of guest to ada.\n1 fact known of both stands once.\n")
     assert sorted(texts("ada", config)) == ["Has a dog", "Lives in Haifa", "likes tea"]
     again = merge("guest", "ada", "--yes", "--json", config=config)
-    assert again.data == {"from": "guest", "into": "ada", "moved": 0, "joined": 0, "dropped": 0}
+    assert again.json_output == {"from": "guest", "into": "ada", "moved": 0, "joined": 0, "dropped": 0}
 
 
 @pytest.mark.parametrize(

@@ -14,22 +14,22 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.offline import offline_llm
 from gaia_memory.testing import ScriptedLlm
-from support.commandline import gaia, offline_config
+from support.commandline import run_gaia, write_offline_config
 from support.fake_gemini import FakeGemini
-from support.turns import system_of
+from support.turns import system_text
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     """Return the path of a configuration for an empty home."""
-    return str(offline_config(tmp_path))
+    return str(write_offline_config(tmp_path))
 
 
 def profile(config: str, *arguments: str) -> dict[str, Any]:
     """Return what the command answers as JSON."""
-    done = gaia("memory", "profile", "--user", "itay", "--config", config, "--json", *arguments)
+    done = run_gaia("memory", "profile", "--user", "itay", "--config", config, "--json", *arguments)
     assert done.code == 0
-    return dict(done.data)
+    return dict(done.json_output)
 
 
 def talk_once(config: str, *facts: str) -> str:
@@ -42,7 +42,7 @@ def talk_once(config: str, *facts: str) -> str:
             await gaia_memory.memory.add(scope, [NewFact(fact) for fact in facts])
             agent = LlmAgent(name="assistant", model=model)
             await gaia_memory.conversation(agent, user_id="itay", channel="cli").send("hi")
-        system = system_of(model.requests[0])
+        system = system_text(model.requests[0])
         return system[system.index("<USER_PROFILE>") :]
 
     return asyncio.run(turn())
@@ -53,7 +53,7 @@ def test_it_shows_the_very_block_that_the_agent_was_told(config: str) -> None:
     began = datetime.now(UTC)
     block = talk_once(config, "Is called Itay", "Allergic to nuts")
     told = profile(config)
-    shown = gaia("memory", "profile", "--user", "itay", "--config", config).out
+    shown = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
 
     assert told["facts"] == 2
     assert [session["session"] for session in told["sessions"]] == ["itay:cli"]
@@ -71,11 +71,11 @@ def test_it_shows_the_very_block_that_the_agent_was_told(config: str) -> None:
 
 def test_a_model_that_writes_is_named(tmp_path: Path, gemini: FakeGemini) -> None:
     """By provider and model, as `status` and the log name it."""
-    config = str(offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
-    gemini.default("profile", "- Likes tea")
-    gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
+    config = str(write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}"))
+    gemini.set_default("profile", "- Likes tea")
+    run_gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
     told = profile(config, "--refresh")["next"]
-    shown = gaia("memory", "profile", "--user", "itay", "--config", config).out
+    shown = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
 
     assert (told["made_by"], told["model"].split("/")[0]) == ("model", "gemini")
     assert f"told this, written by {told['model']} at {told['made_at']} from 1 fact:" in shown
@@ -91,7 +91,7 @@ def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.Mo
         return answer(self, *arguments, **more)
 
     monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", counted)
-    gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea", "Is called Itay")
+    run_gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea", "Is called Itay")
     before = profile(config)["next"]
     calls = len(asked)
     after = profile(config, "--refresh")["next"]
@@ -107,12 +107,17 @@ def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.Mo
 
 def test_it_says_plainly_when_nothing_is_told_and_why(config: str, tmp_path: Path) -> None:
     """Nothing known, forgotten, or switched off."""
-    nobody = gaia("memory", "profile", "--user", "itay", "--config", config).out
+    nobody = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
     talk_once(config, "Likes tea")
-    gaia("memory", "forget", "--user", "itay", "--config", config, "-y")
+    run_gaia("memory", "forget", "--user", "itay", "--config", config, "-y")
     forgotten = profile(config)
-    off = gaia(
-        "memory", "profile", "--user", "itay", "--config", str(offline_config(tmp_path, "memory: {preload: false}"))
+    off = run_gaia(
+        "memory",
+        "profile",
+        "--user",
+        "itay",
+        "--config",
+        str(write_offline_config(tmp_path, "memory: {preload: false}")),
     ).out
 
     assert nobody == "The next session of itay is told nothing (nothing is remembered: agents are told nothing).\n"
@@ -133,9 +138,9 @@ def test_a_session_keeps_who_made_its_profile_and_when(config: str, monkeypatch:
     talk_once(config, "Is called Itay")
     [made] = profile(config)["sessions"]
     monkeypatch.setattr(offline_llm.OfflineLlm, "generate_response", answer)
-    gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
+    run_gaia("memory", "add", "--user", "itay", "--config", config, "Likes tea")
     told = profile(config, "--refresh")
-    shown = gaia("memory", "profile", "--user", "itay", "--config", config).out
+    shown = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
 
     assert made["made_by"] == "fallback"
     assert datetime.fromisoformat(made["made_at"]) <= datetime.now(UTC)

@@ -11,7 +11,7 @@ from google.genai import types
 
 from gaia_memory import open_memory
 from gaia_memory.testing import ScriptedLlm, call
-from support.commandline import gaia, offline_config
+from support.commandline import run_gaia, write_offline_config
 
 
 def read_page(url: str) -> str:
@@ -45,11 +45,11 @@ async def talk(config: str) -> list[str]:
 
 def test_a_learned_fact_names_its_session_events_and_time(tmp_path: Path) -> None:
     """What the person said is there with its source; what a tool or a file said is not there at all."""
-    config = str(offline_config(tmp_path))
+    config = str(write_offline_config(tmp_path))
     events = asyncio.run(talk(config))
-    listed: list[dict[str, Any]] = gaia("memory", "list", "--user", "itay", "--config", config, "--json").data[
-        "memories"
-    ]
+    listed: list[dict[str, Any]] = run_gaia(
+        "memory", "list", "--user", "itay", "--config", config, "--json"
+    ).json_output["memories"]
     everything = " ".join(row["text"] for row in listed)
 
     assert "Haifa" in everything

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import reindex as reindexing
-from support.commandline import gaia, home, offline_config
+from support.commandline import gaia_home, run_gaia, write_offline_config
 from support.fake_gemini import Failure, FakeGemini, Vectors
 
 TEXTS = [f"Keeps {word} in the cellar" for word in ("saffron", "quinces", "oats", "figs", "salt", "rye", "tea")]
@@ -19,8 +19,8 @@ OFFLINE = "offline/hashed-ngrams-1/384"
 @pytest.fixture
 def offline(tmp_path: Path) -> str:
     """Return a configuration with the offline embedder, with facts in its home."""
-    path = str(offline_config(tmp_path, "memory: {llm: {provider: offline}, embedder: {provider: offline}}"))
-    gaia("memory", "add", "--user", "itay", "--config", path, *TEXTS)
+    path = str(write_offline_config(tmp_path, "memory: {llm: {provider: offline}, embedder: {provider: offline}}"))
+    run_gaia("memory", "add", "--user", "itay", "--config", path, *TEXTS)
     return path
 
 
@@ -29,26 +29,26 @@ def other(tmp_path: Path, offline: str, gemini: FakeGemini) -> str:
     """Return a configuration of the same home with Gemini's embedder."""
     folder = tmp_path / "other"
     folder.mkdir()
-    return str(offline_config(folder, "memory: {llm: {provider: offline}, embedder: {provider: gemini}}"))
+    return str(write_offline_config(folder, "memory: {llm: {provider: offline}, embedder: {provider: gemini}}"))
 
 
 def embedders() -> dict[str | None, int]:
     """Count the facts by whose vectors they have."""
-    with sqlite3.connect(home() / "memory.db") as database:
+    with sqlite3.connect(gaia_home() / "memory.db") as database:
         return dict(database.execute("SELECT embedder, count(*) FROM gaia_facts GROUP BY embedder"))
 
 
 def test_after_a_change_of_the_embedder_everything_is_on_the_new_one(other: str, gemini: FakeGemini) -> None:
     """And the next start agrees; a second run asks for nothing."""
-    done = gaia("memory", "reindex", "--config", other)
-    asked = [text for request in gemini.of("embedder") for text in request.texts]
-    again = gaia("memory", "reindex", "--config", other, "--json")
-    doctor = gaia("doctor", "--config", other, "--json")
+    done = run_gaia("memory", "reindex", "--config", other)
+    asked = [text for request in gemini.requests_of("embedder") for text in request.texts]
+    again = run_gaia("memory", "reindex", "--config", other, "--json")
+    doctor = run_gaia("doctor", "--config", other, "--json")
 
     assert (done.code, done.out) == (0, f"7 facts indexed by words; 7 embedded by {GEMINI}.\n")
     assert sorted(asked) == sorted(TEXTS)
     assert embedders() == {GEMINI: 7}
-    assert again.data == {
+    assert again.json_output == {
         "indexed": 7,
         "resumed": 0,
         "embedded": 0,
@@ -62,12 +62,12 @@ def test_after_a_change_of_the_embedder_everything_is_on_the_new_one(other: str,
 
 def test_doctor_names_it_where_vectors_or_words_are_of_another_time(other: str) -> None:
     """Words that an older version took into the index, and vectors of the embedder before."""
-    with sqlite3.connect(home() / "memory.db") as database:
+    with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute("UPDATE gaia_facts SET form = 1 WHERE text LIKE '%figs%'")
-    findings = {row["part"]: row for row in gaia("doctor", "--config", other, "--json").data["findings"]}
+    findings = {row["part"]: row for row in run_gaia("doctor", "--config", other, "--json").json_output["findings"]}
     words, vectors = findings["keyword index"], findings["embedder"]
-    gaia("memory", "reindex", "--config", other)
-    after = gaia("doctor", "--config", other, "--json").data["findings"]
+    run_gaia("memory", "reindex", "--config", other)
+    after = run_gaia("doctor", "--config", other, "--json").json_output["findings"]
 
     assert (words["state"], vectors["state"]) == ("warn", "warn")
     assert "1 fact stands" in words["says"]
@@ -78,16 +78,16 @@ def test_doctor_names_it_where_vectors_or_words_are_of_another_time(other: str) 
 
 def test_doctor_says_that_it_makes_the_search_of_older_facts_faster(offline: str) -> None:
     """That is worth knowing, and nothing to mend."""
-    with sqlite3.connect(home() / "memory.db") as database:
+    with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute("UPDATE gaia_facts SET traits = NULL WHERE text LIKE '%figs%' OR text LIKE '%oats%'")
-    before = gaia("doctor", "--config", offline, "--json")
-    gaia("memory", "reindex", "--config", offline)
-    after = gaia("doctor", "--config", offline, "--json")
+    before = run_gaia("doctor", "--config", offline, "--json")
+    run_gaia("memory", "reindex", "--config", offline)
+    after = run_gaia("doctor", "--config", offline, "--json")
 
-    [told] = [row for row in before.data["findings"] if row["part"] == "keyword index"]
+    [told] = [row for row in before.json_output["findings"] if row["part"] == "keyword index"]
     assert (before.code, told["state"], told["remedy"]) == (0, "ok", "")
     assert told["says"] == "2 facts of an older version: `gaia memory reindex` makes their search faster"
-    assert "keyword index" not in {row["part"] for row in after.data["findings"]}
+    assert "keyword index" not in {row["part"] for row in after.json_output["findings"]}
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -95,21 +95,21 @@ def test_an_embedder_that_fails_is_told_and_the_next_run_goes_on(
     other: str, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch, as_json: bool
 ) -> None:
     """It leaves with 1, and what was done stays."""
-    monkeypatch.setattr(reindexing, "VECTORS_BATCH", 3)
+    monkeypatch.setattr(reindexing, "VECTOR_BATCH_SIZE", 3)
     gemini.add("embedder", *[Vectors(lambda good: good)] * 2, Failure(403))
-    gemini.default("embedder", Failure(403))
-    failed = gaia("memory", "reindex", "--config", other, *(["--json"] if as_json else []))
+    gemini.set_default("embedder", Failure(403))
+    failed = run_gaia("memory", "reindex", "--config", other, *(["--json"] if as_json else []))
     between = embedders()
     gemini.recover("embedder")
-    done = gaia("memory", "reindex", "--config", other, "--json")
+    done = run_gaia("memory", "reindex", "--config", other, "--json")
 
     assert failed.code == 1
     assert "403" in failed.err
     assert "run `gaia memory reindex` again" in failed.err
     if as_json:
-        assert (failed.data["embedded"], "403" in failed.data["error"]) == (6, True)
+        assert (failed.json_output["embedded"], "403" in failed.json_output["error"]) == (6, True)
     assert between == {GEMINI: 6, OFFLINE: 1}
-    assert (done.code, done.data["embedded"]) == (0, 1)
+    assert (done.code, done.json_output["embedded"]) == (0, 1)
     assert embedders() == {GEMINI: 7}
 
 
@@ -119,22 +119,22 @@ def test_with_auto_everything_stays_with_the_embedder_of_the_stored_vectors(
     """A key that came is no wish to send everything somewhere; the command says how to have it."""
     folder = tmp_path / "auto"
     folder.mkdir()
-    auto = str(offline_config(folder, "memory: {llm: {provider: offline}}"))
-    done = gaia("memory", "reindex", "--config", auto)
+    auto = str(write_offline_config(folder, "memory: {llm: {provider: offline}}"))
+    done = run_gaia("memory", "reindex", "--config", auto)
 
     assert done.out == f"7 facts indexed by words; 0 embedded by {OFFLINE}.\n"
     assert f"`memory.embedder` is auto, which means {OFFLINE} here" in done.err
-    assert gemini.of("embedder") == []
+    assert gemini.requests_of("embedder") == []
 
 
 def test_a_run_that_was_cut_off_is_gone_on_with_or_begun_anew(offline: str) -> None:
     """Where it stopped stands in the database."""
-    with sqlite3.connect(home() / "memory.db") as database:
+    with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute(
             "INSERT INTO gaia_reindexing SELECT 1, form, row FROM gaia_facts ORDER BY row LIMIT 1 OFFSET 4"
         )
-    resumed = gaia("memory", "reindex", "--config", offline)
-    anew = gaia("memory", "reindex", "--config", offline, "--anew")
+    resumed = run_gaia("memory", "reindex", "--config", offline)
+    anew = run_gaia("memory", "reindex", "--config", offline, "--anew")
 
     assert resumed.out == f"2 facts indexed by words (5 more by an earlier run); 0 embedded by {OFFLINE}.\n"
     assert anew.out == f"7 facts indexed by words; 0 embedded by {OFFLINE}.\n"
@@ -142,26 +142,30 @@ def test_a_run_that_was_cut_off_is_gone_on_with_or_begun_anew(offline: str) -> N
 
 def test_a_lost_index_is_found_by_again(offline: str) -> None:
     """That is what the command is for, too."""
-    with sqlite3.connect(home() / "memory.db") as database:
+    with sqlite3.connect(gaia_home() / "memory.db") as database:
         database.execute("DELETE FROM gaia_words")
-    gaia("memory", "reindex", "--config", offline)
-    found = gaia("memory", "search", "--user", "itay", "--config", offline, "--json", "figs").data["memories"]
+    run_gaia("memory", "reindex", "--config", offline)
+    found = run_gaia("memory", "search", "--user", "itay", "--config", offline, "--json", "figs").json_output[
+        "memories"
+    ]
 
     assert found[0]["text"] == "Keeps figs in the cellar"
 
 
 def test_an_empty_memory_has_nothing_to_do(tmp_path: Path) -> None:
     """It says so, and asks nobody."""
-    path = str(offline_config(tmp_path))
+    path = str(write_offline_config(tmp_path))
 
-    assert gaia("memory", "reindex", "--config", path).out == f"0 facts indexed by words; 0 embedded by {OFFLINE}.\n"
+    assert (
+        run_gaia("memory", "reindex", "--config", path).out == f"0 facts indexed by words; 0 embedded by {OFFLINE}.\n"
+    )
 
 
 def test_memory_that_is_off_is_left_alone(offline: str, tmp_path: Path) -> None:
     """Its texts are sent to nobody."""
     folder = tmp_path / "off"
     folder.mkdir()
-    done = gaia("memory", "reindex", "--config", str(offline_config(folder, "memory: {enabled: false}")))
+    done = run_gaia("memory", "reindex", "--config", str(write_offline_config(folder, "memory: {enabled: false}")))
 
     assert done.code == 1
     assert "memory is off" in done.err

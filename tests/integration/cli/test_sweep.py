@@ -12,9 +12,9 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
-from support.commandline import gaia, home, offline_config
+from support.commandline import gaia_home, run_gaia, write_offline_config
 from support.fake_gemini import Answer, Failure, facts
-from support.terminal import at_terminal
+from support.terminal import command_in_terminal
 
 if TYPE_CHECKING:
     from support.fake_gemini import FakeGemini
@@ -39,7 +39,7 @@ class Gate:
 
 def talked(folder: Path, *users: str) -> str:
     """Let people talk, each once, and return the configuration; the model that learns from it is Gemini."""
-    config = offline_config(folder, "memory: {embedder: {provider: offline}}", "sessions: {coalesce_seconds: 0}")
+    config = write_offline_config(folder, "memory: {embedder: {provider: offline}}", "sessions: {coalesce_seconds: 0}")
 
     async def talk() -> None:
         async with open_memory(config) as memory:
@@ -65,14 +65,14 @@ def test_a_person_sees_how_far_it_is_and_what_it_waits_for(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "160")
     gate = Gate(facts("likes tea"))
-    gemini.default("extractor", gate)
-    with at_terminal("sweep", "--force", "--config", config) as (screen, process):
-        shown = screen.until(b"0 learned, 0 failed, 3 waiting", seconds=60)
-        shown += screen.until(b"waits for " + MODEL)
+    gemini.set_default("extractor", gate)
+    with command_in_terminal("sweep", "--force", "--config", config) as (screen, process):
+        shown = screen.read_until(b"0 learned, 0 failed, 3 waiting", seconds=60)
+        shown += screen.read_until(b"waits for " + MODEL)
         gate.open()
-        shown += screen.until(b"2 learned, 1 failed, 0 waiting")
-        shown += screen.until(b"2 conversations learned, 1 failed, 0 skipped")
-        shown += screen.until(b"what failed is kept and tried again")
+        shown += screen.read_until(b"2 learned, 1 failed, 0 waiting")
+        shown += screen.read_until(b"2 conversations learned, 1 failed, 0 skipped")
+        shown += screen.read_until(b"what failed is kept and tried again")
         assert process.wait(timeout=60) == 1
 
     assert shown.count(b"bob:cli") == 1
@@ -81,11 +81,11 @@ def test_a_person_sees_how_far_it_is_and_what_it_waits_for(
 
 def test_a_program_reads_one_line_or_counts_and_no_bar(config: str, gemini: FakeGemini) -> None:
     """Into a pipe nothing is drawn."""
-    gemini.default("extractor", facts("likes tea"))
-    counts = gaia("sweep", "--force", "--json", "--config", config)
-    line = gaia("sweep", "--force", "--config", config)
+    gemini.set_default("extractor", facts("likes tea"))
+    counts = run_gaia("sweep", "--force", "--json", "--config", config)
+    line = run_gaia("sweep", "--force", "--config", config)
 
-    assert counts.data == {"consolidated": 3, "failed": 0, "skipped": 0, "error": None}
+    assert counts.json_output == {"consolidated": 3, "failed": 0, "skipped": 0, "error": None}
     assert line.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert counts.err == line.err == ""
 
@@ -93,8 +93,8 @@ def test_a_program_reads_one_line_or_counts_and_no_bar(config: str, gemini: Fake
 def test_of_many_that_fail_some_are_named_and_the_rest_counted(tmp_path: Path, gemini: FakeGemini) -> None:
     """A wall of lines would hide the reason."""
     config = talked(tmp_path, *(f"user{number}" for number in range(12)))
-    gemini.default("extractor", Failure(400))
-    swept = gaia("sweep", "--force", "--config", config)
+    gemini.set_default("extractor", Failure(400))
+    swept = run_gaia("sweep", "--force", "--config", config)
 
     assert swept.code == 1
     assert swept.out == "0 conversations learned, 12 failed, 0 skipped\n"
@@ -105,8 +105,8 @@ def test_of_many_that_fail_some_are_named_and_the_rest_counted(tmp_path: Path, g
 def test_conversations_that_were_not_tried_are_told_with_the_reason(tmp_path: Path, gemini: FakeGemini) -> None:
     """A model that is away is not asked about everybody; that is no success."""
     config = talked(tmp_path, *(f"user{number}" for number in range(12)))
-    gemini.default("extractor", Failure(503))
-    swept = gaia("sweep", "--force", "--config", config)
+    gemini.set_default("extractor", Failure(503))
+    swept = run_gaia("sweep", "--force", "--config", config)
 
     assert swept.code == 1
     assert "not tried, the model is away" in swept.err
@@ -124,37 +124,37 @@ def damage(file: Path, *, pages_only: bool) -> None:
 def test_a_session_database_that_is_damaged_is_told_with_what_is_not_learned(tmp_path: Path, pages_only: bool) -> None:
     """Nothing that could be learned looks like nothing to learn; whoever sweeps by a timer looks at the exit code."""
     config = talked(tmp_path, "ada", "bob")
-    damage(home() / "sessions.db", pages_only=pages_only)
-    swept = gaia("sweep", "--config", config)
-    counts = gaia("sweep", "--json", "--config", config)
+    damage(gaia_home() / "sessions.db", pages_only=pages_only)
+    swept = run_gaia("sweep", "--config", config)
+    counts = run_gaia("sweep", "--json", "--config", config)
 
     assert (swept.code, counts.code) == (1, 1)
     assert swept.out == "0 conversations learned, 0 failed, 0 skipped\n"
-    assert swept.err.startswith(f"gaia: {home() / 'sessions.db'} cannot be read (DatabaseError)")
+    assert swept.err.startswith(f"gaia: {gaia_home() / 'sessions.db'} cannot be read (DatabaseError)")
     assert "nothing that was said in gaia is learned (2 conversations known to wait)" in swept.err
     assert "restore a backup, or move it away" in swept.err
     assert swept.err.count("\n") == 1
-    assert counts.data["error"] == swept.err.removeprefix("gaia: ").rstrip("\n")
-    assert counts.data["failed"] == 0
+    assert counts.json_output["error"] == swept.err.removeprefix("gaia: ").rstrip("\n")
+    assert counts.json_output["failed"] == 0
 
 
 def test_a_session_database_that_was_put_back_is_learned_from(tmp_path: Path) -> None:
     """A sweep that could read nothing has given nothing up."""
     config = talked(tmp_path, "ada")
-    sessions = home() / "sessions.db"
+    sessions = gaia_home() / "sessions.db"
     whole = sessions.read_bytes()
     damage(sessions, pages_only=False)
-    broken = gaia("sweep", "--config", config)
+    broken = run_gaia("sweep", "--config", config)
     sessions.write_bytes(whole)
-    mended = gaia("sweep", "--force", "--json", "--config", config)
+    mended = run_gaia("sweep", "--force", "--json", "--config", config)
 
     assert broken.code == 1
-    assert (mended.code, mended.data["error"], mended.data["failed"]) == (0, None, 0)
+    assert (mended.code, mended.json_output["error"], mended.json_output["failed"]) == (0, None, 0)
 
 
 def test_a_sweep_finishes_what_a_forget_left_in_files(tmp_path: Path) -> None:
     """Where only sweeps run, each would else leave before the files are rewritten."""
-    config = offline_config(tmp_path)
+    config = write_offline_config(tmp_path)
 
     async def forget() -> int:
         async with open_memory(config) as gaia:
@@ -165,9 +165,9 @@ def test_a_sweep_finishes_what_a_forget_left_in_files(tmp_path: Path) -> None:
             return (await gaia.memory.status(scope)).erasures
 
     assert asyncio.run(forget()) == 1
-    swept = gaia("sweep", "--config", str(config))
+    swept = run_gaia("sweep", "--config", str(config))
 
     assert (swept.code, swept.err) == (0, "")
-    files = [path for path in home().rglob("*") if path.is_file()]
+    files = [path for path in gaia_home().rglob("*") if path.is_file()]
     assert files
     assert [path for path in files if b"zanzibarnuts" in path.read_bytes()] == []

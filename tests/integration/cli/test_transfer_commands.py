@@ -14,30 +14,32 @@ from typing import Any
 import pytest
 
 from gaia_memory.cli.memory import transfer
-from support.commandline import COMMAND, Done, gaia, offline_config
+from support.commandline import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:
     """Return a configuration, with two facts about a person in its home."""
-    path = str(offline_config(tmp_path))
-    gaia("memory", "add", "--user", "itay", "--config", path, "Allergic to nuts", "Sister is called Noa")
+    path = str(write_offline_config(tmp_path))
+    run_gaia("memory", "add", "--user", "itay", "--config", path, "Allergic to nuts", "Sister is called Noa")
     return path
 
 
-def memory(config: str, command: str, *arguments: str, user: str = "itay", typed: str | bytes | None = None) -> Done:
+def memory(
+    config: str, command: str, *arguments: str, user: str = "itay", typed: str | bytes | None = None
+) -> CommandResult:
     """Run one of the memory commands."""
-    return gaia("memory", command, "--user", user, "--config", config, *arguments, typed=typed)
+    return run_gaia("memory", command, "--user", user, "--config", config, *arguments, stdin=typed)
 
 
 def texts(config: str, user: str = "itay") -> list[str]:
     """Return the texts of a person's facts."""
-    return [row["text"] for row in memory(config, "list", "--json", user=user).data["memories"]]
+    return [row["text"] for row in memory(config, "list", "--json", user=user).json_output["memories"]]
 
 
 def exported(config: str) -> dict[str, Any]:
     """Return what an export gives."""
-    return dict(memory(config, "export").data)
+    return dict(memory(config, "export").json_output)
 
 
 def words(text: str) -> str:
@@ -54,7 +56,7 @@ def test_an_export_is_whole_and_an_import_of_it_adds_nothing_twice(config: str) 
     assert [fact["text"] for fact in json.loads(data)["facts"]] == ["Allergic to nuts", "Sister is called Noa"]
     assert (first.code, first.out) == (0, "2 facts taken in; 2 facts about ada now.\n")
     assert "the file is about itay" in first.err
-    assert second.data == {"user": "ada", "given": 2, "taken": 2, "added": 0, "total": 2}
+    assert second.json_output == {"user": "ada", "given": 2, "taken": 2, "added": 0, "total": 2}
     assert texts(config, "ada") == texts(config) == ["Allergic to nuts", "Sister is called Noa"]
 
 
@@ -127,17 +129,17 @@ def test_a_remedy_fits_what_is_wrong_with_the_place(config: str, tmp_path: Path,
 def test_an_export_works_while_memory_is_off_and_an_import_does_not(config: str, tmp_path: Path) -> None:
     """Whoever leaves takes everything along; nothing is stored while memory is off."""
     data = json.dumps(exported(config))
-    off = str(offline_config(tmp_path, "memory: {enabled: false}"))
+    off = str(write_offline_config(tmp_path, "memory: {enabled: false}"))
     done, refused = memory(off, "export"), memory(off, "import", "-", typed=data)
 
-    assert len(done.data["facts"]) == 2
+    assert len(done.json_output["facts"]) == 2
     assert (refused.code, "memory is off" in refused.err) == (1, True)
 
 
 def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str) -> None:
     """And it is counted."""
     data = json.dumps(exported(config))
-    [fact, *_] = memory(config, "list", "--json").data["memories"]
+    [fact, *_] = memory(config, "list", "--json").json_output["memories"]
     memory(config, "forget", "--id", fact["id"], "-y")
     kept = memory(config, "import", "-", typed=data)
     restored = memory(config, "import", "-", "--restore-forgotten", typed=data)
@@ -190,7 +192,7 @@ def test_nobody_known_is_an_empty_export_that_names_other_apps(config: str) -> N
     """It is data all the same."""
     done = memory(config, "export", "--app", "shop")
 
-    assert (done.code, done.data["facts"]) == (0, [])
+    assert (done.code, done.json_output["facts"]) == (0, [])
     assert "Choose it with --app" in done.err
 
 
@@ -205,7 +207,7 @@ def test_a_large_import_tells_how_far_it_is(config: str, monkeypatch: pytest.Mon
         def __exit__(self, *_: object) -> None:
             pass
 
-    monkeypatch.setattr(transfer, "bar", lambda _: Steps())
+    monkeypatch.setattr(transfer, "progress_bar", lambda _: Steps())
     facts = [{"text": f"fact number {number}"} for number in range(250)]
     done = memory(config, "import", "-", typed=json.dumps({"format": "gaia-memory", "version": 1, "facts": facts}))
 
@@ -219,11 +221,11 @@ def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.delenv("GAIA_HOME")
     for name in ("old", "new"):
         (tmp_path / f"{name}.yaml").write_text(f"model: offline\nhome: {name}\n", encoding="utf-8")
-    gaia("memory", "add", "--user", "itay", "--config", str(tmp_path / "old.yaml"), "likes tea")
-    gaia("memory", "add", "--user", "itay", "--config", config, "likes cake")
+    run_gaia("memory", "add", "--user", "itay", "--config", str(tmp_path / "old.yaml"), "likes tea")
+    run_gaia("memory", "add", "--user", "itay", "--config", config, "likes cake")
     examples = re.findall(r"^`(gaia .*?)`", transfer.EXPORT_EXAMPLES + transfer.IMPORT_EXAMPLES, re.MULTILINE)
     for example in examples:
-        command = example.partition(" | jq")[0].replace("gaia ", shlex.join(COMMAND) + " ")
+        command = example.partition(" | jq")[0].replace("gaia ", shlex.join(GAIA_COMMAND) + " ")
         subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=True)
 
     assert len(examples) == 4

@@ -19,31 +19,31 @@ from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.models import NewFact
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
-from support.talks import Talks, talking
-from support.turns import BrokenDatabase, agent_of, learn_with, words_of
+from support.talks import Conversations, open_conversations
+from support.turns import BrokenDatabase, build_agent, contents_text, set_extractor
 
 
 def thinking(thought: str, text: str) -> types.Content:
     return types.Content(role="model", parts=[types.Part(text=thought, thought=True), types.Part(text=text)])
 
 
-async def pieces(talks: Talks, text: str, **arguments: Any) -> list[str]:
-    return [piece async for piece in talks.of().stream(text, **arguments)]
+async def pieces(talks: Conversations, text: str, **arguments: Any) -> list[str]:
+    return [piece async for piece in talks.get().stream(text, **arguments)]
 
 
 @pytest.mark.acceptance("S01", "S02")
 async def test_a_conversation_goes_on_after_a_restart_and_apart_from_other_channels(tmp_path: Path) -> None:
     """The session is the user's on that channel."""
     model = ScriptedLlm("nice to meet you", "hi again", "hello")
-    async with talking(tmp_path, model) as talks:
-        await talks.say("my name is Itay")
-    async with talking(tmp_path, model) as talks:
-        await talks.say("hi")
-        await talks.say("x", channel="telegram")
-        cli, telegram = await talks.session(), await talks.session(channel="telegram")
+    async with open_conversations(tmp_path, model) as talks:
+        await talks.send("my name is Itay")
+    async with open_conversations(tmp_path, model) as talks:
+        await talks.send("hi")
+        await talks.send("x", channel="telegram")
+        cli, telegram = await talks.load_session(), await talks.load_session(channel="telegram")
 
-    assert words_of(model.requests[1]) == "my name is Itay\nnice to meet you\nhi"
-    assert words_of(model.requests[2]) == "x"
+    assert contents_text(model.requests[1]) == "my name is Itay\nnice to meet you\nhi"
+    assert contents_text(model.requests[2]) == "x"
     assert cli is not None
     assert telegram is not None
     assert (cli.id, len(cli.events), len(telegram.events)) == ("itay:cli", 4, 2)
@@ -52,10 +52,10 @@ async def test_a_conversation_goes_on_after_a_restart_and_apart_from_other_chann
 async def test_what_no_database_can_keep_is_replaced_before_the_turn(tmp_path: Path) -> None:
     """NUL and half of a surrogate pair: kept, they would keep the whole conversation from being learned."""
     model = ScriptedLlm("one", "two")
-    async with talking(tmp_path, model) as talks:
-        await talks.say("caf\udce9 and\0 tea")
-        [piece async for piece in talks.of().stream("so\ud83d")]
-        session = await talks.session()
+    async with open_conversations(tmp_path, model) as talks:
+        await talks.send("caf\udce9 and\0 tea")
+        [piece async for piece in talks.get().stream("so\ud83d")]
+        session = await talks.load_session()
 
     assert session is not None
     assert [event.content.parts[0].text for event in session.events if event.author == "user"] == [
@@ -67,8 +67,8 @@ async def test_what_no_database_can_keep_is_replaced_before_the_turn(tmp_path: P
 async def test_a_conversation_says_whether_the_last_message_was_answered(tmp_path: Path) -> None:
     """A model that fails, a model that refuses, a command and an answer."""
     model = ScriptedLlm(ConnectionError("away"), "fine")
-    async with talking(tmp_path, model) as talks:
-        talk = talks.of()
+    async with open_conversations(tmp_path, model) as talks:
+        talk = talks.get()
         seen = []
         for text in ("one", "/help", "two"):
             await talk.send(text)
@@ -88,11 +88,11 @@ async def test_messages_sent_at_once_are_answered_one_after_the_other(tmp_path: 
         most = max(most, running)
         await asyncio.sleep(0.02)
         running -= 1
-        return "re: " + words_of(request).splitlines()[-1]
+        return "re: " + contents_text(request).splitlines()[-1]
 
-    async with talking(tmp_path, ScriptedLlm(default=slow)) as talks:
-        replies = await asyncio.gather(*(talks.say(text) for text in ("a", "b", "c")))
-        session = await talks.session()
+    async with open_conversations(tmp_path, ScriptedLlm(default=slow)) as talks:
+        replies = await asyncio.gather(*(talks.send(text) for text in ("a", "b", "c")))
+        session = await talks.load_session()
 
     assert replies == ["re: a", "re: b", "re: c"]
     assert most == 1
@@ -104,17 +104,17 @@ async def test_messages_sent_at_once_are_answered_one_after_the_other(tmp_path: 
 async def test_a_burst_is_one_turn_and_its_last_message_gets_the_reply(tmp_path: Path) -> None:
     """The texts are joined by newline."""
     model = ScriptedLlm("ok")
-    async with talking(tmp_path, model, burst=0.1) as talks:
-        replies = await asyncio.gather(*(talks.of().send(text) for text in ("one", "two", "three")))
+    async with open_conversations(tmp_path, model, burst=0.1) as talks:
+        replies = await asyncio.gather(*(talks.get().send(text) for text in ("one", "two", "three")))
 
     assert replies == [Reply("", merged=True), Reply("", merged=True), Reply("ok")]
     assert len(model.requests) == 1
-    assert words_of(model.requests[0]) == "one\ntwo\nthree"
+    assert contents_text(model.requests[0]) == "one\ntwo\nthree"
 
 
 async def test_a_merged_message_streams_nothing(tmp_path: Path) -> None:
     """The pieces come once."""
-    async with talking(tmp_path, ScriptedLlm("ok then"), burst=0.1) as talks:
+    async with open_conversations(tmp_path, ScriptedLlm("ok then"), burst=0.1) as talks:
         streams = await asyncio.gather(pieces(talks, "one"), pieces(talks, "two"))
 
     assert streams == [[], ["ok ", "then"]]
@@ -132,8 +132,8 @@ async def test_a_reply_is_the_agents_words_without_thoughts_or_the_users(tmp_pat
         role="model", parts=[types.Part(text="let me look"), types.Part.from_function_call(name="look", args={})]
     )
     model = ScriptedLlm(asking, thinking("the user wants weather", "It is sunny."))
-    async with talking(tmp_path, agent_of(model, tools=[look])) as talks:
-        reply = await talks.of().send("how is the weather in Haifa")
+    async with open_conversations(tmp_path, build_agent(model, tools=[look])) as talks:
+        reply = await talks.get().send("how is the weather in Haifa")
 
     assert reply == Reply("It is sunny.")
 
@@ -142,11 +142,11 @@ async def test_a_reply_is_the_agents_words_without_thoughts_or_the_users(tmp_pat
 async def test_the_answers_of_several_agents_are_joined(tmp_path: Path) -> None:
     """Also in a stream."""
     agents: list[Any] = [
-        agent_of(ScriptedLlm(default="a draft"), "writer"),
-        agent_of(ScriptedLlm(default="fine"), "critic"),
+        build_agent(ScriptedLlm(default="a draft"), "writer"),
+        build_agent(ScriptedLlm(default="fine"), "critic"),
     ]
-    async with talking(tmp_path, SequentialAgent(name="root", sub_agents=agents)) as talks:
-        reply = await talks.say("write")
+    async with open_conversations(tmp_path, SequentialAgent(name="root", sub_agents=agents)) as talks:
+        reply = await talks.send("write")
         streamed = await pieces(talks, "write")
 
     assert reply == "a draft\nfine"
@@ -156,7 +156,7 @@ async def test_the_answers_of_several_agents_are_joined(tmp_path: Path) -> None:
 async def test_a_stream_gives_each_piece_once(tmp_path: Path) -> None:
     """A model sends the whole answer again at its end."""
     model = ScriptedLlm("one two three", thinking("hm", "four five"))
-    async with talking(tmp_path, model) as talks:
+    async with open_conversations(tmp_path, model) as talks:
         first = await pieces(talks, "hi")
         second = await pieces(talks, "hi")
 
@@ -172,24 +172,24 @@ async def test_a_model_that_fails_costs_one_apology(tmp_path: Path, failure: Any
     """It is neither in the session nor learned, and the next turn works."""
     model = ScriptedLlm(failure, "back", failure)
     extractor = ScriptedExtractor(default=[])
-    async with talking(tmp_path, model) as talks:
-        learn_with(talks.engine, extractor)
-        sorry = await talks.say("hi")
-        fine = await talks.say("hi again")
+    async with open_conversations(tmp_path, model) as talks:
+        set_extractor(talks.engine, extractor)
+        sorry = await talks.send("hi")
+        fine = await talks.send("hi again")
         streamed = await pieces(talks, "and again")
         await talks.gaia.sweep(force=True)
 
     assert (sorry, fine, streamed) == (APOLOGY, "back", [APOLOGY])
-    assert APOLOGY not in words_of(model.requests[1])
+    assert APOLOGY not in contents_text(model.requests[1])
     assert APOLOGY not in str([said.text for chunk in extractor.chunks for said in chunk.messages])
 
 
 async def test_where_memory_must_not_fail_its_error_reaches_the_host(tmp_path: Path) -> None:
     """An apology would hide it."""
-    async with talking(tmp_path, ScriptedLlm("ok"), {"memory": {"on_unavailable": "fail"}}) as talks:
-        talks.engine.marks._database = BrokenDatabase()  # type: ignore[assignment]
+    async with open_conversations(tmp_path, ScriptedLlm("ok"), {"memory": {"on_unavailable": "fail"}}) as talks:
+        talks.engine.turn_presence._database = BrokenDatabase()  # type: ignore[assignment]
         with pytest.raises(MemoryUnavailable, match="on_unavailable"):
-            await talks.say("hi")
+            await talks.send("hi")
         with pytest.raises(MemoryUnavailable, match="on_unavailable"):
             await pieces(talks, "hi")
 
@@ -199,26 +199,26 @@ async def test_a_private_turn_is_replayed_and_never_learned(tmp_path: Path) -> N
     """What was said before and after it is."""
     model = ScriptedLlm("one", "two", "three")
     extractor = ScriptedExtractor(default=[])
-    async with talking(tmp_path, model) as talks:
-        learn_with(talks.engine, extractor)
-        await talks.say("first")
-        await talks.say("between us", private=True)
-        await talks.say("third")
+    async with open_conversations(tmp_path, model) as talks:
+        set_extractor(talks.engine, extractor)
+        await talks.send("first")
+        await talks.send("between us", private=True)
+        await talks.send("third")
         await talks.gaia.sweep(force=True)
 
     learned = [said.text for chunk in extractor.chunks for said in chunk.messages]
-    assert "between us" in words_of(model.requests[2])
+    assert "between us" in contents_text(model.requests[2])
     assert learned == ["first", "one", "third", "three"]
 
 
 @pytest.mark.acceptance("C04", "C05", "C14", "I06")
 async def test_commands_leave_no_trace_in_the_session(tmp_path: Path) -> None:
     """The model is not asked, nothing is stored as talk, nothing is due to be learned."""
-    async with talking(tmp_path, ScriptedLlm()) as talks:
-        replies = [await talks.of().send(text) for text in ("/remember I like teal", "/remember", "/memory", "/nope")]
-        session = await talks.session()
-        texts = await talks.texts()
-        row = await talks.engine.marks.row(talks.of().key)
+    async with open_conversations(tmp_path, ScriptedLlm()) as talks:
+        replies = [await talks.get().send(text) for text in ("/remember I like teal", "/remember", "/memory", "/nope")]
+        session = await talks.load_session()
+        texts = await talks.fact_texts()
+        row = await talks.engine.turn_presence.row(talks.get().key)
 
     assert [reply.command for reply in replies] == ["remember", "remember", "memory", None]
     assert "teal" in replies[0].text
@@ -229,7 +229,7 @@ async def test_commands_leave_no_trace_in_the_session(tmp_path: Path) -> None:
 
 async def test_a_command_streams_its_reply(tmp_path: Path) -> None:
     """In one piece."""
-    async with talking(tmp_path, ScriptedLlm()) as talks:
+    async with open_conversations(tmp_path, ScriptedLlm()) as talks:
         streamed = await pieces(talks, "/memory")
 
     assert len(streamed) == 1
@@ -238,12 +238,12 @@ async def test_a_command_streams_its_reply(tmp_path: Path) -> None:
 async def test_a_command_does_not_overtake_what_was_said_before_it(tmp_path: Path) -> None:
     """A reset learns the message that was still waiting for more of its burst."""
     extractor = ScriptedExtractor(["moved to Berlin"])
-    async with talking(tmp_path, ScriptedLlm("ok"), burst=30) as talks:
-        learn_with(talks.engine, extractor)
-        said = asyncio.create_task(talks.say("I moved to Berlin"))
+    async with open_conversations(tmp_path, ScriptedLlm("ok"), burst=30) as talks:
+        set_extractor(talks.engine, extractor)
+        said = asyncio.create_task(talks.send("I moved to Berlin"))
         await asyncio.sleep(0)
-        await talks.say("/reset")
-        texts = await talks.texts()
+        await talks.send("/reset")
+        texts = await talks.fact_texts()
 
     assert await said == "ok"
     assert texts == ["moved to Berlin"]
@@ -254,22 +254,22 @@ async def test_reset_learns_and_deletes_the_session(tmp_path: Path) -> None:
     """A message that arrives meanwhile waits, and opens the new one."""
     model = ScriptedLlm("one", "two")
     extractor = ScriptedExtractor(["moved to Berlin"])
-    async with talking(tmp_path, model) as talks:
-        learn_with(talks.engine, extractor)
-        await talks.say("I moved to Berlin")
+    async with open_conversations(tmp_path, model) as talks:
+        set_extractor(talks.engine, extractor)
+        await talks.send("I moved to Berlin")
         extractor.gate.shut()
-        reset = asyncio.create_task(talks.say("/reset"))
-        await extractor.gate.arrival()
-        late = asyncio.create_task(talks.say("hello again"))
+        reset = asyncio.create_task(talks.send("/reset"))
+        await extractor.gate.wait_for_waiter()
+        late = asyncio.create_task(talks.send("hello again"))
         await asyncio.sleep(0.05)
         extractor.gate.open()
         reply, _ = await reset, await late
-        texts, session = await talks.texts(), await talks.session()
+        texts, session = await talks.fact_texts(), await talks.load_session()
 
     assert "fresh start" in reply.lower()
     assert len(extractor.chunks) == 1
     assert texts == ["moved to Berlin"]
-    assert words_of(model.requests[1]) == "hello again"
+    assert contents_text(model.requests[1]) == "hello again"
     assert session is not None
     assert len(session.events) == 2
 
@@ -277,11 +277,11 @@ async def test_reset_learns_and_deletes_the_session(tmp_path: Path) -> None:
 @pytest.mark.acceptance("S13")
 async def test_a_reset_that_cannot_learn_keeps_the_session(tmp_path: Path) -> None:
     """And says so."""
-    async with talking(tmp_path, ScriptedLlm("one")) as talks:
-        learn_with(talks.engine, ScriptedExtractor(ModelUnavailableError("503")))
-        await talks.say("I moved to Berlin")
-        reply = await talks.say("/reset")
-        session = await talks.session()
+    async with open_conversations(tmp_path, ScriptedLlm("one")) as talks:
+        set_extractor(talks.engine, ScriptedExtractor(ModelUnavailableError("503")))
+        await talks.send("I moved to Berlin")
+        reply = await talks.send("/reset")
+        session = await talks.load_session()
 
     assert "not saved" in reply
     assert session is not None
@@ -290,11 +290,11 @@ async def test_a_reset_that_cannot_learn_keeps_the_session(tmp_path: Path) -> No
 
 async def test_a_reset_that_may_not_clear_says_so(tmp_path: Path) -> None:
     """`sessions.clear: keep`."""
-    async with talking(tmp_path, ScriptedLlm("one"), {"sessions": {"clear": "keep"}}) as talks:
-        learn_with(talks.engine, ScriptedExtractor([]))
-        await talks.say("I moved to Berlin")
-        reply = await talks.say("/reset")
-        session = await talks.session()
+    async with open_conversations(tmp_path, ScriptedLlm("one"), {"sessions": {"clear": "keep"}}) as talks:
+        set_extractor(talks.engine, ScriptedExtractor([]))
+        await talks.send("I moved to Berlin")
+        reply = await talks.send("/reset")
+        session = await talks.load_session()
 
     assert "`keep`" in reply
     assert session is not None
@@ -304,18 +304,18 @@ async def test_a_reset_that_may_not_clear_says_so(tmp_path: Path) -> None:
 async def test_forget_yes_forgets_and_keeps_the_conversation(tmp_path: Path) -> None:
     """What was said before is never learned; another person loses nothing."""
     extractor = ScriptedExtractor(default=["the PIN word is ZEBRA"])
-    async with talking(tmp_path, ScriptedLlm("ok")) as talks:
-        learn_with(talks.engine, extractor)
+    async with open_conversations(tmp_path, ScriptedLlm("ok")) as talks:
+        set_extractor(talks.engine, extractor)
         memory, scope = talks.gaia.memory, talks.gaia.scope(user_id="itay")
         await memory.add(scope, [NewFact(f"fact {number}") for number in range(45)])
         await memory.remember(talks.gaia.scope(user_id="grace"), "likes coffee")
-        await talks.say("my PIN word is ZEBRA")
-        asked = await talks.say("/forget")
-        done = await talks.say("/forget yes")
-        again = await talks.say("/forget yes")
-        session = await talks.session()
+        await talks.send("my PIN word is ZEBRA")
+        asked = await talks.send("/forget")
+        done = await talks.send("/forget yes")
+        again = await talks.send("/forget yes")
+        session = await talks.load_session()
         await talks.gaia.sweep(force=True)
-        left = await talks.texts(), await talks.texts("grace")
+        left = await talks.fact_texts(), await talks.fact_texts("grace")
 
     assert "45" in asked
     assert "45" in done
@@ -329,9 +329,9 @@ async def test_forget_yes_forgets_and_keeps_the_conversation(tmp_path: Path) -> 
 @pytest.mark.acceptance("C06")
 async def test_with_memory_off_turns_work_and_commands_say_so(tmp_path: Path) -> None:
     """Nothing is stored."""
-    async with talking(tmp_path, ScriptedLlm("ok"), {"memory": {"enabled": False}}) as talks:
-        reply = await talks.say("hi")
-        said = [await talks.say(text) for text in ("/remember x", "/memory", "/forget", "/reset")]
+    async with open_conversations(tmp_path, ScriptedLlm("ok"), {"memory": {"enabled": False}}) as talks:
+        reply = await talks.send("hi")
+        said = [await talks.send(text) for text in ("/remember x", "/memory", "/forget", "/reset")]
 
     assert reply == "ok"
     assert all("off" in text for text in said)
@@ -340,19 +340,19 @@ async def test_with_memory_off_turns_work_and_commands_say_so(tmp_path: Path) ->
 @pytest.mark.parametrize("text", ["", "  \n"])
 async def test_a_blank_message_is_no_turn(tmp_path: Path, text: str) -> None:
     """The model has nothing to answer."""
-    async with talking(tmp_path, ScriptedLlm()) as talks:
-        assert await talks.say(text) == ""
+    async with open_conversations(tmp_path, ScriptedLlm()) as talks:
+        assert await talks.send(text) == ""
         assert await pieces(talks, text) == []
 
 
 async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_path: Path) -> None:
     """Closing it ends the turn."""
-    async with talking(tmp_path, ScriptedLlm("one two three", "ok")) as talks:
-        stream = talks.of().stream("hi")
+    async with open_conversations(tmp_path, ScriptedLlm("one two three", "ok")) as talks:
+        stream = talks.get().stream("hi")
         first = await anext(stream)
         await stream.aclose()
-        reply = await asyncio.wait_for(talks.say("hi"), 60)
-        row = await talks.engine.marks.row(talks.of().key)
+        reply = await asyncio.wait_for(talks.send("hi"), 60)
+        row = await talks.engine.turn_presence.row(talks.get().key)
 
     assert (first, reply) == ("one ", "ok")
     assert row is not None
@@ -362,8 +362,8 @@ async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_p
 @pytest.mark.acceptance("L10")
 async def test_a_slow_embedder_never_holds_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While it works, everybody else goes on."""
-    async with talking(tmp_path, ScriptedLlm(call("load_memory", query="tea"), "ok")) as talks:
-        await talks.say("/remember I like tea")
+    async with open_conversations(tmp_path, ScriptedLlm(call("load_memory", query="tea"), "ok")) as talks:
+        await talks.send("/remember I like tea")
         embed = OfflineEmbedder.embed_rows
 
         def slow(self: OfflineEmbedder, texts: Sequence[str]) -> Any:
@@ -384,9 +384,9 @@ async def test_a_slow_embedder_never_holds_the_event_loop(tmp_path: Path, monkey
                 ticks += 1
 
         ticker = asyncio.create_task(tick())
-        await talks.say("what do I drink?")
+        await talks.send("what do I drink?")
         recalled = len(counted)
-        await talks.say("/remember I like coffee")
+        await talks.send("/remember I like coffee")
         ticker.cancel()
 
     assert 0 < recalled < len(counted)
@@ -397,14 +397,14 @@ async def test_a_slow_embedder_never_holds_the_event_loop(tmp_path: Path, monkey
 async def test_learning_from_one_person_does_not_hold_up_another(tmp_path: Path) -> None:
     """Grace's fact is stored while Itay's talk is with the model."""
     extractor = ScriptedExtractor([])
-    async with talking(tmp_path, ScriptedLlm("ok", call("remember", fact="likes coffee"), "ok")) as talks:
-        learn_with(talks.engine, extractor)
-        await talks.say("hi")
+    async with open_conversations(tmp_path, ScriptedLlm("ok", call("remember", fact="likes coffee"), "ok")) as talks:
+        set_extractor(talks.engine, extractor)
+        await talks.send("hi")
         extractor.gate.shut()
         sweep = asyncio.create_task(talks.gaia.sweep(force=True))
-        await extractor.gate.arrival()
-        await asyncio.wait_for(talks.say("I like coffee", user="grace"), 60)
-        texts = await talks.texts("grace")
+        await extractor.gate.wait_for_waiter()
+        await asyncio.wait_for(talks.send("I like coffee", user="grace"), 60)
+        texts = await talks.fact_texts("grace")
         extractor.gate.open()
         await sweep
 

@@ -10,27 +10,27 @@ import pytest
 
 from gaia_memory.errors import InsideTurnError
 from gaia_memory.testing import ScriptedLlm, call
-from support.talks import Talks, talking
-from support.turns import agent_of, responses_of
+from support.talks import Conversations, open_conversations
+from support.turns import build_agent, function_responses
 
 SECONDS = 60.0
-Send = Callable[[Talks, str], Awaitable[str]]
+Send = Callable[[Conversations, str], Awaitable[str]]
 
 
-async def sent(talks: Talks, channel: str) -> str:
-    return await talks.say("and me?", channel=channel)
+async def sent(talks: Conversations, channel: str) -> str:
+    return await talks.send("and me?", channel=channel)
 
 
-async def sent_in_a_task(talks: Talks, channel: str) -> str:
-    return await asyncio.create_task(talks.say("and me?", channel=channel))
+async def sent_in_a_task(talks: Conversations, channel: str) -> str:
+    return await asyncio.create_task(talks.send("and me?", channel=channel))
 
 
-async def streamed(talks: Talks, channel: str) -> str:
-    return "".join([piece async for piece in talks.of(channel=channel).stream("and me?")])
+async def streamed(talks: Conversations, channel: str) -> str:
+    return "".join([piece async for piece in talks.get(channel=channel).stream("and me?")])
 
 
-async def asked_for_help(talks: Talks, channel: str) -> str:
-    return await talks.say("/help", channel=channel)
+async def asked_for_help(talks: Conversations, channel: str) -> str:
+    return await talks.send("/help", channel=channel)
 
 
 async def said_by_a_tool(folder: Path, send: Send, *, channel: str) -> tuple[str, str]:
@@ -46,10 +46,10 @@ async def said_by_a_tool(folder: Path, send: Send, *, channel: str) -> tuple[str
         return "told"
 
     model = ScriptedLlm(call("tell"), default="ok")
-    async with talking(folder, agent_of(model, tools=[tell])) as talks, asyncio.timeout(SECONDS):
-        assert await talks.say("tell them") == "ok"
-        again = await talks.say("and now?")
-    assert responses_of(model.requests[-2])[-1:] == [{"result": "told"}]
+    async with open_conversations(folder, build_agent(model, tools=[tell])) as talks, asyncio.timeout(SECONDS):
+        assert await talks.send("tell them") == "ok"
+        again = await talks.send("and now?")
+    assert function_responses(model.requests[-2])[-1:] == [{"result": "told"}]
     return answered[0], again
 
 
@@ -78,13 +78,13 @@ async def test_what_a_tool_leaves_running_may_talk_once_the_turn_has_ended(tmp_p
 
         async def tell() -> str:
             await is_over.wait()
-            return await talks.say("and now?")
+            return await talks.send("and now?")
 
         left.append(asyncio.create_task(tell()))
         return "will do"
 
     model = ScriptedLlm(call("later"), default="ok")
-    async with talking(tmp_path, agent_of(model, tools=[later])) as talks, asyncio.timeout(SECONDS):
-        assert await talks.say("later, please") == "ok"
+    async with open_conversations(tmp_path, build_agent(model, tools=[later])) as talks, asyncio.timeout(SECONDS):
+        assert await talks.send("later, please") == "ok"
         is_over.set()
         assert await left[0] == "ok"

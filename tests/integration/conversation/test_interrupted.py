@@ -15,8 +15,8 @@ from google.genai import types
 from gaia_memory import open_memory
 from gaia_memory.adk.conversation import APOLOGY
 from gaia_memory.testing import Gate, ScriptedExtractor, ScriptedLlm
-from support.talks import USER, talking
-from support.turns import agent_of, learn_with, words_of
+from support.talks import USER, open_conversations
+from support.turns import build_agent, contents_text, set_extractor
 
 SOON = 30.0
 
@@ -25,8 +25,8 @@ SOON = 30.0
 async def test_a_session_that_its_host_changes_just_before_the_message_costs_nothing(tmp_path: Path, what: str) -> None:
     """Between load and message ADK refuses it; the model was not asked, so the turn begins anew."""
     model = ScriptedLlm(default="ok")
-    async with talking(tmp_path, model) as talks:
-        await talks.say("one")
+    async with open_conversations(tmp_path, model) as talks:
+        await talks.send("one")
         service = talks.gaia.session_service
         load, times = service.get_session, 0
 
@@ -46,15 +46,15 @@ async def test_a_session_that_its_host_changes_just_before_the_message_costs_not
             return session
 
         service.get_session = interrupted  # type: ignore[method-assign]
-        reply = await talks.of().send("two")
+        reply = await talks.get().send("two")
         service.get_session = load  # type: ignore[method-assign]
-        session = await talks.session()
+        session = await talks.load_session()
 
     assert reply.text == "ok"
     assert session is not None
     said = [event.content.parts[0].text for event in session.events if event.content and event.content.parts]
     assert said == (["two", "ok"] if what == "deleted" else ["one", "ok", "by the way", "two", "ok"])
-    assert words_of(model.requests[-1]).splitlines() == said[:-1]
+    assert contents_text(model.requests[-1]).splitlines() == said[:-1]
 
 
 async def test_a_session_that_its_host_deletes_under_a_turn_costs_one_apology(tmp_path: Path) -> None:
@@ -66,12 +66,12 @@ async def test_a_session_that_its_host_deletes_under_a_turn_costs_one_apology(tm
         return "lost"
 
     model = ScriptedLlm(deleting, "ok")
-    async with talking(tmp_path, model) as talks:
-        first = await talks.say("one")
-        second = await talks.say("two")
+    async with open_conversations(tmp_path, model) as talks:
+        first = await talks.send("one")
+        second = await talks.send("two")
 
     assert (first, second) == (APOLOGY, "ok")
-    assert words_of(model.requests[1]) == "two"
+    assert contents_text(model.requests[1]) == "two"
 
 
 async def test_a_turn_in_another_process_is_waited_for(tmp_path: Path) -> None:
@@ -79,18 +79,18 @@ async def test_a_turn_in_another_process_is_waited_for(tmp_path: Path) -> None:
     gate = Gate()
 
     async def slow(_: LlmRequest) -> str:
-        await gate.passed()
+        await gate.wait_until_open()
         return "first"
 
     model = ScriptedLlm("second")
-    async with talking(tmp_path, ScriptedLlm("begun", slow)) as talks:
+    async with open_conversations(tmp_path, ScriptedLlm("begun", slow)) as talks:
         config = {"sessions": {"coalesce_seconds": 0}, "memory": {"recall_limit": 7}}
         async with open_memory(config, home=talks.gaia.config.home) as other:
-            there = other.conversation(agent_of(model), user_id=USER, channel="cli")
-            await talks.say("hello")
+            there = other.conversation(build_agent(model), user_id=USER, channel="cli")
+            await talks.send("hello")
             gate.shut()
-            first = asyncio.create_task(talks.say("one"))
-            await gate.arrival()
+            first = asyncio.create_task(talks.send("one"))
+            await gate.wait_for_waiter()
             second = asyncio.create_task(there.send("two"))
             done, _ = await asyncio.wait({second}, timeout=0.5)
             gate.open()
@@ -98,7 +98,7 @@ async def test_a_turn_in_another_process_is_waited_for(tmp_path: Path) -> None:
 
     assert not done
     assert answers == ["first", "second"]
-    assert words_of(model.requests[0]).splitlines() == ["hello", "begun", "one", "first", "two"]
+    assert contents_text(model.requests[0]).splitlines() == ["hello", "begun", "one", "first", "two"]
 
 
 async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_processes(tmp_path: Path) -> None:
@@ -107,17 +107,17 @@ async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_process
     gate.shut()
 
     async def hang(_: LlmRequest) -> str:
-        await gate.passed()
+        await gate.wait_until_open()
         return ""
 
-    async with talking(tmp_path, ScriptedLlm(hang)) as talks:
-        learn_with(talks.engine, ScriptedExtractor(default=[]))
-        turn = asyncio.create_task(talks.say("one"))
-        await gate.arrival()
-        during = await talks.engine.marks.row(talks.of().key)
+    async with open_conversations(tmp_path, ScriptedLlm(hang)) as talks:
+        set_extractor(talks.engine, ScriptedExtractor(default=[]))
+        turn = asyncio.create_task(talks.send("one"))
+        await gate.wait_for_waiter()
+        during = await talks.engine.turn_presence.row(talks.get().key)
         turn.cancel()
         await asyncio.gather(turn, return_exceptions=True)
-        after = await talks.engine.marks.row(talks.of().key)
+        after = await talks.engine.turn_presence.row(talks.get().key)
         report = await talks.gaia.sweep(force=True)
 
     assert during is not None
@@ -130,17 +130,17 @@ async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_process
 async def test_with_memory_off_two_processes_take_turns_all_the_same(tmp_path: Path) -> None:
     """Nothing is learned; but nobody is refused either."""
     off: dict[str, Any] = {"memory": {"enabled": False}}
-    async with talking(tmp_path, ScriptedLlm(default="ok"), off) as talks:
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok"), off) as talks:
         config = {"sessions": {"coalesce_seconds": 0}, "memory": {"enabled": False, "recall_limit": 7}}
         async with open_memory(config, home=talks.gaia.config.home) as other:
-            there = other.conversation(agent_of(ScriptedLlm(default="ok")), user_id=USER, channel="cli")
+            there = other.conversation(build_agent(ScriptedLlm(default="ok")), user_id=USER, channel="cli")
 
             async def say_there(text: str) -> str:
                 return (await there.send(text)).text
 
-            said = [say for at in range(4) for say in (talks.say(f"here {at}"), say_there(f"there {at}"))]
+            said = [say for at in range(4) for say in (talks.send(f"here {at}"), say_there(f"there {at}"))]
             answers = await asyncio.gather(*said)
-        session = await talks.session()
+        session = await talks.load_session()
 
     assert answers == ["ok"] * 8
     assert session is not None

@@ -14,7 +14,7 @@ from gaia_memory.engine_registry import _registry
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import Scope
 from gaia_memory.testing import ScriptedLlm
-from support.talks import talking
+from support.talks import open_conversations
 
 ITAY = Scope("gaia", "itay")
 CALLS: dict[str, Callable[[Gaia], Awaitable[Any]]] = {
@@ -39,14 +39,14 @@ CALLS: dict[str, Callable[[Gaia], Awaitable[Any]]] = {
 
 async def test_every_method_says_that_memory_is_closed(tmp_path: Path) -> None:
     """One error, with what to do about it; the facts are there when it is opened again."""
-    async with talking(tmp_path, ScriptedLlm()) as talks:
+    async with open_conversations(tmp_path, ScriptedLlm()) as talks:
         await talks.gaia.memory.remember(ITAY, "likes plums")
     for call in CALLS.values():
         with pytest.raises(MemoryUnavailable) as caught:
             await call(talks.gaia)
         assert (caught.value.reason, caught.value.remedy) == ("memory is closed", "open it again with open_memory()")
-    async with talking(tmp_path, ScriptedLlm()) as again:
-        kept = await again.texts()
+    async with open_conversations(tmp_path, ScriptedLlm()) as again:
+        kept = await again.fact_texts()
 
     assert kept == ["likes plums"]
 
@@ -55,8 +55,8 @@ async def test_every_method_says_that_memory_is_closed(tmp_path: Path) -> None:
 async def test_a_conversation_does_not_go_on_after_memory_was_closed(tmp_path: Path, text: str) -> None:
     """It raises: an apology would hide a mistake in the program, and an engine opened anew would never be closed."""
     model = ScriptedLlm(default="ok")
-    async with talking(tmp_path, model) as talks:
-        talk, later = talks.of(), talks.gaia
+    async with open_conversations(tmp_path, model) as talks:
+        talk, later = talks.get(), talks.gaia
         await talk.send("hello")
     with pytest.raises(MemoryUnavailable, match="memory is closed"):
         await talk.send(text)

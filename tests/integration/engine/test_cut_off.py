@@ -19,8 +19,8 @@ from sqlalchemy.engine import URL
 from gaia_memory.database.connections import dispose
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
 from gaia_memory.facts import SqlOutbox
-from support.cut_off import cancelled_at, loop_ends_at
-from support.truth import both_kinds, shared_url
+from support.cut_off import cancel_at_step, stop_loop_at_step
+from support.truth import on_each_database, shared_postgres_url
 
 WAIT_SECONDS = 12.0
 """Less than SQLite waits for a lock."""
@@ -59,13 +59,13 @@ def url(tmp_path: Path) -> URL:
 
 
 async def read(database: SqlDatabase) -> None:
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         await outbox.store(tx)
 
 
 async def write(database: SqlDatabase) -> None:
     async with database.transaction() as tx:
-        await outbox.await_store(tx, until=1.0)
+        await outbox.register_waiter(tx, until=1.0)
         await outbox.store(tx)
 
 
@@ -76,7 +76,7 @@ async def scrub(database: SqlDatabase) -> None:
 def cut_everywhere(work: Callable[[], Any]) -> int:
     """Let the loop end at each await of the work, one after the other; return how many there were."""
     at = 1
-    while loop_ends_at(work, at):
+    while stop_loop_at_step(work, at):
         at += 1
     return at
 
@@ -119,14 +119,14 @@ def test_sqlalchemys_own_way_to_give_a_connection_back_is_lost_where_a_loop_ends
 @asynccontextmanager
 async def two(kind: str, url: URL, request: pytest.FixtureRequest, folder: Path) -> AsyncIterator[list[SqlDatabase]]:
     """Open a database twice, as two processes do."""
-    address = url if kind == "sqlite" else await shared_url(request.config)
+    address = url if kind == "sqlite" else await shared_postgres_url(request.config)
     opened = [await open_database(address, home=folder) for _ in range(2)]
     yield opened
     for database in opened:
         await database.close()
 
 
-@both_kinds
+@on_each_database
 @pytest.mark.parametrize("use", [read, write])
 def test_one_that_is_cancelled_in_a_database_keeps_nobody_waiting(
     kind: str, use: Callable[[SqlDatabase], Any], url: URL, request: pytest.FixtureRequest, tmp_path: Path
@@ -137,7 +137,7 @@ def test_one_that_is_cancelled_in_a_database_keeps_nobody_waiting(
         async with two(kind, url, request, tmp_path) as databases:
             at, was_reached, kept = 1, True, []
             while was_reached:
-                was_reached, outcome = await cancelled_at(lambda: use(databases[0]), at)
+                was_reached, outcome = await cancel_at_step(lambda: use(databases[0]), at)
                 # A host may keep the error with its traceback, and all that hangs on it.
                 kept.append(outcome)
                 async with asyncio.timeout(WAIT_SECONDS):
@@ -151,7 +151,7 @@ def test_one_that_is_cancelled_in_a_database_keeps_nobody_waiting(
 
 
 def test_a_connection_of_python_that_is_closed_over_a_query_keeps_its_locks(tmp_path: Path) -> None:
-    """Once it does not, `OwnConnection` can go."""
+    """Once it does not, `CursorClosingConnection` can go."""
     one = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
     one.execute("CREATE TABLE x AS SELECT 1 UNION SELECT 2")
     one.execute("BEGIN IMMEDIATE")

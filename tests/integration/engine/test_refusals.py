@@ -14,15 +14,15 @@ from gaia_memory.errors import ConfigError, InvalidInputError
 from gaia_memory.memory import Memory
 from gaia_memory.models import Scope
 from gaia_memory.testing import ScriptedLlm
-from support.talks import Talks, talking
+from support.talks import Conversations, open_conversations
 
 ITAY = Scope("gaia", "itay")
 
 
 @pytest.fixture
-async def talks(tmp_path: Path) -> AsyncIterator[Talks]:
+async def talks(tmp_path: Path) -> AsyncIterator[Conversations]:
     """Memory that lets every sender in."""
-    async with talking(tmp_path, ScriptedLlm(default="ok"), {"people": {"unknown": "allow"}}) as opened:
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok"), {"people": {"unknown": "allow"}}) as opened:
         yield opened
 
 
@@ -52,7 +52,7 @@ CALLS: list[tuple[Callable[[Memory, Any], Awaitable[Any]], Any, str]] = [
 ]
 
 
-async def test_every_method_of_memory_names_the_argument_that_is_wrong(talks: Talks) -> None:
+async def test_every_method_of_memory_names_the_argument_that_is_wrong(talks: Conversations) -> None:
     """With its value and what to pass instead."""
     for call, given, words in CALLS:
         with pytest.raises(InvalidInputError) as caught:
@@ -62,7 +62,7 @@ async def test_every_method_of_memory_names_the_argument_that_is_wrong(talks: Ta
     assert await talks.gaia.memory.scopes() == []
 
 
-async def test_recall_gives_up_to_a_thousand_facts(talks: Talks) -> None:
+async def test_recall_gives_up_to_a_thousand_facts(talks: Conversations) -> None:
     """More than the configuration may ask for by itself."""
     scope = talks.gaia.scope("itay")
     await talks.gaia.memory.add(scope, [NewFact(f"Plum {number}") for number in range(60)])
@@ -71,7 +71,7 @@ async def test_recall_gives_up_to_a_thousand_facts(talks: Talks) -> None:
 
 
 @pytest.mark.parametrize("nobody", [None, "", True, 1.5])
-async def test_nobody_is_no_person(talks: Talks, nobody: Any) -> None:
+async def test_nobody_is_no_person(talks: Conversations, nobody: Any) -> None:
     """All who come without an id would share one memory, or stop every later sweep."""
     gaia, agent = talks.gaia, talks.agent
     with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the person"):
@@ -86,7 +86,7 @@ async def test_nobody_is_no_person(talks: Talks, nobody: Any) -> None:
         await gaia.inbound(nobody, "7", "hi", agent=agent)
 
 
-async def test_a_number_is_the_person_of_its_digits(talks: Talks) -> None:
+async def test_a_number_is_the_person_of_its_digits(talks: Conversations) -> None:
     """Telegram sends numbers."""
     talk = talks.gaia.conversation(talks.agent, user_id=7, channel="cli")  # type: ignore[arg-type]
 
@@ -95,7 +95,7 @@ async def test_a_number_is_the_person_of_its_digits(talks: Talks) -> None:
 
 
 @pytest.mark.parametrize("name", ["\ud800", "it\x00ay"])
-async def test_an_id_that_no_session_database_holds_is_refused_at_the_door(talks: Talks, name: str) -> None:
+async def test_an_id_that_no_session_database_holds_is_refused_at_the_door(talks: Conversations, name: str) -> None:
     """Its messages would be answered with an error each, and nothing of them learned."""
     gaia, agent = talks.gaia, talks.agent
     with pytest.raises(InvalidInputError, match="without NUL and lone surrogates"):
@@ -108,9 +108,9 @@ async def test_an_id_that_no_session_database_holds_is_refused_at_the_door(talks
     assert gaia.scope(name).user == name
 
 
-async def test_a_message_is_a_text(talks: Talks) -> None:
+async def test_a_message_is_a_text(talks: Conversations) -> None:
     """Neither nothing nor bytes."""
-    talk = talks.of()
+    talk = talks.get()
     nothing: Any = None
     with pytest.raises(InvalidInputError, match="text is None: pass what the person said"):
         await talk.send(nothing)

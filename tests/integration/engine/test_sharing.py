@@ -19,7 +19,7 @@ from gaia_memory.engine_registry import acquire, borrow, release
 @pytest.fixture(autouse=True)
 def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[engine_registry._Registry]:
     """Keep what another test left open out of this one."""
-    fresh = engine_registry._Registry(registered=True)
+    fresh = engine_registry._Registry(is_atexit_registered=True)
     monkeypatch.setattr(engine_registry, "_registry", fresh)
     yield fresh
     assert fresh.entries == {}
@@ -72,7 +72,7 @@ async def test_two_first_hooks_at_once_hold_the_engine_once(tmp_path: Path, shar
     """A part gives back once what it holds, so it must not have taken it twice."""
     source = EngineSource(await loaded(tmp_path / "home"))
 
-    first, second = await asyncio.gather(source.hold(), source.hold())
+    first, second = await asyncio.gather(source.acquire(), source.acquire())
     await source.release()
 
     assert first is second

@@ -17,8 +17,8 @@ from gaia_memory import open_memory
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.models import Scope
 from gaia_memory.testing import ScriptedLlm
-from support.talks import talking
-from support.turns import agent_of
+from support.talks import open_conversations
+from support.turns import build_agent
 
 OF_ADK = ("google.adk", "google.genai", "aiohttp", "websockets", "httpx2")
 
@@ -117,7 +117,7 @@ async def test_what_an_earlier_process_left_unlearned_is_swept_by_one_that_only_
     """Its sessions are there to be read, so ADK is loaded then; the next process finds nothing to read."""
     home = tmp_path / "home"
     async with open_memory({"sessions": {"clear": "keep"}}, home=home) as gaia:
-        talk = gaia.conversation(agent_of(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
+        talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
         await talk.send("My sister is called Noa.")
     first = await alone(_SWEEP, home)
     second = await alone(_SWEEP, home)
@@ -133,7 +133,7 @@ async def test_sessions_that_are_learned_already_cost_no_adk(tmp_path: Path) -> 
     """Which of them changed since is asked of the table alone."""
     home = tmp_path / "home"
     async with open_memory({"sessions": {"clear": "keep"}}, home=home) as gaia:
-        talk = gaia.conversation(agent_of(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
+        talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
         await talk.send("My sister is called Noa.")
         await gaia.sweep(force=True)
     told = await alone(_SWEEP, home)
@@ -147,7 +147,7 @@ async def test_sessions_whose_version_was_never_noted_are_read_with_adk(tmp_path
     """A process that was killed while it made the tables leaves them so."""
     home = tmp_path / "home"
     async with open_memory(None, home=home) as gaia:
-        talk = gaia.conversation(agent_of(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
+        talk = gaia.conversation(build_agent(ScriptedLlm(default="ok")), user_id="ada", channel="cli")
         await talk.send("My sister is called Noa.")
     sessions = open_engine(f"sqlite:///{home}/sessions.db")
     async with sessions.begin() as connection:
@@ -161,14 +161,14 @@ async def test_sessions_whose_version_was_never_noted_are_read_with_adk(tmp_path
 
 async def test_a_conversation_is_read_through_the_session_service_of_its_runner(tmp_path: Path) -> None:
     """The plugin's transcript and the one that memory was opened with are one: no session is listed twice."""
-    async with talking(tmp_path, ScriptedLlm(default="ok")) as talks:
-        await talks.say("My sister is called Noa.")
-        transcripts = talks.engine.transcripts.of("gaia")
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as talks:
+        await talks.send("My sister is called Noa.")
+        transcripts = talks.engine.transcripts.for_app("gaia")
         report = await talks.gaia.sweep(force=True)
         facts = [fact.text for fact in await talks.gaia.memory.facts(Scope("gaia", "itay"))]
 
     assert len(transcripts) == 1
-    assert transcripts[0].clears_by == "delete"
+    assert transcripts[0].clear_method == "delete"
     assert report.consolidated == 1
     assert any("Noa" in fact for fact in facts)
 
@@ -177,7 +177,7 @@ async def test_a_conversation_is_read_through_the_session_service_of_its_runner(
 async def test_every_open_memory_reads_its_own_sessions(tmp_path: Path, app: str) -> None:
     """Two transcripts over different databases, or of different apps, are two."""
     async with open_memory({"app": app}, home=tmp_path / "one") as one, open_memory(None, home=tmp_path / "two") as two:
-        [first], [second] = one._engine.transcripts.of(app), two._engine.transcripts.of("gaia")
+        [first], [second] = one._engine.transcripts.for_app(app), two._engine.transcripts.for_app("gaia")
         _ = one.session_service
 
     assert first != second

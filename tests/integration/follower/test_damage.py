@@ -15,7 +15,7 @@ import pytest
 
 from gaia_memory.backend.mem0_store.chroma import folders as store_folder
 from gaia_memory.models import Scope
-from support.follower import Rig, rig
+from support.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
 FACTS = [f"Ann's fact number {n} is about saffron" for n in range(40)]
@@ -23,19 +23,19 @@ FACTS = [f"Ann's fact number {n} is about saffron" for n in range(40)]
 
 async def filled(home: Path) -> str:
     """Leave a home with a store that was closed in order; return the store's id."""
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.add(ANN, *FACTS)
         await memory.follower.settled(stall_seconds=60)
         return await memory.store_id()
 
 
-async def followed_without_a_model(memory: Rig) -> str:
+async def followed_without_a_model(memory: FollowerHarness) -> str:
     """Wait for the store; check that it holds the facts and that no model was asked; return its id."""
     await memory.follower.settled(stall_seconds=60)
 
-    assert sorted((await memory.listed(ANN)).values()) == sorted(FACTS)
+    assert sorted((await memory.mem0_facts(ANN)).values()) == sorted(FACTS)
     assert memory.embedder.calls == 0
-    assert FACTS[7] in await memory.found(ANN, FACTS[7])
+    assert FACTS[7] in await memory.search_mem0(ANN, FACTS[7])
     return await memory.store_id()
 
 
@@ -80,7 +80,7 @@ async def test_a_damaged_store_is_rebuilt_from_the_database_without_a_model(
     home = tmp_path / "home"
     before = await filled(home)
     await asyncio.to_thread(damage, home / "store" / before)
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         after = await followed_without_a_model(memory)
 
         assert after != before
@@ -96,7 +96,7 @@ async def test_a_store_that_was_closed_in_order_is_opened_without_a_probe(
     before = await filled(home)
     probed: list[Path] = []
     monkeypatch.setattr(store_folder.StoreFolders, "_probe", lambda _, folder: bool(probed.append(folder)))
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         after = await followed_without_a_model(memory)
 
         assert (after, probed) == (before, [])
@@ -107,7 +107,7 @@ async def test_a_sound_store_without_a_note_is_probed_and_kept(tmp_path: Path) -
     home = tmp_path / "home"
     before = await filled(home)
     (home / "store" / f"{before}.closed.json").unlink()
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         assert await followed_without_a_model(memory) == before
 
 
@@ -120,7 +120,7 @@ async def test_a_probe_that_crashes_leads_to_a_new_store(tmp_path: Path, monkeyp
     trap.mkdir()
     (trap / "chromadb.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
     monkeypatch.setattr(sys, "path", [str(trap), *sys.path])
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         assert await followed_without_a_model(memory) != before
 
 
@@ -138,8 +138,8 @@ async def test_a_probe_that_hangs_is_ended_and_leads_to_a_new_store(
         f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(60)\n"
     )
     monkeypatch.setattr(sys, "path", [str(trap), *sys.path])
-    async with rig(home, started=False, embedder_down=True) as memory:
-        memory.follower._keeper.place._folders._probe_seconds = 1.5  # type: ignore[attr-defined]
+    async with open_follower(home, started=False, embedder_down=True) as memory:
+        memory.follower._writer.location._folders._probe_seconds = 1.5  # type: ignore[attr-defined]
         memory.follower.start()
 
         assert await followed_without_a_model(memory) != before
@@ -149,7 +149,7 @@ async def test_a_probe_that_hangs_is_ended_and_leads_to_a_new_store(
 
 async def test_a_store_that_fails_while_it_is_written_is_begun_anew(tmp_path: Path) -> None:
     """An error of Chroma's in this process costs a rebuild, not the facts."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         await memory.add(ANN, *FACTS[:20])
         await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
@@ -157,7 +157,7 @@ async def test_a_store_that_fails_while_it_is_written_is_begun_anew(tmp_path: Pa
         def broken(**_: object) -> None:
             raise RuntimeError("InternalError: Error finding id")
 
-        memory.follower._keeper.store._collection.upsert = broken  # type: ignore[union-attr]
+        memory.follower._writer.store._collection.upsert = broken  # type: ignore[union-attr]
         await memory.add(ANN, *FACTS[20:])
         memory.embedder.calls = 0
 
@@ -169,7 +169,7 @@ async def test_a_store_that_can_never_be_opened_is_reported_and_tried_ever_later
     home = tmp_path / "home"
     home.mkdir()
     (home / "store").write_text("a file where the folder should be")
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.add(ANN, *FACTS)
         async with asyncio.timeout(60):
             while memory.follower.trouble is None:
@@ -188,14 +188,14 @@ async def test_a_changed_embedder_begins_a_store_without_the_old_vectors(tmp_pat
     """Vectors of two embedders never meet: the old facts stay out until they have new vectors."""
     home = tmp_path / "home"
     before = await filled(home)
-    async with rig(home, started=False) as memory:
+    async with open_follower(home, started=False) as memory:
         old = memory.embedder._real._dimensions
         memory.embedder._real._dimensions = 7
         memory.follower.start()
         await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() != before
-        assert await memory.listed(ANN) == {}
+        assert await memory.mem0_facts(ANN) == {}
         memory.embedder._real._dimensions = old
 
 

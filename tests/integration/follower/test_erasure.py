@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.models import Scope
-from support.follower import rig
+from support.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 
@@ -22,7 +22,7 @@ def files_with(home: Path, word: str) -> list[str]:
 async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_people_keep_their_facts(tmp_path: Path) -> None:
     """C11: the folder that held it is gone, the new one holds what is left, in mem0's own lists."""
     home = tmp_path / "home"
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.add(ANN, *[f"the PIN word is ZEBRAFISH{n}" for n in range(30)])
         await memory.add(BEN, "Ben plays the OCARINA", "Ben lives in Haifa")
         await memory.follower.settled(stall_seconds=60)
@@ -35,9 +35,9 @@ async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_people_keep
         assert count == 30
         assert not (home / "store" / before).exists()
         assert memory.follower.mem0 is not earlier
-        assert await memory.listed(ANN) == {}
-        assert sorted((await memory.listed(BEN)).values()) == ["Ben lives in Haifa", "Ben plays the OCARINA"]
-        assert memory.scrubs[-1] is True
+        assert await memory.mem0_facts(ANN) == {}
+        assert sorted((await memory.mem0_facts(BEN)).values()) == ["Ben lives in Haifa", "Ben plays the OCARINA"]
+        assert memory.scrub_results[-1] is True
     found = await asyncio.to_thread(files_with, home, "ZEBRAFISH")
 
     assert found == []
@@ -47,25 +47,25 @@ async def test_a_forgotten_word_is_in_no_file_of_the_store_and_other_people_keep
 async def test_an_erasure_that_was_not_finished_is_finished_at_the_next_start(tmp_path: Path) -> None:
     """A process that ends between the forget and the rewriting leaves the work to the next one."""
     home = tmp_path / "home"
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
         await memory.add(BEN, "Ben plays the OCARINA")
         await memory.follower.settled(stall_seconds=60)
-    async with rig(home, started=False) as memory:
+    async with open_follower(home, started=False) as memory:
         await memory.forget(ANN)
     assert await asyncio.to_thread(files_with, home, "ZEBRAFISH")
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
 
-        assert list((await memory.listed(BEN)).values()) == ["Ben plays the OCARINA"]
-        async with memory.database.reading() as tx:
-            assert await memory.outbox.erasures(tx) == []
+        assert list((await memory.mem0_facts(BEN)).values()) == ["Ben plays the OCARINA"]
+        async with memory.database.read_transaction() as tx:
+            assert await memory.outbox.pending_erasures(tx) == []
     assert await asyncio.to_thread(files_with, home, "ZEBRAFISH") == []
 
 
 async def test_settled_waits_until_the_database_files_are_free_of_the_text_too(tmp_path: Path) -> None:
     """While a reader keeps old pages in use the erasure is pending, and facts are followed all the same."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         answers = [False, False, True]
         calls = 0
 
@@ -74,7 +74,7 @@ async def test_settled_waits_until_the_database_files_are_free_of_the_text_too(t
             calls += 1
             return answers.pop(0)
 
-        memory.follower._erasing._scrub = reluctant
+        memory.follower._erasures._scrub = reluctant
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
         await memory.forget(ANN)
         await memory.add(BEN, "Ben plays the OCARINA")
@@ -82,55 +82,55 @@ async def test_settled_waits_until_the_database_files_are_free_of_the_text_too(t
 
         assert calls == 3
         assert answers == []
-        assert list((await memory.listed(BEN)).values()) == ["Ben plays the OCARINA"]
+        assert list((await memory.mem0_facts(BEN)).values()) == ["Ben plays the OCARINA"]
 
 
 async def test_a_scrub_that_fails_holds_up_no_fact(tmp_path: Path) -> None:
     """Files that cannot be rewritten are reported; following goes on and the erasure stays pending."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
 
         async def failing() -> bool:
             raise OSError("disk is full")
 
-        memory.follower._erasing._scrub = failing
+        memory.follower._erasures._scrub = failing
         await memory.forget(ANN)
         await memory.add(BEN, "Ben plays the OCARINA")
         async with asyncio.timeout(60):
-            while not (memory.follower.ready and await memory.listed(BEN)):
+            while not (memory.follower.is_ready and await memory.mem0_facts(BEN)):
                 await asyncio.sleep(0.05)
 
         assert "cannot be removed" in (memory.follower.trouble or "")
-        async with memory.database.reading() as tx:
-            assert len(await memory.outbox.erasures(tx)) == 1
+        async with memory.database.read_transaction() as tx:
+            assert len(await memory.outbox.pending_erasures(tx)) == 1
 
 
 async def test_many_forgets_at_once_are_erased_in_few_passes(tmp_path: Path) -> None:
     """A burst of forgets does not begin a store for each."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         people = [Scope("gaia", f"person{n}") for n in range(30)]
         for person in people:
             await memory.add(person, f"{person.user} likes tea")
         await memory.follower.settled(stall_seconds=60)
         begun: list[object] = []
-        renew = memory.follower._keeper.renew
+        renew = memory.follower._writer.recreate
 
         async def counted(*given: Any, **named: Any) -> list[int]:
             begun.append(None)
             return await renew(*given, **named)
 
-        memory.follower._keeper.renew = counted  # type: ignore[method-assign]
+        memory.follower._writer.recreate = counted  # type: ignore[method-assign]
         for person in people[:-1]:
             await memory.forget(person)
         await memory.follower.settled(stall_seconds=60)
 
         assert 1 <= len(begun) <= 10
-        assert list((await memory.listed(people[-1])).values()) == ["person29 likes tea"]
+        assert list((await memory.mem0_facts(people[-1])).values()) == ["person29 likes tea"]
 
 
 async def test_mem0s_own_history_and_message_tables_stay_empty(tmp_path: Path) -> None:
     """Nothing of ours goes through mem0's writing functions, which keep copies for ever."""
     home = tmp_path / "home"
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         facts = await memory.add(ANN, "Ann plays the OCARINA", "Ann lives in Haifa")
         await memory.follower.settled(stall_seconds=60)
         await memory.delete(ANN, facts[0].id)
@@ -155,16 +155,16 @@ async def test_index_files_hold_no_leftovers_of_this_process_memory(tmp_path: Pa
         return {path.name: path.read_bytes() for path in folder.glob("*/*.bin") if path.name != "header.bin"}
 
     litter = [("LEFTOVER" * 200_000 + str(n)).encode() for n in range(20)]
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.add(ANN, "Ann plays the OCARINA")
         del litter
         await memory.follower.settled(stall_seconds=60)
 
         assert any(map(len, used().values()))
         assert not any(any(content) for content in used().values())
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
-        await memory.found(ANN, "ocarina")
+        await memory.search_mem0(ANN, "ocarina")
 
         assert not any(any(content) for content in used().values())
     assert not any(any(content) for content in used().values())

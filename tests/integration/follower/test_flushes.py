@@ -13,7 +13,7 @@ import pytest
 from gaia_memory.backend.mem0_store.chroma import flush_marker
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Scope
-from support.follower import Rig, rig
+from support.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
 AFTER = 100
@@ -23,7 +23,7 @@ FACTS = [f"Ann's fact number {n} is about saffron" for n in range(350)]
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a few hundred facts do what thousands do."""
-    monkeypatch.setattr(flush_marker, "AFTER", AFTER)
+    monkeypatch.setattr(flush_marker, "FLUSH_THRESHOLD_WRITES", AFTER)
 
 
 def index_of(folder: Path) -> list[int]:
@@ -31,16 +31,16 @@ def index_of(folder: Path) -> list[int]:
     return [path.stat().st_mtime_ns for path in folder.glob("*/index_metadata.pickle")]
 
 
-def watched(memory: Rig, folder: Path) -> list[tuple[bool, bool]]:
+def watched(memory: FollowerHarness, folder: Path) -> list[tuple[bool, bool]]:
     """Return a list that grows by each write of Chroma's: was it marked, did it rewrite the index?"""
-    store = memory.follower._keeper.store
+    store = memory.follower._writer.store
     assert isinstance(store, ChromaStore)
     seen: list[tuple[bool, bool]] = []
     collection = store._collection
 
     def noting(write: Any) -> Any:
         def written(**arguments: Any) -> Any:
-            is_marked, before = flush_marker.was_cut_short(folder), index_of(folder)
+            is_marked, before = flush_marker.was_interrupted(folder), index_of(folder)
             result = write(**arguments)
             seen.append((is_marked, index_of(folder) != before))
             return result
@@ -53,7 +53,7 @@ def watched(memory: Rig, folder: Path) -> list[tuple[bool, bool]]:
 
 async def filled(home: Path, count: int = len(FACTS)) -> Path:
     """Leave a home with a store that was closed in order; return its folder."""
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.add(ANN, *FACTS[:count])
         await memory.follower.settled(stall_seconds=60)
         return memory.folder(await memory.store_id())
@@ -82,7 +82,7 @@ async def test_the_index_is_rewritten_under_a_mark_and_only_then(tmp_path: Path,
     if not is_clean:
         folder.with_name(folder.name + ".closed.json").unlink()
         (folder / "gaia-log-length").unlink()
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
         seen = watched(memory, folder)
         for start in range(60, 300, 20):
@@ -92,11 +92,11 @@ async def test_the_index_is_rewritten_under_a_mark_and_only_then(tmp_path: Path,
             await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() == folder.name
-        assert await memory.listed(ANN) == await memory.current(ANN)
+        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
 
     assert sum(was_rewritten for _, was_rewritten in seen) >= 2
     assert [each for each in seen if each[0] != each[1]] == []
-    assert not await asyncio.to_thread(flush_marker.was_cut_short, folder)
+    assert not await asyncio.to_thread(flush_marker.was_interrupted, folder)
 
 
 @pytest.mark.parametrize("is_marked", [True, False])
@@ -107,10 +107,10 @@ async def test_a_store_whose_index_was_cut_short_is_begun_anew(tmp_path: Path, i
     folder.with_name(folder.name + ".closed.json").unlink()
     if is_marked:
         (folder / "gaia-index-is-written").touch()
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
 
         assert (await memory.store_id() != folder.name) is is_marked
-        assert await memory.listed(ANN) == await memory.current(ANN)
-        assert FACTS[7] in await memory.found(ANN, FACTS[7])
+        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
+        assert FACTS[7] in await memory.search_mem0(ANN, FACTS[7])
         assert memory.embedder.calls == 0

@@ -22,7 +22,7 @@ import pytest
 from gaia_memory import open_memory
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Fact, Scope
-from support.follower import rig
+from support.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 COUNT = 150
@@ -35,12 +35,12 @@ Damage = Callable[[Path, Fact, tuple[float, ...]], None]
 
 async def filled(home: Path, *, is_closed: bool) -> tuple[str, Fact, tuple[float, ...]]:
     """Leave a home with a store, closed in order or not; return its id and one of its facts with its vector."""
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         added = await memory.add(ANN, *FACTS)
         await memory.add(BEN, "Ben bakes sourdough")
         await memory.follower.settled(stall_seconds=60)
-        async with memory.database.reading() as tx:
-            stored = (await memory.outbox.read(tx, [added[70].id]))[added[70].id]
+        async with memory.database.read_transaction() as tx:
+            stored = (await memory.outbox.load_facts(tx, [added[70].id]))[added[70].id]
         store_id = await memory.store_id()
     if not is_closed:
         (home / "store" / f"{store_id}.closed.json").unlink()
@@ -101,14 +101,14 @@ async def test_damaged_rows_are_found_at_the_start_and_the_store_is_begun_anew(
     home = tmp_path / "home"
     before, fact, vector = await filled(home, is_closed=is_closed)
     await asyncio.to_thread(damage, home / "store" / before, fact, vector)
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() != before
-        assert await memory.listed(ANN) == await memory.current(ANN)
-        assert await memory.listed(BEN) == await memory.current(BEN)
+        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
+        assert await memory.mem0_facts(BEN) == await memory.database_facts(BEN)
         assert memory.embedder.calls == 0
-        assert fact.text in await memory.found(ANN, fact.text)
+        assert fact.text in await memory.search_mem0(ANN, fact.text)
 
 
 def halved(path: Path) -> None:
@@ -130,11 +130,11 @@ async def test_damaged_index_files_cost_no_fact(tmp_path: Path, damage: Callable
     before, fact, _ = await filled(home, is_closed=False)
     for path in (home / "store" / before).glob("*/*.bin"):
         damage(path)
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
 
-        assert await memory.listed(ANN) == await memory.current(ANN)
-        assert fact.text in await memory.found(ANN, fact.text)
+        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
+        assert fact.text in await memory.search_mem0(ANN, fact.text)
         assert memory.embedder.calls == 0
 
 
@@ -184,12 +184,12 @@ async def test_an_open_that_crashes_the_process_crashes_a_child_and_leads_to_a_n
 
     assert await asyncio.wait_for(child.wait(), 60) == -signal.SIGSEGV
 
-    async with rig(home, embedder_down=True) as memory:
+    async with open_follower(home, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() != before
-        assert await memory.listed(ANN) == await memory.current(ANN)
-        assert fact.text in await memory.found(ANN, fact.text)
+        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
+        assert fact.text in await memory.search_mem0(ANN, fact.text)
         assert memory.embedder.calls == 0
 
 

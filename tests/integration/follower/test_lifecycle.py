@@ -12,9 +12,9 @@ import pytest
 from gaia_memory.backend.mem0_store import follower, throttle
 from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
-from gaia_memory.ledger import owner_is_gone
+from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import DirtyFact, Scope
-from support.follower import RealClock, Rig, rig
+from support.follower import FollowerHarness, RealClock, open_follower
 
 ANN = Scope("gaia", "ann")
 
@@ -24,7 +24,7 @@ async def always() -> bool:
     return True
 
 
-def another(memory: Rig) -> StoreFollower:
+def another(memory: FollowerHarness) -> StoreFollower:
     """Return a second follower over the same database and home."""
     return StoreFollower(
         memory.database,
@@ -33,16 +33,16 @@ def another(memory: Rig) -> StoreFollower:
         RealClock(),
         home=memory.home,
         owner="test-host:1:0",
-        is_gone=owner_is_gone,
+        is_owner_dead=is_owner_dead,
         scrub=always,
     )
 
 
 async def test_starting_returns_at_once_and_mem0_says_to_wait_for_settled(tmp_path: Path) -> None:
     """The store is opened behind the caller's back; until then `mem0` names `settled`."""
-    async with rig(tmp_path / "home", started=False) as memory:
+    async with open_follower(tmp_path / "home", started=False) as memory:
         memory.follower.start()
-        began = (memory.home / "store").exists() or memory.follower.owned
+        began = (memory.home / "store").exists() or memory.follower.is_owner
         with pytest.raises(StoreNotOwnedError, match=r"await memory.settled\(\) first"):
             _ = memory.follower.mem0
 
@@ -51,7 +51,7 @@ async def test_starting_returns_at_once_and_mem0_says_to_wait_for_settled(tmp_pa
 
 async def test_without_a_start_settled_and_mem0_say_so(tmp_path: Path) -> None:
     """Nobody waits for what was never begun."""
-    async with rig(tmp_path / "home", started=False) as memory:
+    async with open_follower(tmp_path / "home", started=False) as memory:
         with pytest.raises(StoreStalledError, match="its follower was not started"):
             await memory.follower.settled()
         with pytest.raises(StoreNotOwnedError, match="is not open"):
@@ -61,40 +61,40 @@ async def test_without_a_start_settled_and_mem0_say_so(tmp_path: Path) -> None:
 async def test_stopping_is_quick_and_what_was_not_followed_is_followed_later(tmp_path: Path) -> None:
     """I19: a stop in the middle of much work takes little time and loses nothing."""
     home = tmp_path / "home"
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
         await memory.add(ANN, *[f"Ann's note {n}" for n in range(400)])
         await asyncio.sleep(0.1)
         began = time.perf_counter()
         await memory.follower.stop()
         took = time.perf_counter() - began
-        async with memory.database.reading() as tx:
+        async with memory.database.read_transaction() as tx:
             state = await memory.outbox.store(tx)
 
         assert took < 30
         assert state.lag > 0
         assert state.owner is None
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
 
-        assert len(await memory.listed(ANN)) == 400
+        assert len(await memory.mem0_facts(ANN)) == 400
         assert await memory.store_id() == state.store_id
 
 
 async def test_a_second_follower_takes_over_when_the_first_stops(tmp_path: Path) -> None:
     """Also within one process only one at a time owns the folder."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         await memory.add(ANN, "Ann plays the ocarina")
         await memory.follower.settled(stall_seconds=60)
         second = another(memory)
         second.start()
         try:
             await second.settled(stall_seconds=60)
-            assert not second.owned
+            assert not second.is_owner
             await memory.follower.stop()
             await second.settled(stall_seconds=60)
 
-            assert second.owned
+            assert second.is_owner
             found = await asyncio.to_thread(second.mem0.get_all, filters={"user_id": ANN.partition})
             assert [row["memory"] for row in found["results"]] == ["Ann plays the ocarina"]
         finally:
@@ -107,7 +107,7 @@ def test_a_follower_whose_loop_is_gone_gives_the_lock_back(tmp_path: Path) -> No
     left: list[StoreFollower] = []
 
     async def leave() -> str:
-        async with rig(home, started=False) as memory:
+        async with open_follower(home, started=False) as memory:
             left.append(another(memory))
             left[0].start()
             await memory.add(ANN, "Ann plays the ocarina")
@@ -115,15 +115,15 @@ def test_a_follower_whose_loop_is_gone_gives_the_lock_back(tmp_path: Path) -> No
             return await memory.store_id()
 
     async def enter() -> str:
-        async with rig(home) as memory:
+        async with open_follower(home) as memory:
             await memory.follower.settled(stall_seconds=60)
-            assert len(await memory.listed(ANN)) == 1
+            assert len(await memory.mem0_facts(ANN)) == 1
             return await memory.store_id()
 
     before = asyncio.run(leave())
     note = home / "store" / f"{before}.closed.json"
     noted_early = note.exists()
-    left[0].abandon()
+    left[0].close_without_loop()
     noted = note.exists()
     after = asyncio.run(enter())
 
@@ -136,17 +136,17 @@ async def test_facts_are_followed_in_small_pieces_until_somebody_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """L10: Chroma holds the interpreter's lock while it writes, so a turn meets short writes with pauses between."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         await memory.follower.settled(stall_seconds=60)
         sizes: list[int] = []
-        follow = memory.follower._keeper.follow
+        follow = memory.follower._writer.apply
 
         async def noting(rows: Sequence[DirtyFact]) -> list[DirtyFact]:
             sizes.append(len(rows))
             return await follow(rows)
 
-        monkeypatch.setattr(throttle, "PACED_REST", 0.06)
-        memory.follower._keeper.follow = noting  # type: ignore[method-assign]
+        monkeypatch.setattr(throttle, "PACED_REST_SECONDS", 0.06)
+        memory.follower._writer.apply = noting  # type: ignore[method-assign]
         await memory.add(ANN, *[f"Ann's note {n}" for n in range(400)])
         began = time.perf_counter()
         while len(sizes) < 10:
@@ -155,9 +155,9 @@ async def test_facts_are_followed_in_small_pieces_until_somebody_waits(
         unhurried = sizes[:10]
         await memory.follower.settled(stall_seconds=60)
 
-        assert max(unhurried) == throttle.PACED_BATCH
+        assert max(unhurried) == throttle.PACED_BATCH_FACTS
         assert took >= 9 * 0.06
-        assert max(sizes) >= throttle.REBUILD_BATCH
+        assert max(sizes) >= throttle.REBUILD_BATCH_FACTS
 
 
 async def test_what_keeps_failing_is_told_once_and_again_only_after_it_worked(
@@ -176,9 +176,9 @@ async def test_what_keeps_failing_is_told_once_and_again_only_after_it_worked(
             await asyncio.sleep(60)
         return True
 
-    monkeypatch.setattr(StoreFollower, "_round", failing)
-    monkeypatch.setattr(follower, "FIRST_BACK_OFF", 0.0)
-    async with rig(tmp_path / "home") as memory:
+    monkeypatch.setattr(StoreFollower, "_run_once", failing)
+    monkeypatch.setattr(follower, "FIRST_BACKOFF_SECONDS", 0.0)
+    async with open_follower(tmp_path / "home") as memory:
         await asyncio.wait_for(done.wait(), 60)
         warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
 

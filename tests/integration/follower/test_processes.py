@@ -16,7 +16,7 @@ import pytest
 
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.models import Scope
-from support.follower import rig
+from support.follower import open_follower
 
 ANN, BULK = Scope("gaia", "ann"), Scope("gaia", "bulk")
 TESTS = Path(__file__).parents[2]
@@ -47,12 +47,12 @@ async def end(child: Process) -> None:
 async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: Path) -> None:
     """Facts written here reach the store there; `mem0` names the owner; after its end this process has them."""
     home = tmp_path / "home"
-    async with other_process(home) as owner, rig(home) as memory:
+    async with other_process(home) as owner, open_follower(home) as memory:
         await memory.add(ANN, "Ann plays the ocarina", "Ann lives in Haifa")
         await memory.follower.settled(stall_seconds=60)
         with pytest.raises(StoreNotOwnedError, match=f"process {owner.pid} on test-host"):
             _ = memory.follower.mem0
-        async with memory.database.reading() as tx:
+        async with memory.database.read_transaction() as tx:
             state = await memory.outbox.store(tx)
         store_id = state.store_id
 
@@ -62,14 +62,14 @@ async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: P
         await end(owner)
         await memory.follower.settled(stall_seconds=60)
 
-        assert len(await memory.listed(ANN)) == 2
+        assert len(await memory.mem0_facts(ANN)) == 2
         assert await memory.store_id() == store_id
 
 
 async def test_an_erasure_asked_for_here_is_finished_by_the_owner_elsewhere(tmp_path: Path) -> None:
     """`settled` returns once the other process has begun its store anew."""
     home = tmp_path / "home"
-    async with other_process(home), rig(home) as memory:
+    async with other_process(home), open_follower(home) as memory:
         await memory.add(ANN, "the PIN word is ZEBRAFISH")
         await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
@@ -83,7 +83,7 @@ async def test_an_erasure_asked_for_here_is_finished_by_the_owner_elsewhere(tmp_
 async def test_after_a_kill_of_the_owner_another_process_takes_over(tmp_path: Path) -> None:
     """The lock goes with the process; the follower here opens the store and has every fact."""
     home = tmp_path / "home"
-    async with other_process(home) as owner, rig(home) as memory:
+    async with other_process(home) as owner, open_follower(home) as memory:
         await memory.add(ANN, "Ann plays the ocarina")
         await memory.follower.settled(stall_seconds=60)
         owner.send_signal(signal.SIGKILL)
@@ -91,14 +91,14 @@ async def test_after_a_kill_of_the_owner_another_process_takes_over(tmp_path: Pa
         await memory.add(ANN, "Ann lives in Haifa")
         await memory.follower.settled(stall_seconds=60)
 
-        assert memory.follower.owned
-        assert await memory.listed(ANN) == await memory.current(ANN)
+        assert memory.follower.is_owner
+        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
 
 
 async def test_a_stalled_owner_is_named(tmp_path: Path) -> None:
     """A process that holds the store and does nothing is named, with what to do about it."""
     home = tmp_path / "home"
-    async with other_process(home) as owner, rig(home) as memory:
+    async with other_process(home) as owner, open_follower(home) as memory:
         owner.send_signal(signal.SIGSTOP)
         try:
             await memory.add(ANN, "Ann plays the ocarina")
@@ -122,12 +122,12 @@ async def test_a_kill_in_the_middle_of_writing_costs_no_fact(tmp_path: Path, see
             await asyncio.sleep(chance.random() * 0.3)
             owner.send_signal(signal.SIGKILL)
             await owner.wait()
-        async with rig(home) as memory:
+        async with open_follower(home) as memory:
             await memory.follower.settled(stall_seconds=60)
-            current = await memory.current(BULK)
+            current = await memory.database_facts(BULK)
             mem0 = memory.follower.mem0
             found = await asyncio.to_thread(mem0.get_all, filters={"user_id": BULK.partition}, top_k=10_000)
 
             assert len(current) >= 1900
             assert {row["id"]: row["memory"] for row in found["results"]} == current
-            assert "bulk fact 1234" in await memory.found(BULK, "bulk fact 1234")
+            assert "bulk fact 1234" in await memory.search_mem0(BULK, "bulk fact 1234")

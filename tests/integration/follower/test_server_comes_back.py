@@ -15,7 +15,7 @@ import pytest
 from gaia_memory.backend.mem0_store import open_store
 from gaia_memory.models import Scope
 from support.chroma_server import chroma_server, free_port
-from support.follower import Rig, rig
+from support.follower import FollowerHarness, open_follower
 
 ANN, EVE = Scope("gaia", "ann"), Scope("gaia", "eve")
 KNOWN = [f"Ann knows song number {number}" for number in range(120)]
@@ -41,9 +41,9 @@ class Site:
         return chroma_server(self.folder / name, port=self.port)
 
     @asynccontextmanager
-    async def memory(self, name: str = "home") -> AsyncIterator[Rig]:
+    async def memory(self, name: str = "home") -> AsyncIterator[FollowerHarness]:
         """Open a memory whose embedder would say so if it was asked."""
-        async with rig(self.folder / name, store=self.store, embedder_down=True) as opened:
+        async with open_follower(self.folder / name, store=self.store, embedder_down=True) as opened:
             yield opened
 
     async def prepare(self, with_what: str) -> None:
@@ -71,19 +71,19 @@ class Site:
         return texts
 
 
-async def is_equal(memory: Rig) -> None:
+async def is_equal(memory: FollowerHarness) -> None:
     """Wait until plain mem0 lists what the database holds."""
-    current = await memory.current(ANN)
+    current = await memory.database_facts(ANN)
     assert sorted(current.values()) == sorted(KNOWN)
     async with asyncio.timeout(60):
-        while not memory.follower.ready or memory.follower._keeper.rebuilding or await listed(memory) != current:
+        while not memory.follower.is_ready or memory.follower._writer.is_rebuilding or await listed(memory) != current:
             await asyncio.sleep(0.02)
 
 
-async def listed(memory: Rig) -> dict[str, str]:
+async def listed(memory: FollowerHarness) -> dict[str, str]:
     """Return what plain mem0 lists, nothing while the store is closed or away."""
     try:
-        return await memory.listed(ANN)
+        return await memory.mem0_facts(ANN)
     except Exception:
         return {}
 
@@ -101,7 +101,7 @@ async def test_a_server_that_comes_back_with_something_else_is_brought_to_what_t
     tmp_path: Path, with_what: str, is_seen_by: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a process that lives on, also where nothing is written meanwhile, and no model is asked."""
-    monkeypatch.setattr(open_store, "LOOK_SECONDS", 0.1 if is_seen_by == "a look" else 1e9)
+    monkeypatch.setattr(open_store, "EXISTENCE_CHECK_SECONDS", 0.1 if is_seen_by == "a look" else 1e9)
     here = Site(tmp_path)
     await here.prepare(with_what)
     async with here.memory() as memory:
@@ -117,7 +117,7 @@ async def test_a_server_that_comes_back_with_something_else_is_brought_to_what_t
         with here.server("second"):
             await is_equal(memory)
             kept = await asyncio.to_thread(here.set_aside)
-            aside = await memory.follower.aside()
+            aside = await memory.follower.quarantined_stores()
 
         assert memory.embedder.calls == 0
         assert kept == ([FOREIGN] if with_what.startswith("what another") else [])
@@ -153,7 +153,7 @@ async def test_a_server_that_comes_back_as_it_was_is_not_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is compared with the database, and goes on being the same store."""
-    monkeypatch.setattr(open_store, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(open_store, "EXISTENCE_CHECK_SECONDS", 0.1)
     here = Site(tmp_path)
     await here.prepare("nothing")
     async with here.memory() as memory:

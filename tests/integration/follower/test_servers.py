@@ -14,13 +14,13 @@ import pytest
 
 from gaia_memory import open_memory
 from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease
-from gaia_memory.backend.mem0_store.store_ids import next_id
-from gaia_memory.ledger import new_owner, owner_is_gone, this_process
+from gaia_memory.backend.mem0_store.store_ids import next_store_id
+from gaia_memory.ledger import is_owner_dead, new_owner, process_identity
 from gaia_memory.models import Scope
 from gaia_memory.ports.stores import Clock
 from gaia_memory.testing import FakeClock
 from support.chroma_server import chroma_server
-from support.follower import RealClock, Rig, rig
+from support.follower import FollowerHarness, RealClock, open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 OFFLINE = {"provider": "offline"}
@@ -39,41 +39,41 @@ def _chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[st
         yield settings
 
 
-async def check_following(memory: Rig) -> None:
+async def check_following(memory: FollowerHarness) -> None:
     """Write, delete and forget; the store holds exactly what is left."""
     facts = await memory.add(ANN, "Ann plays the ocarina", "Ann lives in Haifa")
     await memory.add(BEN, "Ben bakes sourdough")
     await memory.follower.settled(stall_seconds=60)
 
-    assert await memory.listed(ANN) == await memory.current(ANN)
-    assert "Ben bakes sourdough" in await memory.found(BEN, "sourdough")
+    assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
+    assert "Ben bakes sourdough" in await memory.search_mem0(BEN, "sourdough")
 
     await memory.delete(ANN, facts[0].id)
     await memory.forget(BEN)
     await memory.follower.settled(stall_seconds=60)
 
-    assert list((await memory.listed(ANN)).values()) == ["Ann lives in Haifa"]
-    assert await memory.listed(BEN) == {}
-    async with memory.database.reading() as tx:
-        assert await memory.outbox.erasures(tx) == []
+    assert list((await memory.mem0_facts(ANN)).values()) == ["Ann lives in Haifa"]
+    assert await memory.mem0_facts(BEN) == {}
+    async with memory.database.read_transaction() as tx:
+        assert await memory.outbox.pending_erasures(tx) == []
     assert memory.follower.trouble is None
 
 
 async def check_adopting(home: Path, store: dict[str, Any]) -> None:
     """Open a store again, once as it was left and once after the database was told of another one."""
-    async with rig(home, store=store, embedder_down=True) as memory:
+    async with open_follower(home, store=store, embedder_down=True) as memory:
         await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
-        another = next_id(before)
-        assert list((await memory.listed(ANN)).values()) == ["Ann lives in Haifa"]
-    async with rig(home, store=store, started=False, embedder_down=True) as memory:
+        another = next_store_id(before)
+        assert list((await memory.mem0_facts(ANN)).values()) == ["Ann lives in Haifa"]
+    async with open_follower(home, store=store, started=False, embedder_down=True) as memory:
         async with memory.database.transaction() as tx:
-            await memory.outbox.renew(tx, another)
+            await memory.outbox.reset_store(tx, another)
         memory.follower.start()
         await memory.follower.settled(stall_seconds=60)
 
         assert await memory.store_id() not in (before, another)
-        assert list((await memory.listed(ANN)).values()) == ["Ann lives in Haifa"]
+        assert list((await memory.mem0_facts(ANN)).values()) == ["Ann lives in Haifa"]
         assert memory.embedder.calls == 0
 
 
@@ -81,7 +81,7 @@ async def test_another_engine_of_mem0_follows_and_is_emptied_when_it_is_not_the_
     tmp_path: Path, qdrant: dict[str, Any]
 ) -> None:
     """The store carries its id as a row of nobody's; with another id it is written anew."""
-    async with rig(tmp_path / "home", store=qdrant) as memory:
+    async with open_follower(tmp_path / "home", store=qdrant) as memory:
         await check_following(memory)
     await check_adopting(tmp_path / "home", qdrant)
 
@@ -90,7 +90,7 @@ async def test_a_chroma_server_follows_and_is_emptied_when_it_is_not_the_databas
     tmp_path: Path, chroma_server: dict[str, Any]
 ) -> None:
     """The collection carries the id; no folder is made under the home."""
-    async with rig(tmp_path / "home", store=chroma_server) as memory:
+    async with open_follower(tmp_path / "home", store=chroma_server) as memory:
         await check_following(memory)
         assert not (tmp_path / "home" / "store").exists()
     await check_adopting(tmp_path / "home", chroma_server)
@@ -100,9 +100,9 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
     tmp_path: Path, qdrant: dict[str, Any]
 ) -> None:
     """The batch is read again after writing: another owner may have followed the delete meanwhile."""
-    async with rig(tmp_path / "home", store=qdrant) as memory:
+    async with open_follower(tmp_path / "home", store=qdrant) as memory:
         await memory.follower.settled(stall_seconds=60)
-        store = memory.follower._keeper.store
+        store = memory.follower._writer.store
         write = store.write  # type: ignore[union-attr]
         loop = asyncio.get_running_loop()
 
@@ -114,7 +114,7 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
         async def forget_and_follow() -> None:
             await memory.delete(ANN, added[0].id)
             async with memory.database.transaction() as tx:
-                await memory.outbox.done(tx, await memory.outbox.dirty(tx, limit=10))
+                await memory.outbox.acknowledge(tx, await memory.outbox.dirty(tx, limit=10))
 
         store.write = forgotten_meanwhile  # type: ignore[method-assign,union-attr]
         added = await memory.add(ANN, "Ann plays the ocarina")
@@ -122,54 +122,54 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
 
         # The other owner's work is settled sooner than the look of this one.
         async with asyncio.timeout(60):
-            while await memory.listed(ANN) != {}:
+            while await memory.mem0_facts(ANN) != {}:
                 await asyncio.sleep(0.01)
 
 
-def lease_of(memory: Rig, owner: str, *, seconds: float, clock: Clock | None = None) -> StoreLease:
+def lease_of(memory: FollowerHarness, owner: str, *, seconds: float, clock: Clock | None = None) -> StoreLease:
     """Return a lease on the store of a rig for somebody."""
     return StoreLease(
-        memory.database, memory.outbox, clock or RealClock(), owner, is_gone=owner_is_gone, seconds=seconds
+        memory.database, memory.outbox, clock or RealClock(), owner, is_owner_dead=is_owner_dead, lease_seconds=seconds
     )
 
 
 async def test_a_lease_keeps_a_second_process_out_until_it_ends(tmp_path: Path) -> None:
     """On a server the database says who writes; a lease that is not renewed ends by itself."""
-    async with rig(tmp_path / "home", started=False) as memory:
+    async with open_follower(tmp_path / "home", started=False) as memory:
         clock = FakeClock()
         one = lease_of(memory, "host:1:0", seconds=0.3, clock=clock)
         two = lease_of(memory, "host:2:0", seconds=0.3, clock=clock)
 
-        assert await one.gain()
-        assert not await two.gain()
-        assert await one.keep()
+        assert await one.acquire()
+        assert not await two.acquire()
+        assert await one.renew()
         clock.advance(0.35)
         # It goes by its own time when it is time to renew.
         await asyncio.sleep(0.15)
-        assert await two.gain()
-        assert not await one.keep()
-        await two.give_back()
-        assert await one.gain()
+        assert await two.acquire()
+        assert not await one.renew()
+        await two.release()
+        assert await one.acquire()
 
 
 async def test_the_lease_of_a_process_that_was_killed_is_not_waited_for(tmp_path: Path) -> None:
     """Somebody who starts it again on the same machine has the store at once."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await child.wait()
-    system = this_process().rpartition(":")[2].partition("-")[0]
-    async with rig(tmp_path / "home", started=False) as memory:
+    system = process_identity().rpartition(":")[2].partition("-")[0]
+    async with open_follower(tmp_path / "home", started=False) as memory:
         dead = lease_of(memory, f"{platform.node()}:{child.pid}:{system}-1/a1b2", seconds=300)
         stranger = lease_of(memory, f"{platform.node()}:{child.pid}:another-1/a1b2", seconds=300)
         living = lease_of(memory, new_owner(), seconds=300)
         other = lease_of(memory, new_owner(), seconds=300)
 
-        assert await dead.gain()
-        assert await living.gain()
-        assert not await other.gain()
-        assert not await dead.gain()
-        await living.give_back()
-        assert await stranger.gain()
-        assert not await living.gain()
+        assert await dead.acquire()
+        assert await living.acquire()
+        assert not await other.acquire()
+        assert not await dead.acquire()
+        await living.release()
+        assert await stranger.acquire()
+        assert not await living.acquire()
 
 
 async def test_of_two_engines_of_one_process_one_owns_the_store_on_a_server(
@@ -184,15 +184,15 @@ async def test_of_two_engines_of_one_process_one_owns_the_store_on_a_server(
             await one.memory.remember(one.scope("ann"), "Ann plays the ocarina")
             await asyncio.gather(one.memory.settled(), two.memory.settled())
             followers = [each._engine.follower for each in (one, two)]
-            first = next(each for each in followers if each.owned)
+            first = next(each for each in followers if each.is_owner)
 
-            assert [each.owned for each in followers].count(True) == 1
+            assert [each.is_owner for each in followers].count(True) == 1
             assert one._engine.owner != two._engine.owner
         if first is followers[0]:
             await two.memory.settled()
         status = await two.memory.status(two.scope("ann"))
 
-        assert two._engine.follower.owned
+        assert two._engine.follower.is_owner
         assert status.owner == f"process {os.getpid()} on {platform.node()}"
         found = await asyncio.to_thread(two.mem0.get_all, filters={"user_id": two.scope("ann").partition})
         assert [row["memory"] for row in found["results"]] == ["Ann plays the ocarina"]
@@ -200,15 +200,15 @@ async def test_of_two_engines_of_one_process_one_owns_the_store_on_a_server(
 
 async def test_on_a_server_database_two_homes_do_not_take_the_store_from_each_other(tmp_path: Path) -> None:
     """Each home has a lock of its own to hold; the lease decides between them."""
-    async with rig(tmp_path / "home", started=False) as memory:
+    async with open_follower(tmp_path / "home", started=False) as memory:
         locks = []
         for number in (1, 2):
             lease = lease_of(memory, f"host:{number}:0", seconds=5)
             locks.append(FolderLock(tmp_path / f"{number}.lock", memory.follower._pool, lease))
         one, two = locks
 
-        assert await one.gain()
-        assert not await two.gain()
-        await one.give_back()
-        assert await two.gain()
-        await two.give_back()
+        assert await one.acquire()
+        assert not await two.acquire()
+        await one.release()
+        assert await two.acquire()
+        await two.release()

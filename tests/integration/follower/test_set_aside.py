@@ -17,8 +17,8 @@ from gaia_memory import open_memory
 from gaia_memory.errors import StoreStalledError
 from gaia_memory.models import Scope
 from support.chroma_server import chroma_server
-from support.commandline import gaia
-from support.follower import Rig, rig
+from support.commandline import run_gaia
+from support.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
 
@@ -64,7 +64,7 @@ async def texts_in(folder: Path) -> list[str]:
     return await asyncio.to_thread(read)
 
 
-async def kept(memory: Rig, *texts: str) -> None:
+async def kept(memory: FollowerHarness, *texts: str) -> None:
     """Keep facts and let the store follow."""
     await memory.add(ANN, *texts)
     await memory.follower.settled(stall_seconds=60)
@@ -75,15 +75,15 @@ async def test_a_store_whose_database_is_gone_is_set_aside_until_that_comes_back
 ) -> None:
     """The new memory is empty, also for plain mem0; put back, the old one has everything and the copy goes."""
     home = tmp_path / "home"
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await kept(memory, "Ann plays the ocarina", "Ann lives in Haifa")
         old = await memory.store_id()
     files = lose_database(home)
     with caplog.at_level(logging.WARNING):
-        async with rig(home) as memory:
+        async with open_follower(home) as memory:
             await kept(memory, "Ann is new here")
-            assert list((await memory.listed(ANN)).values()) == ["Ann is new here"]
-            assert await memory.follower.aside() == [str(home / "store-set-aside" / old)]
+            assert list((await memory.mem0_facts(ANN)).values()) == ["Ann is new here"]
+            assert await memory.follower.quarantined_stores() == [str(home / "store-set-aside" / old)]
 
     [folder] = aside(home)
     assert folder.stat().st_mode & 0o077 == 0
@@ -93,10 +93,10 @@ async def test_a_store_whose_database_is_gone_is_set_aside_until_that_comes_back
     other = lose_database(home)
     for name, content in files.items():
         (home / name).write_bytes(content)
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
-        assert await memory.listed(ANN) == await memory.current(ANN)
-        assert len(await memory.listed(ANN)) == 2
+        assert await memory.mem0_facts(ANN) == await memory.database_facts(ANN)
+        assert len(await memory.mem0_facts(ANN)) == 2
 
     assert [await texts_in(folder) for folder in aside(home)] == [["Ann is new here"]]
     assert other
@@ -107,19 +107,19 @@ async def test_of_each_database_one_store_is_kept_aside_and_an_empty_one_is_not(
     home = tmp_path / "home"
     databases: list[dict[str, bytes]] = []
     for name in ("one", "two"):
-        async with rig(home) as memory:
+        async with open_follower(home) as memory:
             await kept(memory, name)
         databases.append(lose_database(home))
     for files in databases * 2:
         for name, content in files.items():
             (home / name).write_bytes(content)
-        async with rig(home) as memory:
+        async with open_follower(home) as memory:
             await memory.follower.settled(stall_seconds=60)
         files.update(lose_database(home))
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
     lose_database(home)
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
 
     assert sorted([await texts_in(folder) for folder in aside(home)]) == [["one"], ["two"]]
@@ -128,12 +128,12 @@ async def test_of_each_database_one_store_is_kept_aside_and_an_empty_one_is_not(
 async def test_a_store_that_cannot_be_read_is_set_aside_too(tmp_path: Path) -> None:
     """Whether it holds anything is not known."""
     home = tmp_path / "home"
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await kept(memory, "Ann plays the ocarina")
         file = memory.folder(await memory.store_id()) / "chroma.sqlite3"
     lose_database(home)
     file.write_bytes(os.urandom(10_000))
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await memory.follower.settled(stall_seconds=60)
 
     assert [folder.name for folder in aside(home)] == [file.parent.name]
@@ -145,7 +145,7 @@ async def test_status_doctor_and_receipts_tell_of_what_is_set_aside(
     """No forget reaches it, and once it is removed nobody speaks of it any more."""
     home = tmp_path / "home"
     monkeypatch.setenv("GAIA_HOME", str(home))
-    async with rig(home) as memory:
+    async with open_follower(home) as memory:
         await kept(memory, "Ann plays the ocarina")
     lose_database(home)
     config = {"home": str(home), "model": "offline", "sessions": {"coalesce_seconds": 0}}
@@ -166,7 +166,7 @@ async def test_status_doctor_and_receipts_tell_of_what_is_set_aside(
         assert str(folder) in single.notes[-1]
         assert str(folder) in receipt.notes[-1]
 
-    told = await asyncio.to_thread(gaia, "doctor", "--no-model")
+    told = await asyncio.to_thread(run_gaia, "doctor", "--no-model")
     assert f"set aside in {folder}" in told.out.replace("\n", " ")
 
     shutil.rmtree(folder)
@@ -181,20 +181,20 @@ async def test_a_collection_on_a_server_is_set_aside_and_goes_when_its_database_
 ) -> None:
     """As in a folder; an own one from an earlier data folder is emptied as ever."""
     old, new, store = tmp_path / "old", tmp_path / "new", {**server, "collection_name": "first"}
-    async with rig(old, store=store) as memory:
+    async with open_follower(old, store=store) as memory:
         await kept(memory, "Ann plays the ocarina")
         store_id = await memory.store_id()
-    async with rig(new, store=store) as memory:
+    async with open_follower(new, store=store) as memory:
         await kept(memory, "Ann is new here")
-        assert list((await memory.listed(ANN)).values()) == ["Ann is new here"]
-        assert await memory.follower.aside() == [f"collection 'first-set-aside-{store_id}'"]
+        assert list((await memory.mem0_facts(ANN)).values()) == ["Ann is new here"]
+        assert await memory.follower.quarantined_stores() == [f"collection 'first-set-aside-{store_id}'"]
 
     assert await asyncio.to_thread(texts_on, server, f"first-set-aside-{store_id}") == ["Ann plays the ocarina"]
 
-    async with rig(old, store=store) as memory:
+    async with open_follower(old, store=store) as memory:
         await memory.follower.settled(stall_seconds=60)
-        assert list((await memory.listed(ANN)).values()) == ["Ann plays the ocarina"]
-        [left] = await memory.follower.aside()
+        assert list((await memory.mem0_facts(ANN)).values()) == ["Ann plays the ocarina"]
+        [left] = await memory.follower.quarantined_stores()
 
     assert store_id not in left
 
@@ -206,9 +206,9 @@ async def test_a_collection_that_a_plain_mem0_filled_is_set_aside(tmp_path: Path
     client.create_collection("second").add(
         ids=["1"], embeddings=[[1.0, 0.0]], metadatas=[{"data": "years of memories", "user_id": "ann"}]
     )
-    async with rig(tmp_path / "home", store=store) as memory:
+    async with open_follower(tmp_path / "home", store=store) as memory:
         await kept(memory, "Ann plays the ocarina")
-        [told] = await memory.follower.aside()
+        [told] = await memory.follower.quarantined_stores()
 
     name = told.split("'")[1]
     assert name.startswith("second-set-aside-")
@@ -218,13 +218,13 @@ async def test_a_collection_that_a_plain_mem0_filled_is_set_aside(tmp_path: Path
 async def test_another_engine_that_something_else_filled_is_refused_and_left_alone(tmp_path: Path) -> None:
     """mem0 knows no way to rename there; facts are found all the same."""
     store: dict[str, Any] = {"provider": "qdrant", "path": str(tmp_path / "qdrant"), "on_disk": True}
-    async with rig(tmp_path / "old", store=store) as memory:
+    async with open_follower(tmp_path / "old", store=store) as memory:
         await kept(memory, "Ann plays the ocarina")
-    async with rig(tmp_path / "new", store=store) as memory:
+    async with open_follower(tmp_path / "new", store=store) as memory:
         await memory.add(ANN, "Ann is new here")
         with pytest.raises(StoreStalledError, match="name another collection"):
             await memory.follower.settled(stall_seconds=1)
         assert "holds what this memory has not written" in str(memory.follower.trouble)
-    async with rig(tmp_path / "old", store=store) as memory:
+    async with open_follower(tmp_path / "old", store=store) as memory:
         await memory.follower.settled(stall_seconds=60)
-        assert list((await memory.listed(ANN)).values()) == ["Ann plays the ocarina"]
+        assert list((await memory.mem0_facts(ANN)).values()) == ["Ann plays the ocarina"]

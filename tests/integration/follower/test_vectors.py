@@ -10,39 +10,39 @@ import pytest
 from gaia_memory.backend.mem0_store import vector_backfill as vectors_module
 from gaia_memory.errors import BadAnswerError, StoreStalledError
 from gaia_memory.models import Draft, NewFact, Scope
-from support.follower import rig
+from support.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 
 
 async def test_facts_without_a_vector_get_one_when_the_embedder_is_back(tmp_path: Path) -> None:
     """R04: while it is down they wait, others are followed; then their vectors follow."""
-    async with rig(tmp_path / "home", embedder_down=True) as memory:
+    async with open_follower(tmp_path / "home", embedder_down=True) as memory:
         waiting = [f"Ann's note {n}" for n in range(60)]
         await memory.add(ANN, *waiting, vectors=False)
         await memory.add(BEN, *[f"Ben's note {n}" for n in range(12)])
         async with asyncio.timeout(60):
-            while not (memory.follower.ready and len(await memory.listed(BEN)) == 12):
+            while not (memory.follower.is_ready and len(await memory.mem0_facts(BEN)) == 12):
                 await asyncio.sleep(0.05)
         with pytest.raises(StoreStalledError, match="the embedder is down"):
             await memory.follower.settled(stall_seconds=1)
 
-        assert await memory.listed(ANN) == {}
+        assert await memory.mem0_facts(ANN) == {}
         assert "60 facts have no vector yet" in (memory.follower.trouble or "")
 
-        memory.embedder.down = False
+        memory.embedder.is_down = False
         await memory.follower.settled(stall_seconds=60)
 
-        assert sorted((await memory.listed(ANN)).values()) == sorted(waiting)
+        assert sorted((await memory.mem0_facts(ANN)).values()) == sorted(waiting)
         assert memory.follower.trouble is None
-        async with memory.database.reading() as tx:
+        async with memory.database.read_transaction() as tx:
             ids, _ = await memory.facts.vectors(tx, ANN, memory.embedder.identity)
         assert len(ids) == 60
 
 
 async def test_an_embedder_that_is_down_is_asked_ever_less_often(tmp_path: Path) -> None:
     """No busy loop: three seconds see a handful of tries, however often the follower is woken."""
-    async with rig(tmp_path / "home", embedder_down=True) as memory:
+    async with open_follower(tmp_path / "home", embedder_down=True) as memory:
         await memory.add(ANN, "Ann's note", vectors=False)
         for _ in range(60):
             memory.follower.wake()
@@ -53,7 +53,7 @@ async def test_an_embedder_that_is_down_is_asked_ever_less_often(tmp_path: Path)
 
 async def test_an_embedder_that_hangs_holds_up_no_other_fact(tmp_path: Path) -> None:
     """Embedding runs beside following."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         hang = asyncio.Event()
 
         async def hanging(*_: object, **__: object) -> list[tuple[float, ...]]:
@@ -64,20 +64,20 @@ async def test_an_embedder_that_hangs_holds_up_no_other_fact(tmp_path: Path) -> 
         await memory.add(ANN, "Ann's note", vectors=False)
         await memory.add(BEN, "Ben's note")
         async with asyncio.timeout(60):
-            while not (memory.follower.ready and await memory.listed(BEN)):
+            while not (memory.follower.is_ready and await memory.mem0_facts(BEN)):
                 await asyncio.sleep(0.05)
 
-        assert await memory.listed(ANN) == {}
+        assert await memory.mem0_facts(ANN) == {}
 
 
 async def test_a_text_that_the_embedder_refuses_holds_up_no_other_fact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is found by asking for ever fewer at once, and from then on comes last; the status goes on naming it."""
-    monkeypatch.setattr(vectors_module, "FIRST_PAUSE", 0.001)
-    monkeypatch.setattr(vectors_module, "LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(vectors_module, "BATCH", 4)
-    async with rig(tmp_path / "home") as memory:
+    monkeypatch.setattr(vectors_module, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(vectors_module, "MAX_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(vectors_module, "BATCH_FACTS", 4)
+    async with open_follower(tmp_path / "home") as memory:
         real = memory.embedder.embed
 
         async def picky(texts: list[str], **more: object) -> list[tuple[float, ...]]:
@@ -90,7 +90,10 @@ async def test_a_text_that_the_embedder_refuses_holds_up_no_other_fact(
         await memory.add(ANN, "poison one", "poison two", vectors=False)
         await memory.add(BEN, *[f"Ben's note {n}" for n in range(6)], vectors=False)
         async with asyncio.timeout(60):
-            while not memory.follower.ready or len(await memory.listed(ANN)) + len(await memory.listed(BEN)) < 9:
+            while (
+                not memory.follower.is_ready
+                or len(await memory.mem0_facts(ANN)) + len(await memory.mem0_facts(BEN)) < 9
+            ):
                 await asyncio.sleep(0.05)
         async with asyncio.timeout(60):
             while memory.follower.trouble is None:
@@ -99,7 +102,7 @@ async def test_a_text_that_the_embedder_refuses_holds_up_no_other_fact(
         trouble = memory.follower.trouble
         await memory.add(BEN, "Ben's last note", vectors=False)
         async with asyncio.timeout(60):
-            while len(await memory.listed(BEN)) < 7:
+            while len(await memory.mem0_facts(BEN)) < 7:
                 await asyncio.sleep(0.05)
 
     assert "2 facts have no vector yet" in trouble
@@ -108,7 +111,7 @@ async def test_a_text_that_the_embedder_refuses_holds_up_no_other_fact(
 
 async def test_a_forgotten_fact_is_not_sent_to_the_embedder_any_more(tmp_path: Path) -> None:
     """Its text is read at the moment of asking, so what is gone is not asked for."""
-    async with rig(tmp_path / "home", embedder_down=True) as memory:
+    async with open_follower(tmp_path / "home", embedder_down=True) as memory:
         await memory.add(ANN, "Ann's secret", vectors=False)
         async with asyncio.timeout(60):
             while memory.embedder.calls == 0:
@@ -128,7 +131,7 @@ async def test_a_forgotten_fact_is_not_sent_to_the_embedder_any_more(tmp_path: P
 
 async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the_outbox(tmp_path: Path) -> None:
     """Two embedders' vectors never mix; the fact stays in the database, found by its words."""
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         await memory.add(ANN, "Ann's own")
         vector = (1.0,) + (0.0,) * 383
         foreign = Draft(fact=NewFact("Ann's foreign"), source="add", vector=vector, embedder="other/model/384")
@@ -136,19 +139,19 @@ async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the
             await memory.facts.write(tx, ANN, [foreign], now=memory.follower._clock.now())
         await memory.follower.settled(stall_seconds=60)
 
-        assert list((await memory.listed(ANN)).values()) == ["Ann's own"]
-        assert sorted((await memory.current(ANN)).values()) == ["Ann's foreign", "Ann's own"]
+        assert list((await memory.mem0_facts(ANN)).values()) == ["Ann's own"]
+        assert sorted((await memory.database_facts(ANN)).values()) == ["Ann's foreign", "Ann's own"]
 
 
 @pytest.mark.parametrize("at_once", [True, False])
 async def test_plain_mem0_finds_each_of_many_facts_that_are_nearly_alike(tmp_path: Path, at_once: bool) -> None:
     """Chroma's own number of neighbours loses some of them from its graph, in most of the stores it makes."""
     alike = [f"Ann's fact number {n} is about saffron" for n in range(150)]
-    async with rig(tmp_path / "home") as memory:
+    async with open_follower(tmp_path / "home") as memory:
         for texts in [alike] if at_once else [[text] for text in alike]:
             await memory.add(ANN, *texts)
             if not at_once:
                 await memory.follower.settled(stall_seconds=60)
         await memory.follower.settled(stall_seconds=60)
 
-        assert [text for text in alike if text not in await memory.found(ANN, text)] == []
+        assert [text for text in alike if text not in await memory.search_mem0(ANN, text)] == []

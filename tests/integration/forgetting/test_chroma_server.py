@@ -11,7 +11,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from support.chroma_server import chroma_server
-from support.remains import Sought, remains
+from support.remains import SearchTerms, find_residual_data
 
 OFFLINE = {"provider": "offline"}
 WORDS = [f"qu{number}zvrkpltmnxw" for number in range(5)]
@@ -34,11 +34,11 @@ async def test_its_tables_hold_nothing_and_after_a_vacuum_its_database_does_not_
             texts = [f"Ann keeps the {word} at home" for word in WORDS]
             await memory.add(ann, [NewFact(text) for text in texts])
             await memory.settled()
-            sought = Sought(WORDS, await gaia._engine.backend.embedder.embed(texts, purpose="add"))
-            before = places(await remains(folder, sought))
+            sought = SearchTerms(WORDS, await gaia._engine.backend.embedder.embed(texts, purpose="add"))
+            before = places(await find_residual_data(folder, sought))
             await memory.forget(ann)
             await memory.settled()
-            after = places(await remains(folder, sought))
+            after = places(await find_residual_data(folder, sought))
             filters = {"user_id": ben.partition}
             listed = await asyncio.to_thread(gaia.mem0.get_all, filters=filters, top_k=100)
 
@@ -48,9 +48,9 @@ async def test_its_tables_hold_nothing_and_after_a_vacuum_its_database_does_not_
     await asyncio.to_thread(subprocess.run, vacuum, check=True, capture_output=True)
 
     # Index files are left out: a server may write what its memory held into them, at random.
-    vacuumed = places(await remains(folder, sought))
+    vacuumed = places(await find_residual_data(folder, sought))
 
     assert "chroma.sqlite3 embeddings_queue" in before
     assert {place for place in after if not place.endswith(".bin")} <= {"chroma.sqlite3"}
     assert not {place for place in vacuumed if not place.endswith(".bin")}
-    assert await remains(home, sought) == []
+    assert await find_residual_data(home, sought) == []

@@ -12,7 +12,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.testing import FakeClock
-from support.remains import Sought, remains
+from support.remains import SearchTerms, find_residual_data
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -71,11 +71,11 @@ async def by_mem0(gaia: Gaia, person: str) -> dict[str, str]:
     return {row["id"]: row["memory"] for row in rows["results"]}
 
 
-async def sought(gaia: Gaia, texts: Sequence[str]) -> Sought:
+async def sought(gaia: Gaia, texts: Sequence[str]) -> SearchTerms:
     """Return what no file may hold: the words of some texts, and their vectors."""
     sample = texts[:: max(1, len(texts) // SAMPLE)]
     vectors = await gaia._engine.backend.embedder.embed(sample, purpose="add")
-    return Sought([text.split()[1] for text in sample], vectors)
+    return SearchTerms([text.split()[1] for text in sample], vectors)
 
 
 async def forget_all_ways(gaia: Gaia) -> None:
@@ -88,10 +88,10 @@ async def forget_all_ways(gaia: Gaia) -> None:
     assert (await memory.forget(gaia.scope("ida"), session_id="gone")).count == 100
 
 
-async def check(gaia: Gaia, home: Path, gone: Sought, before: State) -> None:
+async def check(gaia: Gaia, home: Path, gone: SearchTerms, before: State) -> None:
     """Nothing is left in a file or shown, and everybody else has what they had."""
     await gaia.memory.settled()
-    assert await remains(home, gone) == []
+    assert await find_residual_data(home, gone) == []
     assert await state(gaia) == before
     for person in PEOPLE:
         assert await by_mem0(gaia, person) == dict(before[person][0])
@@ -110,15 +110,15 @@ async def test_neither_text_nor_vector_is_left_after_any_way_to_forget(tmp_path:
     async with open_memory(SETTINGS, home=home, clock=clock) as gaia:
         doomed = await fill(gaia, others)
         every = [await sought(gaia, texts) for texts in doomed.values()]
-        gone = Sought([word for each in every for word in each.words], [v for each in every for v in each.vectors])
+        gone = SearchTerms([word for each in every for word in each.words], [v for each in every for v in each.vectors])
         before = await state(gaia)
-        held = await remains(home, gone)
+        held = await find_residual_data(home, gone)
         await forget_all_ways(gaia)
         await check(gaia, home, gone, before)
 
-    assert {line.rpartition(": ")[2] for line in held} == set(gone.needles().values())
+    assert {line.rpartition(": ")[2] for line in held} == set(gone.byte_patterns().values())
     assert {"memory.db", "chroma.sqlite3"} <= {Path(line.split(":")[0].split()[0]).name for line in held}
-    assert await remains(home, gone) == []
+    assert await find_residual_data(home, gone) == []
 
     async with open_memory(SETTINGS, home=home, clock=clock) as gaia:
         await gaia.sweep(force=True)
@@ -128,4 +128,4 @@ async def test_neither_text_nor_vector_is_left_after_any_way_to_forget(tmp_path:
     await asyncio.to_thread(shutil.rmtree, folder)
     async with open_memory(SETTINGS, home=home, clock=clock) as gaia:
         await check(gaia, home, gone, before)
-    assert await remains(home, gone) == []
+    assert await find_residual_data(home, gone) == []

@@ -20,24 +20,24 @@ MOVED = facts("User moved to Berlin in May", "User plays the cello")
 
 async def fact_id(sut: Sut, text: str) -> str:
     """Return the id of one of Itay's facts."""
-    return next(row["id"] for row in await sut.rows("itay") if row["text"] == text)
+    return next(row["id"] for row in await sut.fact_rows("itay") if row["text"] == text)
 
 
 async def test_another_conversation_that_waits(make: Make) -> None:
     """Only what is forgotten is missing from it; what is said afterwards is learned."""
     sut = await make(extractor=[LIVES, MOVED, MOVED])
     await sut.chat("itay", "cli", "I live in Berlin with my dog Rex")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.chat("itay", "phone", "I came to Berlin in May. I play the cello.")
     await sut.gaia.memory.forget(sut.scope("itay"), fact_id=await fact_id(sut, "User lives in Berlin"))
     await sut.reopen()
     # Here only the test says when to look for what is due.
-    await sut.gaia._engine._beat.stop()
-    await sut.run_idle()
+    await sut.gaia._engine._sweep_scheduler.stop()
+    await sut.sweep_after_idle()
 
     assert await sut.texts("itay") == ["User has a dog named Rex", "User plays the cello"]
     await sut.chat("itay", "phone", "I came to Berlin in May, as I said")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     assert "User moved to Berlin in May" in await sut.texts("itay")
 
 
@@ -45,11 +45,11 @@ async def test_the_conversation_it_was_said_in_again(make: Make) -> None:
     """Later than what taught it, but before it was forgotten by a command."""
     sut = await make(extractor=[LIVES, MOVED])
     await sut.chat("itay", "cli", "I live in Berlin with my dog Rex")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     await sut.chat("itay", "cli", "I came to Berlin in May. I play the cello.")
     await sut.chat("itay", "cli", "/forget berlin")
     assert "forgot 1 fact" in (await sut.chat("itay", "cli", "/forget berlin yes"))[0]
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert await sut.texts("itay") == ["User has a dog named Rex", "User plays the cello"]
 
@@ -60,7 +60,7 @@ async def test_somebody_elses_talk_that_says_the_same(make: Make) -> None:
     await sut.gaia.memory.add(sut.scope("itay"), [NewFact("User lives in Berlin")])
     await sut.chat("noa", "cli", "I came to Berlin in May. I play the cello.")
     await sut.gaia.memory.forget(sut.scope("itay"), fact_id=await fact_id(sut, "User lives in Berlin"))
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert await sut.texts("noa") == ["User moved to Berlin in May", "User plays the cello"]
 
@@ -72,6 +72,6 @@ async def test_what_somebody_wants_back(make: Make) -> None:
     await sut.chat("itay", "cli", "I came to Berlin in May. I play the cello.")
     await sut.gaia.memory.forget(sut.scope("itay"), fact_id=await fact_id(sut, "User lives in Berlin"))
     await sut.chat("itay", "cli", "/remember Berlin is home")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert "User moved to Berlin in May" in await sut.texts("itay")

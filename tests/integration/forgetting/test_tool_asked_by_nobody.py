@@ -14,9 +14,9 @@ from gaia_memory import NewFact
 from gaia_memory.facts import SqlFacts
 from gaia_memory.testing import ScriptedLlm, call
 from support.both_databases import make as make  # a fixture, on both databases
-from support.harness import Sut, responses
-from support.truth import server_url
-from support.turns import SCOPE, agent_of, hosted, responses_of
+from support.harness import Sut, tool_responses
+from support.truth import empty_postgres_url
+from support.turns import SCOPE, build_agent, function_responses, open_plugin_host
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -28,7 +28,7 @@ async def config(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, An
     """Give the configuration of a foreign host's memory, on each kind of database."""
     if request.param == "sqlite":
         return {}
-    address = (await server_url(request.config, tmp_path)).render_as_string(hide_password=False)
+    address = (await empty_postgres_url(request.config, tmp_path)).render_as_string(hide_password=False)
     return {"memory": {"database_url": address}}
 
 
@@ -42,14 +42,14 @@ async def test_what_nobody_says_again_is_refused_and_what_somebody_says_is_kept(
     await sut.gaia.memory.forget(sut.scope("u"), fact_id=fact.id)
 
     await sut.chat("u", "cli", "what shall I cook?")
-    refused, kept_nothing = responses(sut.REQ[-1])[-1], await sut.texts("u")
+    refused, kept_nothing = tool_responses(sut.REQ[-1])[-1], await sut.texts("u")
     await sut.chat("u", "cli", "Mind you, PEANUTS are still my enemy")
 
     assert refused["status"] == "error"
     assert "asked to forget this" in refused["message"]
     assert "when the user says it again" in refused["message"]
     assert kept_nothing == []
-    assert responses(sut.REQ[-1])[-1]["status"] == "success"
+    assert tool_responses(sut.REQ[-1])[-1]["status"] == "success"
     assert await sut.texts("u") == [text]
 
 
@@ -57,14 +57,14 @@ async def test_in_a_foreign_runner_too(tmp_path: Path, config: dict[str, Any]) -
     """There a `/forget` typed by the person leaves the talk in the session's replay."""
     tool = call("remember", fact=NUTS)
     model = ScriptedLlm(tool, "noted", tool, "well", tool, "noted")
-    async with hosted(tmp_path, agent_of(model), config=config) as host:
+    async with open_plugin_host(tmp_path, build_agent(model), config=config) as host:
         memory = (await host.engine()).memory
-        await host.say("peanuts make me ill")
-        await host.say("/forget 1")
-        await host.say("/forget 1 yes")
-        await host.say("what shall I cook?")
-        refused, kept_nothing = responses_of(model.requests[-1])[-1], await memory.facts(SCOPE)
-        await host.say("peanuts, I told you")
+        await host.run_turn("peanuts make me ill")
+        await host.run_turn("/forget 1")
+        await host.run_turn("/forget 1 yes")
+        await host.run_turn("what shall I cook?")
+        refused, kept_nothing = function_responses(model.requests[-1])[-1], await memory.facts(SCOPE)
+        await host.run_turn("peanuts, I told you")
         facts = await memory.facts(SCOPE)
 
     assert "asked to forget this" in refused["message"]
@@ -79,7 +79,7 @@ async def test_after_everything_was_forgotten_an_open_session_gives_nothing_back
     await sut.chat("u", "cli", "peanuts make me ill")
     await sut.chat("u", "cli", "/forget yes")
     await sut.chat("u", "cli", "what shall I cook?")
-    refused, kept_nothing = responses(sut.REQ[-1])[-1], await sut.texts("u")
+    refused, kept_nothing = tool_responses(sut.REQ[-1])[-1], await sut.texts("u")
     await sut.chat("u", "cli", "peanuts are my enemy")
     await sut.chat("u", "phone", "yes, please")
 
@@ -102,7 +102,7 @@ async def test_a_turn_that_began_before_brings_nothing_back(make: Make, what: st
 
     sut.agent.tools.append(lookup)
     await sut.chat("u", "cli", "I am allergic to peanuts, look up the menu")
-    refused, kept_nothing = responses(sut.REQ[-1])[-1], await sut.texts("u")
+    refused, kept_nothing = tool_responses(sut.REQ[-1])[-1], await sut.texts("u")
     await sut.chat("u", "cli", "I am allergic to peanuts, as you know")
 
     assert "asked to forget this" in refused["message"]
@@ -160,28 +160,28 @@ async def test_inside_an_agent_tool_the_persons_own_message_counts(tmp_path: Pat
     """What the calling agent asks of the inner one may repeat what was forgotten."""
     outer = ScriptedLlm(call("inner", request="Save that the user is allergic to peanuts"), "ok")
     inner = ScriptedLlm(call("remember", fact=NUTS), "done")
-    async with hosted(tmp_path, agent_of(outer)) as host:
+    async with open_plugin_host(tmp_path, build_agent(outer)) as host:
         memory = (await host.engine()).memory
         fact = await memory.remember(SCOPE, NUTS)
         await memory.forget(SCOPE, fact_id=fact.id)
-        host.runner.agent.tools.append(AgentTool(agent_of(inner, "inner", tools=host.plugin._tools)))
-        await host.say(said)
+        host.runner.agent.tools.append(AgentTool(build_agent(inner, "inner", tools=host.plugin._tools)))
+        await host.run_turn(said)
 
-    assert responses_of(inner.requests[1])[-1]["status"] == status
+    assert function_responses(inner.requests[1])[-1]["status"] == status
 
 
 async def test_a_message_without_text_says_nothing_of_it(tmp_path: Path) -> None:
     """A picture, or the answer to a call: then the person has to say it in words."""
     model = ScriptedLlm(call("remember", fact=NUTS), "ok")
     picture = types.Part.from_bytes(data=b"x", mime_type="image/png")
-    async with hosted(tmp_path, agent_of(model)) as host:
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
         memory = (await host.engine()).memory
         fact = await memory.remember(SCOPE, NUTS)
         await memory.forget(SCOPE, fact_id=fact.id)
-        await host.say(types.Content(role="user", parts=[picture]))
+        await host.run_turn(types.Content(role="user", parts=[picture]))
         facts = await memory.facts(SCOPE)
 
-    assert responses_of(model.requests[1])[-1]["status"] == "error"
+    assert function_responses(model.requests[1])[-1]["status"] == "error"
     assert facts == []
 
 
@@ -200,4 +200,4 @@ async def test_a_message_without_text_says_nothing_of_it(tmp_path: Path) -> None
 )
 def test_a_message_speaks_of_a_fact_when_they_share_what_tells_of_it(said: str, text: str, speaks: bool) -> None:
     """Any word of a fact that has no telling one, and its very signs where it has no word."""
-    assert SqlFacts().speaks_of(said, text) is speaks
+    assert SqlFacts().mentions(said, text) is speaks

@@ -16,13 +16,13 @@ from gaia_memory.adk.memory_service import _learn
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.engine import Engine
 from gaia_memory.errors import LeaseLostError
-from gaia_memory.learn.chunk import MAX_CHARACTERS
-from gaia_memory.models import Chunk, Extracted, Scope, SessionKey, Vector
+from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
+from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
 from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import ScriptedEmbedder
 from support.long_talks import APP, START, learning_engine
-from support.truth import both_kinds
-from support.turns import learn_with
+from support.truth import on_each_database
+from support.turns import set_extractor
 
 pytestmark = pytest.mark.acceptance("C13")
 
@@ -56,14 +56,14 @@ class Extractor:
     def __init__(self, points: Points) -> None:
         self._points = points
 
-    async def extract(self, chunk: Chunk, *, instructions: str) -> list[Extracted]:
+    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
         await self._points.come_to("asked")
         said = " ".join(each.text for each in chunk.messages)
         found = [fact for words, fact in FACTS.items() if words in said]
         if any("bees" in each.text for each in chunk.before):
             found.append("Has an apiary")
         await self._points.come_to("answered")
-        return [Extracted(text=fact) for fact in found]
+        return [ExtractedFact(text=fact) for fact in found]
 
 
 class Embedder(ScriptedEmbedder):
@@ -91,7 +91,7 @@ def said(text: str, number: int) -> Event:
 async def two(kind: str, folder: Path, points: Points) -> AsyncIterator[tuple[Engine, Engine]]:
     """Open the engine that learns and the one in which somebody forgets."""
     async with learning_engine(kind, folder) as engine:
-        learn_with(engine, Extractor(points))
+        set_extractor(engine, Extractor(points))
         engine.consolidator.learner._embedder = Embedder(points)
         other = await Engine.open(engine.loaded)
         try:
@@ -107,7 +107,7 @@ async def talk(engine: Engine, *texts: str) -> None:
     session = await service.get_session(**its) or await service.create_session(**its)
     for text in texts:
         await service.append_event(session, said(text, len(session.events)))
-    engine.attach_transcript(APP, SessionTranscript(service, APP, clears_by="rewind"))
+    engine.attach_transcript(APP, SessionTranscript(service, APP, clear_method="rewind"))
 
 
 async def known(engine: Engine) -> list[str]:
@@ -125,7 +125,7 @@ async def forget(engine: Engine, what: str) -> None:
         assert (await engine.memory.forget(SCOPE, fact_id=fact.id)).count == 1
 
 
-@both_kinds
+@on_each_database
 @pytest.mark.parametrize("what", ["everything", "conversation", "fact"])
 @pytest.mark.parametrize("point", POINTS)
 async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
@@ -133,13 +133,13 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
 ) -> None:
     """Nothing of it is known afterwards, in whatever words; what was not forgotten is learned once."""
     points = Points()
-    fresh = Learner._ahead
+    fresh = Learner._context_before
 
     async def ahead(*arguments: Any) -> Any:
         await points.come_to("read")
         return await fresh(*arguments)
 
-    monkeypatch.setattr(Learner, "_ahead", ahead)
+    monkeypatch.setattr(Learner, "_context_before", ahead)
     async with two(kind, tmp_path, points) as (engine, other):
         await talk(engine, "I keep bees", ANSWER)
         assert await engine.consolidate(KEY, clear=False) == "learned"
@@ -154,7 +154,7 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
         points.at(point, now)
         for _ in range(3):
             await engine.consolidate(KEY, clear=False)
-        row = await engine.marks.row(KEY)
+        row = await engine.turn_presence.row(KEY)
 
         assert forgotten == [what]
         assert row is not None
@@ -162,7 +162,7 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
         assert await known(engine) == (["Sings in a choir"] if what == "fact" else [])
 
 
-@both_kinds
+@on_each_database
 @pytest.mark.parametrize("way", ["read", "handed over"])
 @pytest.mark.parametrize("what", ["everything", "conversation", "fact"])
 @pytest.mark.parametrize("point", HANDED)
@@ -174,7 +174,7 @@ async def test_what_one_part_taught_is_forgotten_while_the_next_is_learned(
     A host that hands it over is told that it was not learned to its end, and does so again.
     """
     points = Points()
-    filler = "la " * (MAX_CHARACTERS // 5)
+    filler = "la " * (MAX_CHUNK_CHARACTERS // 5)
     texts = [filler, "I keep bees", ANSWER, f"{filler}. I sing in a choir while my bees buzz"]
     async with two(kind, tmp_path, points) as (engine, other):
         if way == "read":

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.gemini_moods import SECRET, be_hasty
+from support.gemini_moods import SECRET, remove_retry_delays
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Come back at once."""
-    be_hasty(monkeypatch)
+    remove_retry_delays(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -27,12 +27,12 @@ from support.fake_gemini import (
     Hang,
     Slow,
     facts,
-    nothing,
+    finished_with,
+    invalid_key,
+    no_candidate,
     proxy_page,
-    stopped,
-    wrong_key,
 )
-from support.gemini_moods import HASTE, OF_AGENTS, THOUGHT, Mood
+from support.gemini_moods import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -98,40 +98,40 @@ async def test_in_every_mood_the_person_reads_an_answer_or_one_apology_and_what_
 ) -> None:
     """One conversation through all of the table: each turn goes its way whatever came before it."""
     read: dict[str, tuple[str, int]] = {}
-    for name, mood in OF_AGENTS.items():
-        monkeypatch.setattr(gemini, "SECONDS", HASTE if mood.hangs else 30.0)
+    for name, mood in AGENT_SCENARIOS.items():
+        monkeypatch.setattr(gemini, "RESPONSE_TIMEOUT_SECONDS", SHORT_TIMEOUT_SECONDS if mood.hangs else 30.0)
         gemini.recover("agent")
         gemini.add("agent", *mood.answers)
-        before = len(gemini.of("agent"))
+        before = len(gemini.requests_of("agent"))
         async with asyncio.timeout(60):
             said = await people.say("ann", f"My word is {marked(name)}", how)
-        read[name] = said, len(gemini.of("agent")) - before
-    monkeypatch.setattr(gemini, "SECONDS", 30.0)
+        read[name] = said, len(gemini.requests_of("agent")) - before
+    monkeypatch.setattr(gemini, "RESPONSE_TIMEOUT_SECONDS", 30.0)
     gemini.recover("agent", "fine")
     last = await people.say("ann", "And now?", how)
 
-    assert read == {name: expected(mood, how) for name, mood in OF_AGENTS.items()}
+    assert read == {name: expected(mood, how) for name, mood in AGENT_SCENARIOS.items()}
     assert last == "fine"
 
-    gemini.default("extractor", lambda body: facts(*_words_in(body)))
+    gemini.set_default("extractor", lambda body: facts(*_words_in(body)))
     await people.gaia.sweep(force=True)
     await people.gaia.sweep(force=True)
-    shown = "\n".join(_new_messages(request.body) for request in gemini.of("extractor"))
+    shown = "\n".join(_new_messages(request.body) for request in gemini.requests_of("extractor"))
 
-    assert sorted(await people.facts("ann")) == sorted(f"Word {marked(name)}" for name in OF_AGENTS)
-    assert {name: shown.count(f'{marked(name)}"') for name in OF_AGENTS} == dict.fromkeys(OF_AGENTS, 1)
+    assert sorted(await people.facts("ann")) == sorted(f"Word {marked(name)}" for name in AGENT_SCENARIOS)
+    assert {name: shown.count(f'{marked(name)}"') for name in AGENT_SCENARIOS} == dict.fromkeys(AGENT_SCENARIOS, 1)
     assert APOLOGY not in shown
     assert THOUGHT not in shown
-    assert not [name for name in OF_AGENTS if marked(name) in caplog.text]
+    assert not [name for name in AGENT_SCENARIOS if marked(name) in caplog.text]
     assert "Once upon" not in caplog.text
 
 
-def expected(mood: Mood, how: How) -> tuple[str, int]:
+def expected(mood: Scenario, how: How) -> tuple[str, int]:
     """Return what the table says of one way of asking."""
     if how == "send":
-        return mood.said, mood.asked
-    streamed = mood.said if mood.streamed is None else mood.streamed
-    return streamed, mood.asked if mood.asked_streaming is None else mood.asked_streaming
+        return mood.reply, mood.request_count
+    streamed = mood.reply if mood.streamed_reply is None else mood.streamed_reply
+    return streamed, mood.request_count if mood.streaming_request_count is None else mood.streaming_request_count
 
 
 def _new_messages(body: dict[str, Any]) -> str:
@@ -141,29 +141,29 @@ def _new_messages(body: dict[str, Any]) -> str:
 
 def _words_in(body: dict[str, Any]) -> list[str]:
     shown = _new_messages(body)
-    return [f"Word {marked(name)}" for name in OF_AGENTS if f'{marked(name)}"' in shown]
+    return [f"Word {marked(name)}" for name in AGENT_SCENARIOS if f'{marked(name)}"' in shown]
 
 
 @pytest.mark.acceptance("S11")
 async def test_a_stream_that_breaks_leaves_the_question_and_no_half_answer(gemini: FakeGemini, people: Person) -> None:
     """The words that came are shown once and not kept; the next turn asks with the question and without them."""
-    gemini.add("agent", Drop(after="Once upon a"), "The whole tale.")
+    gemini.add("agent", Drop(partial_text="Once upon a"), "The whole tale.")
     pieces = [piece async for piece in people.talk("ann").stream("Tell me a tale")]
     await people.say("ann", "Go on", "stream")
-    asked = gemini.of("agent")[-1].contents
-    gemini.default("extractor", facts("likes tales"))
+    asked = gemini.requests_of("agent")[-1].contents
+    gemini.set_default("extractor", facts("likes tales"))
     await people.gaia.sweep(force=True)
 
     assert pieces == ["Once upon a", f"\n{APOLOGY}"]
     assert asked == "Tell me a tale\nGo on"
-    assert "Once upon a" not in gemini.of("extractor")[0].contents
-    assert "The whole tale." in gemini.of("extractor")[0].contents
+    assert "Once upon a" not in gemini.requests_of("extractor")[0].contents
+    assert "The whole tale." in gemini.requests_of("extractor")[0].contents
 
 
 async def test_a_conversation_knows_that_its_last_answer_broke_off(gemini: FakeGemini, people: Person) -> None:
     """Words came, and yet it was no answer."""
     talk = people.talk("ann")
-    gemini.add("agent", Drop(after="Once"), "fine")
+    gemini.add("agent", Drop(partial_text="Once"), "fine")
     async for _ in talk.stream("Tell me a tale"):
         pass
     failed = talk.has_failed
@@ -176,8 +176,8 @@ async def test_a_long_answer_may_stream_longer_than_one_piece_may_take(
     gemini: FakeGemini, people: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound is on silence: pieces that keep coming are waited for."""
-    monkeypatch.setattr(gemini, "SECONDS", 5.0)
-    gemini.add("agent", Slow("one two three four five", each=1.2))
+    monkeypatch.setattr(gemini, "RESPONSE_TIMEOUT_SECONDS", 5.0)
+    gemini.add("agent", Slow("one two three four five", seconds_per_word=1.2))
 
     assert await people.say("ann", "Count", "stream") == "one two three four five"
 
@@ -194,11 +194,11 @@ async def test_a_server_that_is_not_there_costs_an_apology(people: Person, monke
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (stopped("SAFETY"), "the model ended it with SAFETY"),
+        (finished_with("SAFETY"), "the model ended it with SAFETY"),
         (Blocked("PROHIBITED_CONTENT"), "the model ended it with PROHIBITED_CONTENT"),
-        (nothing(), "the model ended it with no words"),
+        (no_candidate(), "the model ended it with no words"),
         (Failure(429, 60), "the model was asked too often (429), or its quota is used up"),
-        (wrong_key(), "the model refused the key (400): check it in the environment"),
+        (invalid_key(), "the model refused the key (400): check it in the environment"),
         (proxy_page(), "the model gave an answer that could not be read"),
     ],
     ids=["SAFETY", "a blocked prompt", "no candidate", "429", "a wrong key", "a proxy's page"],
@@ -221,7 +221,7 @@ async def test_a_turn_that_is_cancelled_while_gemini_hangs_ends_at_once(gemini: 
     gemini.add("agent", Hang(), "fine")
     turn = asyncio.create_task(people.say("ann", "Hello"))
     async with asyncio.timeout(60):
-        while not gemini.of("agent"):
+        while not gemini.requests_of("agent"):
             await asyncio.sleep(0.01)
     turn.cancel()
     async with asyncio.timeout(30):
@@ -254,4 +254,8 @@ async def test_what_is_asked_again_is_the_same_question(
 
 def test_the_waits_are_what_the_documentation_says() -> None:
     """A question to the model takes 75 seconds at most: the last try begins within 15, and has 60."""
-    assert (gemini.WITHIN_SECONDS, gemini.SECONDS, gemini.STREAM_SECONDS) == (15.0, 60.0, 300.0)
+    assert (gemini.RETRY_WINDOW_SECONDS, gemini.RESPONSE_TIMEOUT_SECONDS, gemini.STREAM_TIMEOUT_SECONDS) == (
+        15.0,
+        60.0,
+        300.0,
+    )

@@ -36,10 +36,10 @@ async def ask(client: genai.Client) -> None:
 
 async def test_it_reads_no_pause_that_gemini_names(gemini: FakeGemini, client: genai.Client) -> None:
     """Neither from the header nor from the body: it was to come back in a minute."""
-    gemini.default("agent", Failure(429, 60))
+    gemini.set_default("agent", Failure(429, 60))
     with pytest.raises(errors.ClientError):
         await ask(client)
-    times = [request.at for request in gemini.of("agent")]
+    times = [request.at for request in gemini.requests_of("agent")]
 
     assert len(times) == 3
     assert times[-1] - times[0] < 5
@@ -47,18 +47,18 @@ async def test_it_reads_no_pause_that_gemini_names(gemini: FakeGemini, client: g
 
 async def test_it_does_not_repeat_what_breaks_in_the_body(gemini: FakeGemini, client: genai.Client) -> None:
     """Through aiohttp, which ADK's model uses, and through httpx, which mem0's does."""
-    gemini.default("agent", Drop("body"))
+    gemini.set_default("agent", Drop("body"))
     with pytest.raises(Exception, match=r"not completed|without sending complete|peer closed"):
         await ask(client)
     with pytest.raises(Exception, match="peer closed"):
         client.models.generate_content(model="gemini-flash", contents="hi")
 
-    assert len(gemini.of("agent")) == 2
+    assert len(gemini.requests_of("agent")) == 2
 
 
 async def test_it_quotes_a_body_that_is_no_json(gemini: FakeGemini, client: genai.Client) -> None:
     """In the error of a stream, which ADK logs."""
-    gemini.default("agent", Raw("a person's words"))
+    gemini.set_default("agent", Raw("a person's words"))
     with pytest.raises(errors.UnknownApiResponseError, match="a person's words"):
         async for _ in await client.aio.models.generate_content_stream(model="gemini-flash", contents="hi"):
             pass

@@ -16,7 +16,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import NewFact, open_memory
 from gaia_memory import memory as memory_module
 from gaia_memory.backend.providers import gemini as gemini_parts
-from support.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, proxy_page, wrong_key
+from support.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -39,7 +39,7 @@ def each(vector: Callable[[list[float]], Any]) -> Vectors:
 BAD: dict[str, Answer] = {
     "429": Failure(429, 60),
     "503": Failure(503),
-    "a wrong key": wrong_key(),
+    "a wrong key": invalid_key(),
     "dropped": Drop("headers"),
     "dropped in the body": Drop("body"),
     "broken JSON": Raw('{"embeddings": [{"values": ['),
@@ -73,7 +73,7 @@ class House:
     async def lengths(self, user: str) -> list[float]:
         """Return the lengths of the stored vectors."""
         memory = self.gaia.memory
-        async with memory.database.reading() as tx:
+        async with memory.database.read_transaction() as tx:
             _, rows = await memory.facts_store.vectors(tx, self.scope(user), IDENTITY)
         return [round(math.hypot(*map(float, row)), 4) for row in rows]
 
@@ -94,7 +94,7 @@ async def test_in_every_mood_facts_are_kept_and_found_by_their_words_and_their_v
     gemini: FakeGemini, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Remembered, added and learned; nothing of the bad vectors is ever stored."""
-    gemini.default("extractor", facts("has a dog"))
+    gemini.set_default("extractor", facts("has a dog"))
     users = {name: name.replace(" ", "-") for name in BAD}
     kept: dict[str, Any] = {}
     async with opened(tmp_path / "home") as house:
@@ -129,7 +129,7 @@ async def test_the_status_says_what_is_wrong_with_the_embedder(gemini: FakeGemin
     """In words a person can act on, in a chat too, until it is put right."""
     async with opened(tmp_path / "home") as house:
         memory, scope = house.gaia.memory, house.scope("ann")
-        gemini.default("embedder", wrong_key())
+        gemini.set_default("embedder", invalid_key())
         await memory.remember(scope, "allergic to nuts")
         talk = house.gaia.conversation(house.agent, user_id="ann", channel="cli")
         while not (status := await memory.status(scope)).reason:
@@ -151,21 +151,21 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
 ) -> None:
     """Neither what is remembered in a turn nor many facts at once."""
     monkeypatch.setattr(gemini_parts, "EMBEDDER_SECONDS", 3.0)
-    monkeypatch.setattr(memory_module, "REMEMBER_SECONDS", 60.0)
+    monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
     many = [NewFact(f"owns book number {number}") for number in range(700)]
     async with opened(tmp_path / "home") as house:
         memory, scope = house.gaia.memory, house.scope("ann")
         await memory.remember(scope, "likes green tea")
-        gemini.default("embedder", Hang())
-        monkeypatch.setattr(memory_module, "REMEMBER_SECONDS", 0.2)
+        gemini.set_default("embedder", Hang())
+        monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 0.2)
         began = time.monotonic()
         await memory.remember(scope, "allergic to nuts")
         remembered = time.monotonic() - began
         began = time.monotonic()
         added = await memory.add(scope, many)
         whole = time.monotonic() - began
-        asked = len(gemini.of("embedder"))
-        gemini.let_go()
+        asked = len(gemini.requests_of("embedder"))
+        gemini.release_hanging()
 
     assert len(added) == 700
     assert remembered < whole  # Which waits for the embedder once, as long as a question to it may take.
@@ -175,4 +175,4 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
 
 def test_the_wait_for_the_vector_of_a_remembered_fact_is_what_the_documentation_says() -> None:
     """It is in the way of a turn; recall waits as long."""
-    assert memory_module.REMEMBER_SECONDS == 5.0
+    assert memory_module.REMEMBER_EMBED_TIMEOUT_SECONDS == 5.0

@@ -14,7 +14,7 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
 from gaia_memory.testing import FakeClock
-from support.fake_gemini import call, facts, thinking
+from support.fake_gemini import call, facts, with_thoughts
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -49,7 +49,7 @@ async def test_with_nothing_but_a_key_a_person_is_learned_and_known_through_gemi
         call("load_memory", query="sister"),
         "Her name is Noa.",
     )
-    gemini.add("extractor", thinking(facts("User is called Itay", "User's sister is called Noa")))
+    gemini.add("extractor", with_thoughts(facts("User is called Itay", "User's sister is called Noa")))
     gemini.add("profile", "- Itay, has a sister")
     clock = FakeClock()
     async with opened(tmp_path / "home", clock) as (gaia, agent):
@@ -65,7 +65,7 @@ async def test_with_nothing_but_a_key_a_person_is_learned_and_known_through_gemi
         plain = await asyncio.to_thread(gaia.mem0.search, "sister", filters={"user_id": partition})
         line = gaia.describe()
 
-    asked = gemini.of("agent")
+    asked = gemini.requests_of("agent")
 
     assert first.text == "Nice to meet you."
     assert learned == (1, 0)
@@ -81,7 +81,7 @@ async def test_with_nothing_but_a_key_a_person_is_learned_and_known_through_gemi
     assert "- Itay, has a sister" in asked[1].system
     answered = asked[2].body["contents"][-1]["parts"][0]["functionResponse"]["response"]
     assert answered["memories"][0]["text"] == "User's sister is called Noa"
-    assert "I'm Itay, my sister is Noa" in gemini.of("extractor")[0].contents
-    assert len(gemini.of("extractor")) == len(gemini.of("profile")) == 1
-    assert {request.model for request in gemini.of("embedder")} == {"models/gemini-embedding-2"}
+    assert "I'm Itay, my sister is Noa" in gemini.requests_of("extractor")[0].contents
+    assert len(gemini.requests_of("extractor")) == len(gemini.requests_of("profile")) == 1
+    assert {request.model for request in gemini.requests_of("embedder")} == {"models/gemini-embedding-2"}
     assert {request.headers.get("x-goog-api-key") for request in gemini.requests} == {"no-real-key"}

@@ -15,7 +15,7 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
 from gaia_memory.backend.providers import gemini as gemini_parts
-from gaia_memory.sessions.learning.backoff import PARK_AFTER
+from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
 from support.fake_gemini import (
     Answer,
@@ -28,17 +28,17 @@ from support.fake_gemini import (
     Reply,
     Request,
     call,
-    cut,
     facts,
-    nothing,
+    finished_with,
+    in_parts,
+    invalid_key,
+    no_candidate,
     only_thoughts,
     proxy_page,
-    split,
-    stopped,
-    thinking,
-    wrong_key,
+    truncated,
+    with_thoughts,
 )
-from support.gemini_moods import HASTE
+from support.gemini_moods import SHORT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -53,7 +53,7 @@ BAD: dict[str, tuple[Answer, str]] = {
     "500": (Failure(500), "failed (500): it is overloaded or out of order"),
     "503": (Failure(503), "failed (503): it is overloaded"),
     "504": (Failure(504), "did not answer in time (504)"),
-    "a wrong key": (wrong_key(), "refused the key (400): check it in the environment: API key not valid"),
+    "a wrong key": (invalid_key(), "refused the key (400): check it in the environment: API key not valid"),
     "no such model": (Failure(404), "check the model's name"),
     "a refused request": (Failure(400, message="too long"), "refused the request (400): too long"),
     "dropped": (Drop(), "broke off the connection"),
@@ -62,14 +62,14 @@ BAD: dict[str, tuple[Answer, str]] = {
     "JSON of another form": (Raw('{"candidates": [{"content": "' + SECRET + '"}]}'), "could not be read, as a proxy"),
     "a proxy's page": (proxy_page(), "could not be read, as a proxy"),
     "an empty body": (Raw(""), "Gemini gave no answer"),
-    "no candidate": (nothing(), "Gemini gave no answer"),
+    "no candidate": (no_candidate(), "Gemini gave no answer"),
     "a blocked prompt": (Blocked(), "blocked the prompt (SAFETY)"),
-    "SAFETY": (stopped("SAFETY"), "stopped before the end of its answer (SAFETY)"),
-    "SAFETY after all": (stopped("SAFETY", facts(FACT)), "stopped before the end of its answer (SAFETY)"),
-    "MALFORMED_FUNCTION_CALL": (stopped("MALFORMED_FUNCTION_CALL"), "(MALFORMED_FUNCTION_CALL)"),
-    "cut": (cut(facts(FACT)[:20]), "was cut: raise `memory.llm.max_tokens`"),
-    "cut and yet whole": (cut(facts(FACT)), "was cut: raise `memory.llm.max_tokens`"),
-    "cut before a word": (cut(""), "was cut: raise `memory.llm.max_tokens`"),
+    "SAFETY": (finished_with("SAFETY"), "stopped before the end of its answer (SAFETY)"),
+    "SAFETY after all": (finished_with("SAFETY", facts(FACT)), "stopped before the end of its answer (SAFETY)"),
+    "MALFORMED_FUNCTION_CALL": (finished_with("MALFORMED_FUNCTION_CALL"), "(MALFORMED_FUNCTION_CALL)"),
+    "cut": (truncated(facts(FACT)[:20]), "was cut: raise `memory.llm.max_tokens`"),
+    "cut and yet whole": (truncated(facts(FACT)), "was cut: raise `memory.llm.max_tokens`"),
+    "cut before a word": (truncated(""), "was cut: raise `memory.llm.max_tokens`"),
     "only thoughts": (only_thoughts(facts(FACT)), "answer is blank"),
     "a call": (call("save", text=FACT), "answer is blank"),
     "no parts": (Reply(()), "answer is blank"),
@@ -88,8 +88,8 @@ BAD: dict[str, tuple[Answer, str]] = {
 }
 
 GOOD: dict[str, Reply | str] = {
-    "split": split(facts(FACT), 3),
-    "thoughts first": thinking(facts(FACT), thought='{"memory": []}'),
+    "split": in_parts(facts(FACT), 3),
+    "thoughts first": with_thoughts(facts(FACT), thought='{"memory": []}'),
     "no reason to stop": Reply(({"text": facts(FACT)},), None),
     "a code block": f"```json\n{facts(FACT)}\n```",
     "a bare code block": f"\n```\n{facts(FACT)}\n```\n",
@@ -164,7 +164,7 @@ async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_l
         told[name] = ("not saved" in reply, status.state, shown, waiting, await learner.events(users[name]))
         assert SECRET not in reply + status.reason
     gemini.recover("extractor", facts(FACT))
-    before = len(gemini.of("extractor"))
+    before = len(gemini.requests_of("extractor"))
     reports = [await learner.gaia.sweep(force=True) for _ in range(2)]
     learned = {name: (await learner.facts(user), await learner.events(user)) for name, user in users.items()}
     after = await learner.status(users["cut"])
@@ -172,7 +172,7 @@ async def test_after_every_bad_answer_nothing_is_cleared_and_the_next_good_one_l
     assert told == {name: (True, "degraded", words, [(1, False)], 2) for name, (_, words) in BAD.items()}
     assert learned == {name: ([FACT], 0) for name in BAD}
     assert [report.consolidated for report in reports] == [len(BAD), 0]
-    assert len(gemini.of("extractor")) - before == len(BAD)
+    assert len(gemini.requests_of("extractor")) - before == len(BAD)
     assert (after.state, after.pending) == ("ok", ())
     assert SECRET not in caplog.text
     assert "like tea" not in caplog.text
@@ -196,7 +196,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again_later(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One request a try."""
-    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", HASTE)
+    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", SHORT_TIMEOUT_SECONDS)
     gemini.add("extractor", Hang(), Hang(), facts(FACT))
     async with learning(tmp_path / "home") as learner:
         await learner.say("ann", "I like tea")
@@ -207,7 +207,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again_later(
 
         assert (failed, learned.consolidated, await learner.facts("ann")) == ([1, 1], 1, [FACT])
         assert "did not answer in time" in status.reason
-        assert len(gemini.of("extractor")) == 3
+        assert len(gemini.requests_of("extractor")) == 3
 
 
 @pytest.mark.parametrize("header", [True, False], ids=["header", "body alone"])
@@ -223,7 +223,7 @@ async def test_the_pause_that_gemini_names_is_the_earliest_next_try(
 
     assert (refused, early, due) == ((0, 1), (0, 0), (1, 0))
     assert await learner.facts("ann") == [FACT]
-    assert len(gemini.of("extractor")) == 2
+    assert len(gemini.requests_of("extractor")) == 2
 
 
 async def test_a_pause_beyond_a_day_is_not_believed(gemini: FakeGemini, learner: Learner) -> None:
@@ -247,25 +247,25 @@ async def test_a_server_that_is_not_there_is_asked_again_later(tmp_path: Path, m
         status = await learner.status("ann")
         kept = await learner.events("ann")
         with FakeGemini(port) as there:
-            there.default("extractor", facts(FACT))
+            there.set_default("extractor", facts(FACT))
             learned = await learner.sweep_after(seconds=20)
             texts = await learner.facts("ann")
 
     assert (refused, learned) == ((0, 1), (1, 0))
     assert f"could not be reached at 127.0.0.1:{port}; next try " in status.reason
     assert (kept, texts) == (2, [FACT])
-    assert len(there.of("extractor")) == 1
+    assert len(there.requests_of("extractor")) == 1
 
 
 @pytest.mark.acceptance("I13")
-@pytest.mark.parametrize("bad", ["prose", Failure(503), cut(facts(FACT))], ids=["prose", "503", "cut"])
+@pytest.mark.parametrize("bad", ["prose", Failure(503), truncated(facts(FACT))], ids=["prose", "503", "cut"])
 async def test_what_is_learned_of_a_long_talk_is_not_asked_for_again(
     gemini: FakeGemini, learner: Learner, bad: Answer
 ) -> None:
     """The third of five questions fails: the next try begins with it."""
     for number in range(1, 6):
         await learner.say("ann", f"part {number} " + "of my life " * 700)
-    gemini.add("extractor", facts("fact 1"), facts("fact 2"), *[bad] * gemini_parts.ATTEMPTS)
+    gemini.add("extractor", facts("fact 1"), facts("fact 2"), *[bad] * gemini_parts.MAX_ATTEMPTS)
     failed = await learner.sweep_after(minutes=31)
     early, status, kept = await learner.facts("ann"), await learner.status("ann"), await learner.events("ann")
     gemini.add("extractor", *(facts(f"fact {number}") for number in (3, 4, 5)))
@@ -275,7 +275,13 @@ async def test_what_is_learned_of_a_long_talk_is_not_asked_for_again(
     assert early == ["fact 1", "fact 2"]
     assert [each.attempts for each in status.pending] == [1]
     assert kept == 10
-    assert [_parts(request) for request in gemini.of("extractor")] == [["1"], ["2"], *[["3"]] * 4, ["4"], ["5"]]
+    assert [_parts(request) for request in gemini.requests_of("extractor")] == [
+        ["1"],
+        ["2"],
+        *[["3"]] * 4,
+        ["4"],
+        ["5"],
+    ]
     assert await learner.facts("ann") == [f"fact {number}" for number in range(1, 6)]
     assert await learner.events("ann") == 0
 
@@ -286,16 +292,16 @@ async def test_a_talk_whose_answers_stay_bad_is_parked_and_shown_and_tried_again
     """Outages before and between count for nothing; a bad answer, an outage or a parking loses no word."""
     await learner.say("ann", "I like tea")
     learner.clock.advance(timedelta(minutes=31))
-    for answer in [*[Failure(503)] * 9, *["prose", Failure(503)] * (PARK_AFTER - 1)]:
+    for answer in [*[Failure(503)] * 9, *["prose", Failure(503)] * (PARK_AFTER_BAD_ANSWERS - 1)]:
         gemini.recover("extractor", answer)
         assert await learner.sweep_after(hours=1, minutes=1) == (0, 1)
     before = await learner.status("ann")
     gemini.recover("extractor", "prose")
     last = await learner.sweep_after(hours=1, minutes=1)
     parked = await learner.status("ann")
-    asked = len(gemini.of("extractor"))
+    asked = len(gemini.requests_of("extractor"))
     left_alone = await learner.sweep_after(hours=48)
-    untouched = len(gemini.of("extractor"))
+    untouched = len(gemini.requests_of("extractor"))
     gemini.recover("extractor", facts(FACT))
     forced = await learner.gaia.sweep(force=True)
 
@@ -318,22 +324,22 @@ async def test_a_turn_that_is_never_answered_for_holds_up_only_what_was_said_aft
 
     def picky(body: dict[str, Any]) -> Answer:
         parts = _parts_of(_said_in(body))
-        return stopped("SAFETY") if str(poison) in parts else facts(*(f"fact {part}" for part in parts))
+        return finished_with("SAFETY") if str(poison) in parts else facts(*(f"fact {part}" for part in parts))
 
-    gemini.default("extractor", picky)
+    gemini.set_default("extractor", picky)
     for number in range(1, 9):
         await learner.say("ann", f"part {number} of my life")
     learner.clock.advance(timedelta(minutes=31))
-    for _ in range(2 * PARK_AFTER):
+    for _ in range(2 * PARK_AFTER_BAD_ANSWERS):
         await learner.sweep_after(hours=1, minutes=1)
         status = await learner.status("ann")
         if status.pending[0].parked:
             break
-    early, last = await learner.facts("ann"), _parts(gemini.of("extractor")[-1])
-    asked_early = len(gemini.of("extractor"))
-    gemini.default("extractor", lambda body: facts(*(f"fact {part}" for part in _parts_of(_said_in(body)))))
+    early, last = await learner.facts("ann"), _parts(gemini.requests_of("extractor")[-1])
+    asked_early = len(gemini.requests_of("extractor"))
+    gemini.set_default("extractor", lambda body: facts(*(f"fact {part}" for part in _parts_of(_said_in(body)))))
     await learner.gaia.sweep(force=True)
-    asked = [part for request in gemini.of("extractor")[asked_early:] for part in _parts(request)]
+    asked = [part for request in gemini.requests_of("extractor")[asked_early:] for part in _parts(request)]
 
     assert early == [f"fact {number}" for number in range(1, poison)]
     assert last == [str(poison)]
@@ -352,10 +358,10 @@ async def test_what_is_learned_in_a_try_begins_the_count_anew(gemini: FakeGemini
     for number in (1, 2):
         await learner.say("ann", f"part {number} of my life")
     learner.clock.advance(timedelta(minutes=31))
-    gemini.default("extractor", "prose")
-    for _ in range(PARK_AFTER - 1):
+    gemini.set_default("extractor", "prose")
+    for _ in range(PARK_AFTER_BAD_ANSWERS - 1):
         await learner.sweep_after(hours=1, minutes=1)
-    gemini.default("extractor", picky)
+    gemini.set_default("extractor", picky)
     await learner.sweep_after(hours=1, minutes=1)
     [waiting] = (await learner.status("ann")).pending
 

@@ -11,12 +11,12 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 from support.fake_gemini import facts
-from support.gemini_moods import OF_AGENTS
-from support.turns import SCOPE, agent_of, hosted, text_of
+from support.gemini_moods import AGENT_SCENARIOS
+from support.turns import SCOPE, build_agent, events_text, open_plugin_host
 
 if TYPE_CHECKING:
     from support.fake_gemini import FakeGemini
-    from support.turns import Host
+    from support.turns import PluginHost
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
@@ -48,10 +48,10 @@ def own_gemini() -> Gemini:
     return Gemini(model="gemini-flash", retry_options=types.HttpRetryOptions(attempts=1))
 
 
-async def outcome(host: Host, text: str) -> str:
+async def outcome(host: PluginHost, text: str) -> str:
     """Return the text of a turn, or the name of the error that ends it."""
     try:
-        return text_of([event for event in await host.say(text) if event.author != "user"])
+        return events_text([event for event in await host.run_turn(text) if event.author != "user"])
     except Exception as error:
         return type(error).__name__
 
@@ -65,14 +65,14 @@ async def test_every_mood_reaches_the_host_as_it_would_without_memory_and_the_ta
     gemini: FakeGemini, tmp_path: Path
 ) -> None:
     """The same error or the same words, turn after turn; then a sweep learns what was said, each word once."""
-    moods = {name: OF_AGENTS[name] for name in MOODS}
+    moods = {name: AGENT_SCENARIOS[name] for name in MOODS}
     seen: dict[str, dict[str, str]] = {"without": {}, "with": {}}
     for how in seen:
         home = tmp_path / how
         home.mkdir()
         bare: dict[str, Any] = {"plugins": [BasePlugin(name="none")]} if how == "without" else {}
         model = own_gemini()
-        async with hosted(home, agent_of(model), config=CONFIG, **bare) as host:
+        async with open_plugin_host(home, build_agent(model), config=CONFIG, **bare) as host:
             for name, mood in moods.items():
                 gemini.recover("agent")
                 gemini.add("agent", *mood.answers)
@@ -80,14 +80,14 @@ async def test_every_mood_reaches_the_host_as_it_would_without_memory_and_the_ta
             gemini.recover("agent", "fine")
             last = await outcome(host, "And now?")
             if how == "with":
-                gemini.default("extractor", facts("has many words"))
+                gemini.set_default("extractor", facts("has many words"))
                 engine = await host.engine()
                 await engine.sweep(force=True)
                 again = await engine.sweep(force=True)
                 learned = [fact.text for fact in await engine.memory.facts(SCOPE)]
             await model.api_client.aio.aclose()
         assert last == "fine"
-    shown = "\n".join(_new_messages(request.body) for request in gemini.of("extractor"))
+    shown = "\n".join(_new_messages(request.body) for request in gemini.requests_of("extractor"))
 
     assert seen["with"] == seen["without"]
     assert again.consolidated == 0

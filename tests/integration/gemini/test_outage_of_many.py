@@ -21,14 +21,14 @@ from google.genai import types
 from gaia_memory import open_memory
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.models import SessionKey, SweepReport
-from gaia_memory.sessions.learning.circuit_breaker import ENOUGH
-from gaia_memory.sessions.learning.sweep import PARALLEL
+from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
+from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from gaia_memory.testing import FakeClock
-from support.commandline import Done, gaia, gaia_process, home, offline_config
-from support.condition import doctor, told
+from support.commandline import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.condition import findings_of, run_doctor
 from support.fake_gemini import Answer, Failure, facts
-from support.hosts import until
-from support.turns import speak
+from support.hosts import wait_until
+from support.turns import record_turn
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -86,7 +86,7 @@ class Waiting:
             said = types.UserContent(f"I like tea, says {person} on {channel}")
             event = Event(invocation_id=Event.new_id(), author="user", content=said)
             await service.append_event(session, event)
-            await speak(self.gaia._engine, key)
+            await record_turn(self.gaia._engine, key)
             self.clock.advance(timedelta(seconds=1))
         self.clock.advance(timedelta(hours=1))
 
@@ -117,7 +117,7 @@ async def opened(folder: Path, *, hours_ago: float = 0) -> AsyncIterator[Waiting
     clock = FakeClock(datetime.now(UTC) - timedelta(hours=hours_ago))
     async with open_memory(settings, home=folder, clock=clock, model="offline") as gaia:
         # Who counts what sweeps do wants no other one beside them.
-        await gaia._engine._beat.stop()
+        await gaia._engine._sweep_scheduler.stop()
         yield Waiting(gaia, clock)
 
 
@@ -127,7 +127,7 @@ async def test_an_outage_of_an_hour_costs_few_questions_and_drains_in_order(
 ) -> None:
     """While it lasts one conversation is asked about now and then; then all are, oldest first, a few at a time."""
     door = Door()
-    gemini.default("extractor", door)
+    gemini.set_default("extractor", door)
     people = [f"user{number:04}" for number in range(count)]
     async with opened(tmp_path / "home") as waiting:
         await waiting.talk((person, "cli") for person in people)
@@ -139,10 +139,10 @@ async def test_an_outage_of_an_hour_costs_few_questions_and_drains_in_order(
         asked = door.asked[len(tried) :]
         known = await waiting.facts(people)
 
-    assert len(tried) <= (PARALLEL + PROBES_AN_HOUR) * gemini_parts.ATTEMPTS
-    assert attempts == len(tried) / gemini_parts.ATTEMPTS
+    assert len(tried) <= (MAX_PARALLEL_CONVERSATIONS + PROBES_AN_HOUR) * gemini_parts.MAX_ATTEMPTS
+    assert attempts == len(tried) / gemini_parts.MAX_ATTEMPTS
     assert sum(report.consolidated for report in during) == 0
-    assert during[0].failed <= PARALLEL
+    assert during[0].failed <= MAX_PARALLEL_CONVERSATIONS
     assert during[0].failed + during[0].skipped == count
     assert "failed (503)" in during[0].reason
     assert [(each.attempts, each.retry_at) for each in untouched.pending] == [(0, None)]
@@ -152,9 +152,9 @@ async def test_an_outage_of_an_hour_costs_few_questions_and_drains_in_order(
     assert known == [["likes tea"]] * count
     assert Counter(asked) == Counter(f"{person}:cli" for person in people)
     assert max(after, key=lambda report: report.consolidated).consolidated >= count - attempts
-    assert 1 < door.most <= PARALLEL
+    assert 1 < door.most <= MAX_PARALLEL_CONVERSATIONS
     fresh = [session for session in asked if session not in tried]
-    assert all(abs(place - at) < PARALLEL for at, place in enumerate(map(sorted(fresh).index, fresh)))
+    assert all(abs(place - at) < MAX_PARALLEL_CONVERSATIONS for at, place in enumerate(map(sorted(fresh).index, fresh)))
 
 
 async def test_a_slow_person_and_one_with_much_to_learn_hold_up_nobody(gemini: FakeGemini, tmp_path: Path) -> None:
@@ -167,26 +167,26 @@ async def test_a_slow_person_and_one_with_much_to_learn_hold_up_nobody(gemini: F
             slow.wait(60)
 
     door.hold = hold
-    gemini.default("extractor", door)
+    gemini.set_default("extractor", door)
     others = [f"user{number:02}" for number in range(10)]
     async with opened(tmp_path / "home") as waiting:
         early = [("slow", "1"), ("slow", "2"), *(("much", str(number)) for number in range(many))]
         await waiting.talk([*early, *((person, "cli") for person in others)])
         sweep = asyncio.create_task(waiting.beats(1))
         try:
-            await until(lambda: len(door.asked) == 1 + many + len(others), seconds=60)
+            await wait_until(lambda: len(door.asked) == 1 + many + len(others), seconds=60)
             before = list(door.asked)
         finally:
             slow.set()
         [report] = await sweep
 
     ranks = {session: rank for rank, session in enumerate(before)}
-    assert "slow:1" in before[:PARALLEL]
-    assert max(ranks[f"{person}:cli"] for person in others) <= 2 * len(others) + PARALLEL
+    assert "slow:1" in before[:MAX_PARALLEL_CONVERSATIONS]
+    assert max(ranks[f"{person}:cli"] for person in others) <= 2 * len(others) + MAX_PARALLEL_CONVERSATIONS
     assert [session for session in before if session.startswith("much")] == [f"much:{at}" for at in range(many)]
     assert (report.consolidated, report.failed) == (2 + many + len(others), 0)
     assert door.most_of_one == 1
-    assert door.most <= PARALLEL
+    assert door.most <= MAX_PARALLEL_CONVERSATIONS
 
 
 async def test_a_forced_sweep_stops_when_the_model_is_away_and_goes_on_when_one_answer_came(
@@ -195,7 +195,7 @@ async def test_a_forced_sweep_stops_when_the_model_is_away_and_goes_on_when_one_
     """Each one probes; it says how many it did not try, and why."""
     count = 12
     door = Door()
-    gemini.default("extractor", door)
+    gemini.set_default("extractor", door)
     people = [f"user{number:02}" for number in range(count)]
     async with opened(tmp_path / "home") as waiting:
         await waiting.talk((person, "cli") for person in people)
@@ -206,15 +206,15 @@ async def test_a_forced_sweep_stops_when_the_model_is_away_and_goes_on_when_one_
         third = await waiting.gaia.sweep(force=True)
         known = await waiting.facts(people)
 
-    assert ENOUGH <= first.failed <= PARALLEL
+    assert FAILURE_THRESHOLD <= first.failed <= MAX_PARALLEL_CONVERSATIONS
     assert (first.consolidated, first.skipped) == (0, count - first.failed)
     assert (second.failed, second.skipped) == (1, count - 1)
     assert "failed (503)" in first.reason
     assert "failed (503)" in second.reason
-    assert tried == (first.failed + 1) * gemini_parts.ATTEMPTS
+    assert tried == (first.failed + 1) * gemini_parts.MAX_ATTEMPTS
     assert third == SweepReport(consolidated=count)
     assert known == [["likes tea"]] * count
-    assert door.most <= PARALLEL
+    assert door.most <= MAX_PARALLEL_CONVERSATIONS
 
 
 async def test_one_person_with_very_much_to_learn_is_asked_about_seldom_in_an_outage(
@@ -222,7 +222,7 @@ async def test_one_person_with_very_much_to_learn_is_asked_about_seldom_in_an_ou
 ) -> None:
     """Nobody else is waiting who could show that it is away for all; somebody who comes then is asked about at once."""
     door = Door()
-    gemini.default("extractor", door)
+    gemini.set_default("extractor", door)
     async with opened(tmp_path / "home") as waiting:
         await waiting.talk(("much", str(number)) for number in range(12))
         reports = await waiting.beats(BEATS_AN_HOUR)
@@ -232,25 +232,25 @@ async def test_one_person_with_very_much_to_learn_is_asked_about_seldom_in_an_ou
         door.asked.clear()
         forced = await waiting.gaia.sweep(force=True)
 
-    assert tried <= (ENOUGH + PROBES_AN_HOUR) * gemini_parts.ATTEMPTS
-    assert reports[0].failed == ENOUGH
-    assert reports[0].skipped == 12 - ENOUGH
+    assert tried <= (FAILURE_THRESHOLD + PROBES_AN_HOUR) * gemini_parts.MAX_ATTEMPTS
+    assert reports[0].failed == FAILURE_THRESHOLD
+    assert reports[0].skipped == 12 - FAILURE_THRESHOLD
     assert "failed (503)" in reports[0].reason
     assert forced.consolidated == 13
-    assert "other:cli" in door.asked[:PARALLEL]
+    assert "other:cli" in door.asked[:MAX_PARALLEL_CONVERSATIONS]
 
 
 async def test_the_doctor_says_what_failed_together_and_what_waits_behind_it(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:
     """From another process than the one that waits for the model, which nobody takes for one that has stopped."""
-    gemini.default("extractor", Door())
-    config = offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
-    async with opened(home(), hours_ago=1.1) as waiting:
+    gemini.set_default("extractor", Door())
+    config = write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
+    async with opened(gaia_home(), hours_ago=1.1) as waiting:
         await waiting.talk((f"user{number}", "cli") for number in range(9))
         report = await waiting.gaia.sweep()
-    failed, untried = told(await asyncio.to_thread(doctor, config, "--no-model"), "conversations")
-    forced = await asyncio.to_thread(gaia, "sweep", "--force", "--config", str(config))
+    failed, untried = findings_of(await asyncio.to_thread(run_doctor, config, "--no-model"), "conversations")
+    forced = await asyncio.to_thread(run_gaia, "sweep", "--force", "--config", str(config))
 
     assert report.failed + report.skipped == 9
     assert failed[0] == "warn"
@@ -273,29 +273,31 @@ async def test_two_processes_do_not_rush_either(gemini: FakeGemini, tmp_path: Pa
     """Each keeps to its own bound, and what one learns the other does not ask about."""
     count = 1000
     door = Door()
-    gemini.default("extractor", door)
+    gemini.set_default("extractor", door)
     people = [f"user{number:04}" for number in range(count)]
-    config = offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
-    async with opened(home()) as waiting:
+    config = write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
+    async with opened(gaia_home()) as waiting:
         await waiting.talk((person, "cli") for person in people)
     down = await _two_sweeps(config)
     tried = len(door.asked)
     door.answer = facts("likes tea")
     door.asked.clear()
     up = await _two_sweeps(config)
-    async with opened(home()) as waiting:
+    async with opened(gaia_home()) as waiting:
         known = await waiting.facts(people)
 
     assert {done.code for done in down} == {1}
     assert all("the model is away" in done.err for done in down)
-    assert tried <= 2 * PARALLEL * gemini_parts.ATTEMPTS
+    assert tried <= 2 * MAX_PARALLEL_CONVERSATIONS * gemini_parts.MAX_ATTEMPTS
     assert {done.code for done in up} == {0}
-    assert sum(done.data["consolidated"] for done in up) == count
+    assert sum(done.json_output["consolidated"] for done in up) == count
     assert known == [["likes tea"]] * count
     assert Counter(door.asked) == Counter(f"{person}:cli" for person in people)
-    assert door.most <= 2 * PARALLEL
+    assert door.most <= 2 * MAX_PARALLEL_CONVERSATIONS
 
 
-async def _two_sweeps(config: Path) -> list[Done]:
+async def _two_sweeps(config: Path) -> list[CommandResult]:
     arguments = ("sweep", "--force", "--json", "--config", str(config))
-    return await asyncio.gather(*(asyncio.to_thread(gaia_process, *arguments, seconds=600) for _ in range(2)))
+    return await asyncio.gather(
+        *(asyncio.to_thread(run_gaia_process, *arguments, timeout_seconds=600) for _ in range(2))
+    )

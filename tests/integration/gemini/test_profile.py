@@ -22,14 +22,14 @@ from support.fake_gemini import (
     Failure,
     Hang,
     Raw,
-    cut,
-    nothing,
+    finished_with,
+    in_parts,
+    invalid_key,
+    no_candidate,
     only_thoughts,
     proxy_page,
-    split,
-    stopped,
-    thinking,
-    wrong_key,
+    truncated,
+    with_thoughts,
 )
 
 if TYPE_CHECKING:
@@ -47,22 +47,22 @@ GIVEN = "- Itay of Haifa, a reader"
 BAD: dict[str, Answer] = {
     "429, back in a minute": Failure(429, 60),
     "503": Failure(503),
-    "a wrong key": wrong_key(),
+    "a wrong key": invalid_key(),
     "dropped in the body": Drop("body"),
     "broken JSON": Raw('{"candidates": [{'),
     "a proxy's page": proxy_page(),
     "a blocked prompt": Blocked(),
-    "SAFETY after some words": stopped("SAFETY", "- Itay"),
-    "no candidate": nothing(),
+    "SAFETY after some words": finished_with("SAFETY", "- Itay"),
+    "no candidate": no_candidate(),
     "only thoughts": only_thoughts("- a thought"),
-    "cut": cut("- Itay of Hai"),
+    "cut": truncated("- Itay of Hai"),
     "no bullet lines": "I cannot do that.",
 }
 
 GOOD: dict[str, Answer] = {
     "in one piece": GIVEN,
-    "split": split(GIVEN, 3),
-    "thoughts first": thinking(GIVEN, thought="- a thought"),
+    "split": in_parts(GIVEN, 3),
+    "thoughts first": with_thoughts(GIVEN, thought="- a thought"),
     "more lines than wanted": "\n".join([GIVEN, *(f"- line {number}" for number in range(30))]),
 }
 
@@ -83,7 +83,7 @@ class House:
         talk = self.gaia.conversation(self.agent, user_id=user, channel=channel)
         reply = await talk.send("Hello")
         assert reply.text == "ok"
-        system = self.server.of("agent")[-1].system
+        system = self.server.requests_of("agent")[-1].system
         block = system.partition("<USER_PROFILE>")[2].partition("</USER_PROFILE>")[0]
         return [line.strip() for line in block.split("\n- ")[1:]]
 
@@ -151,16 +151,16 @@ async def test_a_profile_that_takes_too_long_is_not_waited_for(
     gemini: FakeGemini, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first answer comes in time, without it; so does another person's, and the next session asks again."""
-    monkeypatch.setattr(distil, "SECONDS", 0.3)
-    gemini.default("profile", Hang())
+    monkeypatch.setattr(distil, "MODEL_TIMEOUT_SECONDS", 0.3)
+    gemini.set_default("profile", Hang())
     await asyncio.gather(*(house.know(user) for user in ("ann", "ben")))
     began = time.monotonic()
     both = await asyncio.gather(*(house.profile_of(user, "one") for user in ("ann", "ben")))
     took = time.monotonic() - began
     gemini.recover("profile", GIVEN)
-    monkeypatch.setattr(distil, "SECONDS", 30.0)
+    monkeypatch.setattr(distil, "MODEL_TIMEOUT_SECONDS", 30.0)
     later = await house.profile_of("ann", "two")
-    gemini.let_go()
+    gemini.release_hanging()
 
     assert both == [bullets(*PLAIN)] * 2
     assert took < 30
@@ -169,4 +169,4 @@ async def test_a_profile_that_takes_too_long_is_not_waited_for(
 
 def test_the_wait_for_a_profile_is_what_the_documentation_says() -> None:
     """A quarter of a minute, chosen: it is in the way of an answer."""
-    assert distil.SECONDS == 15.0
+    assert distil.MODEL_TIMEOUT_SECONDS == 15.0

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.hostile_ids import PEOPLE, USERS
-from support.isolation import ACTS
-from support.isolation_process import check, in_processes, opened, seed, settings_of
+from support.hostile_ids import SCOPES, USERS
+from support.isolation import OPERATION_WEIGHTS
+from support.isolation_process import check_final_state, fuzz_settings, open_fuzz_memory, run_in_processes, seed_facts
 from support.truth import memory_url
 
 slow = (pytest.mark.slow, pytest.mark.timeout(900))
@@ -18,7 +18,7 @@ slow = (pytest.mark.slow, pytest.mark.timeout(900))
 def test_the_people_are_many_and_all_different() -> None:
     """Fifty hostile ids at least, and no two people share a partition."""
     assert len(set(USERS)) == len(USERS) >= 50
-    assert len({scope.partition for scope in PEOPLE}) == len(PEOPLE) > len(USERS)
+    assert len({scope.partition for scope in SCOPES}) == len(SCOPES) > len(USERS)
 
 
 @pytest.mark.acceptance("C01", "C02", "C03", "L12", "Q04", "P14", "R07")
@@ -28,12 +28,12 @@ async def test_nobody_is_shown_what_is_anothers(kind: str, operations: int, tmp_
     """Mixed operations in two processes, threads and tasks agree with who said what, in every place."""
     async with memory_url(kind, tmp_path) as url:
         database = None if kind == "sqlite" else url.render_as_string(hide_password=False)
-        settings = settings_of(tmp_path / "home", database)
-        async with opened(settings) as (gaia, _):
-            ids = await seed(gaia)
+        settings = fuzz_settings(tmp_path / "home", database)
+        async with open_fuzz_memory(settings) as (gaia, _):
+            ids = await seed_facts(gaia)
 
-            done, calls = await asyncio.to_thread(in_processes, settings, ids, operations)
+            done, calls = await asyncio.to_thread(run_in_processes, settings, ids, operations)
 
             assert calls.total() >= operations
-            assert len(done) == len(ACTS)
-            await check(gaia)
+            assert len(done) == len(OPERATION_WEIGHTS)
+            await check_final_state(gaia)

@@ -11,7 +11,7 @@ from gaia_memory.facts import delete_facts, provenance, sql_facts, write_facts
 from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.facts.indexing import keyword_index
 from support.isolation import LeakError
-from support.isolation_process import act, opened, plain_mem0_shows, seed, settings_of
+from support.isolation_process import check_plain_mem0, fuzz_settings, open_fuzz_memory, run_workers, seed_facts
 from support.mutants import Mutant
 
 OPERATIONS = 4_000
@@ -37,12 +37,12 @@ BORDERS = [
     border("write_facts", "_find"),
     border("provenance", "conversations"),
     border("provenance", "origins"),
-    border("provenance", "taught_only_by"),
+    border("provenance", "sourced_only_from"),
     border("provenance", "drop_source"),
     border("delete_facts", "delete"),
     border("delete_facts", "delete", table="profiles"),
     border("delete_facts", "delete_all"),
-    border("delete_facts", "bury"),
+    border("delete_facts", "add_tombstones"),
     Mutant(f"{FACTS}.delete_facts", "delete_all", "table.c.partition == scope.partition", 'table.c.partition != ""'),
 ]
 BEHIND_THE_SALT = 6
@@ -63,12 +63,12 @@ OTHERS = [
     Mutant(
         f"{FACTS}.sql_facts",
         "SqlFacts.get",
-        "_GET",
+        "_SELECT_BY_IDS",
         'select(*FACT).where(facts.c.id.in_(bindparam("ids", expanding=True)))',
     ),
-    Mutant(f"{LEDGER}.queries", "Search.pending", "if user is not None", "if False"),
-    Mutant(f"{LEDGER}.queries", "Search.pending", "if app is not None", "if False"),
-    Mutant("gaia_memory.backend.mem0_store.payload", "payload", ".scope.partition", ".scope.app"),
+    Mutant(f"{LEDGER}.queries", "ConversationQueryMixin.pending", "if user is not None", "if False"),
+    Mutant(f"{LEDGER}.queries", "ConversationQueryMixin.pending", "if app is not None", "if False"),
+    Mutant("gaia_memory.backend.mem0_store.payload", "build_payload", ".scope.partition", ".scope.app"),
     partition("joined.casefold()"),
     partition("joined.replace('%20', '')"),
     partition("joined.replace('%3A', ':')"),
@@ -78,7 +78,10 @@ OTHERS = [
 
 def test_every_border_is_tried() -> None:
     """A condition on the partition of a new statement has to be listed here."""
-    sources = [inspect.getsource(module) for module in (delete_facts, sql_facts, keyword_index, provenance, paraphrase_tombstones, write_facts)]
+    sources = [
+        inspect.getsource(module)
+        for module in (delete_facts, sql_facts, keyword_index, provenance, paraphrase_tombstones, write_facts)
+    ]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 
     assert conditions == len(BORDERS) + BEHIND_THE_SALT + OF_MERGING + OF_FORGETTING_ALL + OF_FINDING
@@ -86,11 +89,11 @@ def test_every_border_is_tried() -> None:
 
 async def fuzzed(folder: Path) -> None:
     """Let everybody act, one after the other, and look at the store."""
-    settings = settings_of(folder / "home", None)
-    async with opened(settings) as (gaia, _):
-        ids = await seed(gaia)
-        await act(settings, ids, OPERATIONS)
-        await plain_mem0_shows(gaia)
+    settings = fuzz_settings(folder / "home", None)
+    async with open_fuzz_memory(settings) as (gaia, _):
+        ids = await seed_facts(gaia)
+        await run_workers(settings, ids, OPERATIONS)
+        await check_plain_mem0(gaia)
 
 
 async def leaks(folder: Path) -> bool:
@@ -107,14 +110,14 @@ async def leaks(folder: Path) -> bool:
 @pytest.mark.parametrize("mutant", BORDERS + OTHERS, ids=str)
 async def test_without_the_condition_a_leak_is_seen(mutant: Mutant, tmp_path: Path) -> None:
     """So none of them is there for nothing, and what holds for the whole is seen to hold."""
-    with mutant.alive():
+    with mutant.applied():
         assert await leaks(tmp_path)
 
 
 @pytest.mark.parametrize("mutant", [BORDERS[0], BORDERS[11], OTHERS[0]], ids=str)
 async def test_without_one_of_the_conditions_a_leak_is_seen(mutant: Mutant, tmp_path: Path) -> None:
     """Listing, deleting and what waits: a sample of those of the slow tier."""
-    with mutant.alive():
+    with mutant.applied():
         assert await leaks(tmp_path)
 
 

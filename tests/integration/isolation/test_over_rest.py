@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import pytest
 
-from support.adk_process import APP, Agents, Server, bare_agent, serving, wait_for
+from support.adk_process import APP, AgentsFolder, Server, adk_server, agent_source, wait_for
 from support.fake_gemini import FakeGemini
 from support.hostile_ids import SESSIONS, USERS
-from support.isolation import WORD, owners
-from support.mind_of_agents import LOOK_UP, Mind
+from support.isolation import SECRET_PATTERN, owners_in
+from support.mind_of_agents import LOOK_UP_PREFIX, RuleBasedGemini
 from support.truth import memory_url
 
 PEOPLE = [user for user in USERS if len(user) < 100 and not {"\x00", "\ud800", "/"} & set(user) and user != ".."]
@@ -23,10 +23,10 @@ IN_ONE_SESSION = "shared"
 
 
 @pytest.fixture
-def mind() -> Iterator[Mind]:
+def mind() -> Iterator[RuleBasedGemini]:
     """Give the models of the server."""
     with FakeGemini() as gemini:
-        yield Mind(gemini)
+        yield RuleBasedGemini(gemini)
 
 
 def path(user: str, *parts: str) -> str:
@@ -39,16 +39,16 @@ def person_of(server: Server, number: int) -> dict[str, object]:
     word = f"zq{number}krestz"
     session = SESSIONS[number % len(SESSIONS)] if number % 2 and len(SESSIONS[number % len(SESSIONS)]) < 100 else "s"
     session = IN_ONE_SESSION if "/" in session else session
-    server.begin(session, user=user)
+    server.create_session(session, user=user)
     shown = [
-        server.say(f"/remember My boat is called {word}", session=session, user=user),
-        server.say(f"My tender is called {word}", session=session, user=user),
-        server.stream(f"{LOOK_UP}boat", session=session, user=user),
-        server.say("/memory", session=session, user=user),
+        server.send(f"/remember My boat is called {word}", session=session, user=user),
+        server.send(f"My tender is called {word}", session=session, user=user),
+        server.stream(f"{LOOK_UP_PREFIX}boat", session=session, user=user),
+        server.send("/memory", session=session, user=user),
         server.http.get(path(user, "sessions")).text,
         server.http.get(path(user, "sessions", session)).text,
     ]
-    assert owners(*shown) == {number}, (user, shown)
+    assert owners_in(*shown) == {number}, (user, shown)
     return {"number": number, "session": session, "shown": shown}
 
 
@@ -65,28 +65,28 @@ def reach(server: Server, number: int, victim: int, session: str) -> None:
         server.http.delete(path(user, "sessions", session)),
         server.post("hello", session=session, user=user),
     ]
-    assert not owners(*(answer.text for answer in answers)) - {number}, (user, victim)
+    assert not owners_in(*(answer.text for answer in answers)) - {number}, (user, victim)
     assert [answer.status_code for answer in (answers[0], answers[1], answers[2], answers[4])] == [404] * 4, user
 
 
-def story(server: Server, mind: Mind, people: list[int]) -> None:
+def story(server: Server, mind: RuleBasedGemini, people: list[int]) -> None:
     with ThreadPoolExecutor(AT_ONCE) as together:
         done = list(together.map(lambda number: person_of(server, number), people))
         for each, other in zip(done, done[1:] + done[:1], strict=True):
             reach(server, int(str(each["number"])), int(str(other["number"])), str(other["session"]))
     for each in done[::5]:
         session, user = str(each["session"]), PEOPLE[int(str(each["number"]))]
-        server.say("/forget yes", session=session, user=user)
+        server.send("/forget yes", session=session, user=user)
     for at, each in enumerate(done):
         number, session = int(str(each["number"])), str(each["session"])
-        told = server.say("/memory", session=session, user=PEOPLE[number])
-        assert owners(told) == (set() if at % 5 == 0 else {number}), (PEOPLE[number], told)
+        told = server.send("/memory", session=session, user=PEOPLE[number])
+        assert owners_in(told) == (set() if at % 5 == 0 else {number}), (PEOPLE[number], told)
     requests = [each.contents + each.system for each in mind.gemini.requests]
-    mixed = [text for text in requests if len(owners(text)) > 1]
+    mixed = [text for text in requests if len(owners_in(text)) > 1]
     assert mixed == []
-    assert len([text for text in requests if WORD.search(text)]) >= 2 * len(people)
-    wait_for(lambda: mind.gemini.of("extractor"), told=lambda: server.log)
-    assert owners(server.log) == set()
+    assert len([text for text in requests if SECRET_PATTERN.search(text)]) >= 2 * len(people)
+    wait_for(lambda: mind.gemini.requests_of("extractor"), describe=lambda: server.log)
+    assert owners_in(server.log) == set()
 
 
 @pytest.mark.acceptance("C02", "C03", "G12")
@@ -98,16 +98,18 @@ def story(server: Server, mind: Mind, people: list[int]) -> None:
         pytest.param("postgresql", len(PEOPLE), marks=[pytest.mark.slow, pytest.mark.timeout(600)]),
     ],
 )
-async def test_nobody_is_shown_what_is_anothers_over_rest(kind: str, people: int, tmp_path: Path, mind: Mind) -> None:
+async def test_nobody_is_shown_what_is_anothers_over_rest(
+    kind: str, people: int, tmp_path: Path, mind: RuleBasedGemini
+) -> None:
     """Answers, lists, sessions, questions to the models and the log hold the words of their own person alone."""
     async with memory_url(kind, tmp_path) as url:
         address = url.render_as_string(hide_password=False)
         sessions = address if kind == "postgresql" else f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}"
         settings = f"app: {APP}\nsessions: {{database_url: '{sessions}', idle_consolidate_minutes: 0.02}}\n"
-        agents = Agents(tmp_path / "agents", settings, **{APP: bare_agent("load_memory")})
+        agents = AgentsFolder(tmp_path / "agents", settings, **{APP: agent_source("load_memory")})
 
         def serve() -> None:
-            with serving("api_server", agents, sessions=sessions, environ=mind.gemini.environment) as server:
+            with adk_server("api_server", agents, sessions=sessions, environ=mind.gemini.environment) as server:
                 story(server, mind, list(range(people)))
 
         await asyncio.to_thread(serve)

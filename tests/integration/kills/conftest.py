@@ -12,46 +12,46 @@ from typing import Any
 import pytest
 
 from support.chroma_server import chroma_server
-from support.kills import KillingGemini, Site
+from support.kills import Installation, KillingGemini
 from support.truth import memory_url
 
 OFFLINE = {"provider": "offline"}
 
 
 @pytest.fixture
-def site(tmp_path: Path, record_property: Callable[[str, object], None]) -> Iterator[Callable[..., Site]]:
+def site(tmp_path: Path, record_property: Callable[[str, object], None]) -> Iterator[Callable[..., Installation]]:
     """Return a function that makes an installation; its talk is learned by a model that may kill."""
-    sites: list[Site] = []
+    sites: list[Installation] = []
     with ExitStack() as stack:
 
-        def made(
+        def open_installation(
             *,
             kind: str = "sqlite",
             clear: str = "auto",
             embedder: dict[str, Any] | None = None,
             on_chroma_server: bool = False,
             seed: int = 1,
-        ) -> Site:
+        ) -> Installation:
             folder = tmp_path / f"site{len(sites)}"
             sessions = {"coalesce_seconds": 0, "clear": clear}
             if kind == "postgresql":
-                sessions["database_url"] = stack.enter_context(on_a_server(tmp_path))
+                sessions["database_url"] = stack.enter_context(postgres_database(tmp_path))
             memory: dict[str, Any] = {"embedder": embedder or OFFLINE}
             if on_chroma_server:
                 memory["vector_store"] = stack.enter_context(chroma_server(tmp_path / f"chroma{len(sites)}"))
             settings = {"memory": memory, "sessions": sessions}
             gemini = stack.enter_context(KillingGemini())
-            sites.append(Site(folder, gemini, settings, chance=random.Random(seed)))
+            sites.append(Installation(folder, gemini, settings, rng=random.Random(seed)))
             return sites[-1]
 
-        yield made
-    record_property("kills", sum(each.kills for each in sites))
-    record_property("turns", sum(len(each.said) for each in sites))
+        yield open_installation
+    record_property("kills", sum(each.kill_count for each in sites))
+    record_property("turns", sum(len(each.sent) for each in sites))
     record_property("added", sum(len(each.added) for each in sites))
 
 
 @contextmanager
-def on_a_server(folder: Path) -> Iterator[str]:
+def postgres_database(folder: Path) -> Iterator[str]:
     """Give the address of an empty database on the PostgreSQL server."""
     with asyncio.Runner() as runner:
         context = memory_url("postgresql", folder)

@@ -12,11 +12,11 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.errors import StoreNotOwnedError
-from integration.kills.conftest import on_a_server
+from integration.kills.conftest import postgres_database
 from support.chroma_server import chroma_server
-from support.kill_forget import killed_at
-from support.kill_steps import Stop
-from support.remains import Sought, remains
+from support.kill_forget import forget_and_kill_at
+from support.kill_steps import KillPoint
+from support.remains import SearchTerms, find_residual_data
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -25,19 +25,19 @@ WORDS = [f"qu{number}zvrkpltmnxw" for number in range(6)]
 OTHERS = [f"ben took trip {number}" for number in range(130)]
 
 EMBEDDED = (
-    Stop("facts deleted"),
-    Stop("forgotten"),
-    Stop("folders removed"),
-    Stop("store begun"),
-    Stop("store named"),
-    Stop("index written"),
-    Stop("scrubbed"),
-    Stop("applied"),
-    Stop("applied", 2),
-    Stop("row removed", 2),
-    Stop("row removed", 3),
-    Stop("crossing off"),
-    Stop("crossed off"),
+    KillPoint("facts deleted"),
+    KillPoint("forgotten"),
+    KillPoint("folders removed"),
+    KillPoint("store begun"),
+    KillPoint("store named"),
+    KillPoint("index written"),
+    KillPoint("scrubbed"),
+    KillPoint("applied"),
+    KillPoint("applied", 2),
+    KillPoint("row removed", 2),
+    KillPoint("row removed", 3),
+    KillPoint("crossing off"),
+    KillPoint("crossed off"),
 )
 """In this order; a store of 130 facts is filled in three batches."""
 
@@ -51,13 +51,13 @@ def installed(folder: Path, database: str, store: str) -> Iterator[dict[str, Any
         offline = {"provider": "offline"}
         settings: dict[str, Any] = {"memory": {"llm": offline, "embedder": offline}}
         if database == "postgresql":
-            settings["sessions"] = {"database_url": stack.enter_context(on_a_server(folder))}
+            settings["sessions"] = {"database_url": stack.enter_context(postgres_database(folder))}
         if store == "chroma server":
             settings["memory"]["vector_store"] = stack.enter_context(chroma_server(folder / "chroma"))
         yield settings
 
 
-async def fill(home: Path, settings: dict[str, Any]) -> tuple[dict[str, str], Sought]:
+async def fill(home: Path, settings: dict[str, Any]) -> tuple[dict[str, str], SearchTerms]:
     """Write what stays and what is to be forgotten; return the former by id, and what to look for of the latter."""
     async with open_memory(settings, home=home) as gaia:
         ben = await gaia.memory.add(gaia.scope("ben"), [NewFact(text) for text in OTHERS])
@@ -66,7 +66,7 @@ async def fill(home: Path, settings: dict[str, Any]) -> tuple[dict[str, str], So
         await gaia.memory.profile(gaia.scope("ann"))
         await gaia.memory.settled()
         vectors = await gaia._engine.backend.embedder.embed(texts, purpose="add")
-    return {fact.id: fact.text for fact in ben}, Sought(WORDS, vectors)
+    return {fact.id: fact.text for fact in ben}, SearchTerms(WORDS, vectors)
 
 
 async def by_mem0(gaia: Gaia, person: str) -> dict[str, str] | None:
@@ -111,18 +111,18 @@ async def finish(home: Path, settings: dict[str, Any], others: dict[str, str], *
         assert found[0].fact.text == OTHERS[7]
 
 
-async def check(folder: Path, settings: dict[str, Any], stop: Stop, how: str) -> None:
+async def check(folder: Path, settings: dict[str, Any], stop: KillPoint, how: str) -> None:
     """Kill the forget at `stop` and start again; afterwards no file under the home holds anything of it."""
     home = folder / "home"
     others, gone = await fill(home, settings)
-    assert await asyncio.to_thread(killed_at, stop, str(home), settings, how), f"{stop.step} was not reached"
+    assert await asyncio.to_thread(forget_and_kill_at, stop, str(home), settings, how), f"{stop.step} was not reached"
     await finish(home, settings, others, forgot=stop.step != "facts deleted")
-    assert await remains(home, gone) == []
+    assert await find_residual_data(home, gone) == []
 
 
 @pytest.mark.acceptance("C11")
 @pytest.mark.parametrize("stop", EMBEDDED, ids=lambda stop: f"{stop.step} {stop.nth}")
-def test_a_forget_that_was_killed_is_finished_by_the_next_start(tmp_path: Path, stop: Stop) -> None:
+def test_a_forget_that_was_killed_is_finished_by_the_next_start(tmp_path: Path, stop: KillPoint) -> None:
     """All or nothing of the forget is done; what is done is finished, and no file holds it."""
     with installed(tmp_path, "sqlite", "folder") as settings:
         asyncio.run(check(tmp_path, settings, stop, "everything"))
@@ -132,7 +132,7 @@ def test_a_forget_that_was_killed_is_finished_by_the_next_start(tmp_path: Path, 
 def test_so_is_one_of_a_fact_or_a_conversation(tmp_path: Path, how: str) -> None:
     """The last of six facts, or the conversation, is on disk when the process is killed while the store is filled."""
     with installed(tmp_path, "sqlite", "folder") as settings:
-        asyncio.run(check(tmp_path, settings, Stop("forgotten", 6 if how == "one by one" else 1), how))
+        asyncio.run(check(tmp_path, settings, KillPoint("forgotten", 6 if how == "one by one" else 1), how))
 
 
 @pytest.mark.slow
@@ -141,11 +141,11 @@ def test_so_is_one_of_a_fact_or_a_conversation(tmp_path: Path, how: str) -> None
 def test_so_is_one_on_servers(tmp_path: Path, database: str, step: str) -> None:
     """The same with a Chroma server, whose files are its own, and with PostgreSQL."""
     with installed(tmp_path, database, "chroma server") as settings:
-        asyncio.run(check(tmp_path, settings, Stop(step), "everything"))
+        asyncio.run(check(tmp_path, settings, KillPoint(step), "everything"))
 
 
-@pytest.mark.parametrize("stop", [Stop("store named"), Stop("scrubbed")], ids=lambda stop: str(stop.step))
-def test_so_is_one_whose_database_is_on_a_server(tmp_path: Path, stop: Stop) -> None:
+@pytest.mark.parametrize("stop", [KillPoint("store named"), KillPoint("scrubbed")], ids=lambda stop: str(stop.step))
+def test_so_is_one_whose_database_is_on_a_server(tmp_path: Path, stop: KillPoint) -> None:
     """The store is a folder of this machine, the facts are in PostgreSQL."""
     with installed(tmp_path, "postgresql", "folder") as settings:
         asyncio.run(check(tmp_path, settings, stop, "everything"))
@@ -156,10 +156,10 @@ def test_a_store_that_was_half_written_is_not_begun_again(tmp_path: Path) -> Non
     home = tmp_path / "home"
     with installed(tmp_path, "sqlite", "folder") as settings, asyncio.Runner() as runner:
         others, gone = runner.run(fill(home, settings))
-        killed = killed_at(Stop("row removed", 1), str(home), settings, "everything")
+        killed = forget_and_kill_at(KillPoint("row removed", 1), str(home), settings, "everything")
         before = {path.name for path in (home / "store").iterdir() if path.is_dir()}
         runner.run(finish(home, settings, others, forgot=True))
 
         assert killed
         assert {path.name for path in (home / "store").iterdir() if path.is_dir()} == before
-        assert runner.run(remains(home, gone)) == []
+        assert runner.run(find_residual_data(home, gone)) == []

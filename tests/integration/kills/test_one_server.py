@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kills import Site
+from support.kills import Installation
 
-MakeSite = Callable[..., Site]
+MakeSite = Callable[..., Installation]
 Death = tuple[str, float | None]
 
 AT_AN_ACKNOWLEDGEMENT: Death = ("added", 0.0)
@@ -40,25 +40,29 @@ def test_what_processes_on_one_server_were_told_is_kept_once_whoever_is_killed(
     In the last round all live, and learn from the same conversations at the same time.
     """
     here = site(kind="postgresql", on_chroma_server=True, seed=processes)
-    here.gemini.seconds = 0.2
+    here.gemini.delay_seconds = 0.2
     homes = [here.folder / f"home{number}" for number in range(processes)]
     acknowledged = 0
     for number in range(rounds):
         workers = []
         for at, home in enumerate(homes):
-            since, after = AT_AN_ACKNOWLEDGEMENT if at == number % processes else some_death(here.chance)
-            says = here.talk(2, prefix=f"round{number}")
-            workers.append(here.start(says, here.bulk(20), home=home, batch=1, since=since, kill_after=after))
-        here.follow(*workers)
+            since, after = AT_AN_ACKNOWLEDGEMENT if at == number % processes else some_death(here.rng)
+            says = here.new_messages(2, prefix=f"round{number}")
+            workers.append(
+                here.start(
+                    says, here.new_bulk_facts(20), home=home, batch_size=1, kill_timer_event=since, kill_after=after
+                )
+            )
+        here.wait_for_workers(*workers)
         here.check()
 
         assert workers[number % processes].was_killed
         assert acknowledged < len(here.added)
         acknowledged = len(here.added)
-    here.follow(*[here.start(here.talk(3, prefix="last"), home=home) for home in homes])
+    here.wait_for_workers(*[here.start(here.new_messages(3, prefix="last"), home=home) for home in homes])
     here.check()
     seen = here.finish(home=homes[0])
     here.check_plain_mem0(seen, homes[0])
 
-    assert here.kills >= rounds
+    assert here.kill_count >= rounds
     assert not any((home / "store").exists() for home in homes)

@@ -17,11 +17,11 @@ from sqlalchemy import text as sql
 
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
-from gaia_memory.ledger import new_owner, owner_is_gone, process_identity, this_process
+from gaia_memory.ledger import is_owner_dead, new_owner, process_identity
 from support.fake_gemini import Kind
-from support.kills import Site
+from support.kills import Installation
 
-MakeSite = Callable[..., Site]
+MakeSite = Callable[..., Installation]
 
 ASKS = """
 import sys
@@ -80,27 +80,27 @@ def test_two_containers_of_one_name_and_one_process_id_never_take_each_other_for
     if not can_contain():
         pytest.skip("no container can be made here")
     with asked(*CONTAINER) as one, asked(*CONTAINER) as two:
-        told = [one.is_gone(two.name), two.is_gone(one.name), one.is_gone(new_owner()), owner_is_gone(one.name)]
+        told = [one.is_gone(two.name), two.is_gone(one.name), one.is_gone(new_owner()), is_owner_dead(one.name)]
         itself = [one.is_gone(one.name), one.is_gone(one.name.replace("-", "-1"))]
 
     assert pid_of(one.name) == pid_of(two.name)
-    assert one.name.partition(":")[0] == two.name.partition(":")[0] == this_process().partition(":")[0]
+    assert one.name.partition(":")[0] == two.name.partition(":")[0] == process_identity().partition(":")[0]
     assert told == [False] * 4
     assert itself == [False, True]
-    assert not owner_is_gone(one.name)
+    assert not is_owner_dead(one.name)
 
 
 def test_a_process_that_was_killed_is_gone_before_anybody_asks_how_it_ended() -> None:
     """A container whose first process looks after nobody keeps the dead in its table for good."""
     with asked() as here:
-        before = owner_is_gone(here.name)
+        before = is_owner_dead(here.name)
         here.process.kill()
         os.waitid(os.P_PID, here.process.pid, os.WEXITED | os.WNOWAIT)
         state = psutil.Process(here.process.pid).status()
-        after = owner_is_gone(here.name)
+        after = is_owner_dead(here.name)
 
     assert (before, state, after) == (False, psutil.STATUS_ZOMBIE, True)
-    assert owner_is_gone(here.name)
+    assert is_owner_dead(here.name)
 
 
 def test_a_clock_that_was_set_lets_nobody_count_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,12 +110,12 @@ def test_a_clock_that_was_set_lets_nobody_count_as_gone(monkeypatch: pytest.Monk
         monkeypatch.setattr("psutil._pslinux.boot_time", lambda: booted + 3600)
 
         assert psutil.Process(here.process.pid).create_time() > time.time() + 3000
-        assert not owner_is_gone(here.name)
+        assert not is_owner_dead(here.name)
 
 
 def test_a_process_that_is_hidden_from_this_user_is_not_taken_for_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """/proc may be mounted so that everybody sees only their own processes."""
-    says = process_identity._kernel_says
+    says = process_identity._read_proc
 
     def hides(name: str) -> str:
         if name.endswith("/stat"):
@@ -126,14 +126,14 @@ def test_a_process_that_is_hidden_from_this_user_is_not_taken_for_gone(monkeypat
         raise PermissionError(pid, number)
 
     with asked() as here, monkeypatch.context() as hidden:
-        hidden.setattr(process_identity, "_kernel_says", hides)
+        hidden.setattr(process_identity, "_read_proc", hides)
         hidden.setattr(os, "kill", refuses)
 
-        assert not owner_is_gone(here.name)
-    assert owner_is_gone(here.name)
+        assert not is_owner_dead(here.name)
+    assert is_owner_dead(here.name)
 
 
-async def _held_for_long(here: Site) -> list[str]:
+async def _held_for_long(here: Installation) -> list[str]:
     """Let everything that is held be held for longer than anybody waits; return who holds it."""
     engine = open_engine(load(dict(here.settings), home=here.home).config.memory_url)
     try:
@@ -159,15 +159,15 @@ HELD = (
 def test_what_a_killed_process_held_is_taken_over_at_once(site: MakeSite, kind: Kind) -> None:
     """Its turn, the conversation it learned from, and the store: nothing of it would run out while this test waits."""
     here = site(kind="postgresql")
-    here.run(here.talk(1))
-    worker = here.start(here.talk(1), here.bulk(1))
-    here.gemini.strike(kind, 1, "asked", worker.process.kill)
-    here.follow(worker)
+    here.run(here.new_messages(1))
+    worker = here.start(here.new_messages(1), here.new_bulk_facts(1))
+    here.gemini.kill_on_request(kind, 1, "asked", worker.process.kill)
+    here.wait_for_workers(worker)
     held = asyncio.run(_held_for_long(here))
 
     assert worker.was_killed
     assert {"agent": 1, "extractor": 2}[kind] <= len(held)
-    assert all(owner_is_gone(name) for name in held)
+    assert all(is_owner_dead(name) for name in held)
 
-    here.run(here.talk(1))
+    here.run(here.new_messages(1))
     here.finish()

@@ -21,8 +21,8 @@ from sqlalchemy import text as sql
 from gaia_memory import NewFact, open_memory
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
-from integration.kills.conftest import on_a_server
-from support.commandline import COMMAND
+from integration.kills.conftest import postgres_database
+from support.commandline import GAIA_COMMAND
 from support.kills import KillingGemini
 
 COUNT = 384
@@ -45,7 +45,7 @@ def installed(folder: Path, kind: str) -> Iterator[tuple[Settings, KillingGemini
         offline = {"provider": "offline"}
         settings: Settings = {"model": "offline", "memory": {"llm": offline, "embedder": offline}}
         if kind == "postgresql":
-            settings["sessions"] = {"database_url": stack.enter_context(on_a_server(folder))}
+            settings["sessions"] = {"database_url": stack.enter_context(postgres_database(folder))}
         yield settings, stack.enter_context(KillingGemini())
 
 
@@ -85,7 +85,7 @@ class rows:  # noqa: N801
 def started(config: Path, gemini: KillingGemini, home: Path) -> subprocess.Popen[bytes]:
     """Start the command as a process of its own."""
     environ = {**os.environ, **gemini.environment, "GAIA_HOME": str(home)}
-    arguments = [*COMMAND, "memory", "reindex", "--json", "--config", str(config)]
+    arguments = [*GAIA_COMMAND, "memory", "reindex", "--json", "--config", str(config)]
     return subprocess.Popen(arguments, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
@@ -154,11 +154,11 @@ def test_a_killed_reindex_loses_nothing_and_the_next_one_goes_on(tmp_path: Path,
                 process.wait(SECONDS)
             assert process.returncode == -signal.SIGKILL
             asyncio.run(look(settings, home))
-        before = len(gemini.of("embedder"))
+        before = len(gemini.requests_of("embedder"))
         for _ in range(each):
             process = started(config, gemini, home)
             when = chance.choice(["asked", "answered"])
-            gemini.strike("embedder", 1 + int(COUNT / 64 / each * chance.random()), when, process.kill)
+            gemini.kill_on_request("embedder", 1 + int(COUNT / 64 / each * chance.random()), when, process.kill)
             with closing(process.stdout), closing(process.stderr):
                 process.wait(SECONDS)
             assert process.returncode == -signal.SIGKILL
@@ -167,7 +167,9 @@ def test_a_killed_reindex_loses_nothing_and_the_next_one_goes_on(tmp_path: Path,
         _, said = last.communicate(timeout=SECONDS)
 
         assert last.returncode == 0, said.decode()
-        sent = Counter(text for request in gemini.of("embedder")[before:] for text in request.texts if "Keeps" in text)
+        sent = Counter(
+            text for request in gemini.requests_of("embedder")[before:] for text in request.texts if "Keeps" in text
+        )
         assert len(sent) == COUNT
         # What a process that was killed had in its hands is asked for again, and nothing else is.
         assert sum(sent.values()) <= COUNT + 64 * each

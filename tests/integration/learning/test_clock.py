@@ -14,9 +14,9 @@ from google.adk.models.llm_request import LlmRequest
 from gaia_memory import open_memory
 from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.truth import both_kinds, memory_url
-from support.turns import KEY, agent_of, begin, hosted, learn_with
-from support.wall_clock import DAY, YEAR, WallClock
+from support.truth import memory_url, on_each_database
+from support.turns import KEY, begin_turn, build_agent, open_plugin_host, set_extractor
+from support.wall_clock import DAY_SECONDS, YEAR_SECONDS, WallClock
 
 IDLE = 30 * 60.0 + 1.0
 HOUR = 3600.0
@@ -38,11 +38,11 @@ class Stage:
         self.engine = engine
         self._clock = clock
         self._extractor = extractor
-        learn_with(engine, extractor)
+        set_extractor(engine, extractor)
 
     async def learn(self) -> int:
         """Let the idle time pass and sweep; return how many conversations were learned."""
-        self._clock.set(IDLE)
+        self._clock.shift(IDLE)
         return (await self.engine.sweep()).consolidated
 
     @property
@@ -52,7 +52,7 @@ class Stage:
 
     async def waits(self) -> bool:
         """Say whether something is still to be learned."""
-        async with self.engine.database.reading() as tx:
+        async with self.engine.database.read_transaction() as tx:
             return bool(await self.engine.ledger.pending(tx, user=None, app=None))
 
 
@@ -69,7 +69,7 @@ def _said(*extractors: ScriptedExtractor) -> Counter[str]:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[WallClock]:
     """Give a test the clock of this machine, to set."""
-    with WallClock().used(monkeypatch) as clock:
+    with WallClock().installed(monkeypatch) as clock:
         yield clock
 
 
@@ -87,12 +87,12 @@ async def staged(
             address = url.render_as_string(hide_password=False)
         if way.startswith("foreign"):
             config = {"memory": {"database_url": address}, "sessions": {"clear": clear}}
-            host = await stack.enter_async_context(hosted(folder, agent_of(model), config=config))
-            engine, say = await host.engine(), host.say
+            host = await stack.enter_async_context(open_plugin_host(folder, build_agent(model), config=config))
+            engine, say = await host.engine(), host.run_turn
         else:
             engine, say = await stack.enter_async_context(_ours(folder, model, address, clear))
         # Here only the test says when to look for what is due.
-        await engine._beat.stop()
+        await engine._sweep_scheduler.stop()
         yield Stage(say, engine, clock, extractor)
 
 
@@ -104,11 +104,11 @@ async def _ours(folder: Path, model: ScriptedLlm, address: str, clear: str) -> A
         "sessions": {"database_url": address.replace("memory.db", "s.db"), "clear": clear, "coalesce_seconds": 0},
     }
     async with open_memory(settings, model=model) as gaia:
-        talk = gaia.conversation(agent_of(model), user_id="itay", channel="cli")
+        talk = gaia.conversation(build_agent(model), user_id="itay", channel="cli")
         yield gaia._engine, talk.send
 
 
-@both_kinds
+@on_each_database
 @ways("keep", "delete", "rewind", "foreign keep", "foreign rewind")
 async def test_what_is_said_after_the_clock_was_set_back_is_learned_once(
     way: str, kind: str, tmp_path: Path, clock: WallClock
@@ -117,13 +117,13 @@ async def test_what_is_said_after_the_clock_was_set_back_is_learned_once(
     async with staged(way, tmp_path, clock, kind=kind) as stage:
         await stage.say("first")
         assert await stage.learn() == 1
-        clock.set(-HOUR - IDLE)
+        clock.shift(-HOUR - IDLE)
         await stage.say("second, behind")
         await stage.say("third, behind")
         assert await stage.learn() == 1
         assert stage.learned == Counter(["first", "second, behind", "third, behind"])
         assert not await stage.waits()
-        clock.set(HOUR)
+        clock.shift(HOUR)
         await stage.say("fourth")
         assert await stage.learn() == 1
         assert await stage.learn() == 0
@@ -136,9 +136,9 @@ async def test_a_clock_that_was_a_year_ahead_costs_nothing(way: str, tmp_path: P
     """Neither what was said then, nor what is said in the year after it; nobody waits for that year to pass."""
     async with staged(way, tmp_path, clock) as stage:
         await stage.say("before")
-        clock.set(YEAR)
+        clock.shift(YEAR_SECONDS)
         await stage.say("a year ahead")
-        clock.set(-YEAR)
+        clock.shift(-YEAR_SECONDS)
         assert await stage.learn() == 0
         assert await stage.learn() == 1
         assert not await stage.waits()
@@ -158,9 +158,9 @@ async def test_a_clock_that_goes_back_a_day_and_forward_again_costs_nothing(
     async with staged(way, tmp_path, clock) as stage:
         await stage.say("first")
         assert await stage.learn() == 1
-        clock.set(-DAY)
+        clock.shift(-DAY_SECONDS)
         await stage.say("a day behind")
-        clock.set(DAY + HOUR)
+        clock.shift(DAY_SECONDS + HOUR)
         await stage.say("right again")
         assert await stage.learn() == 1
         assert await stage.learn() == 0
@@ -176,13 +176,13 @@ async def test_marks_of_a_future_that_did_not_come_keep_nobody_waiting(
     async with staged(way, tmp_path, clock) as stage:
         await stage.say("first")
         key = KEY if way.startswith("foreign") else (await _only(stage.engine))
-        clock.set(YEAR)
-        await begin(stage.engine, key)
+        clock.shift(YEAR_SECONDS)
+        await begin_turn(stage.engine, key)
         async with stage.engine.database.transaction() as tx:
             ledger = stage.engine.ledger
-            await ledger.end_turn(tx, key, now=clock.seconds(), owner="elsewhere:1:1.00/a")
-            await ledger.claim(tx, key, "elsewhere:1:1.00/a", now=clock.seconds() + HOUR, lease_seconds=30)
-        clock.set(-YEAR)
+            await ledger.end_turn(tx, key, now=clock.now_seconds(), owner="elsewhere:1:1.00/a")
+            await ledger.claim(tx, key, "elsewhere:1:1.00/a", now=clock.now_seconds() + HOUR, lease_seconds=30)
+        clock.shift(-YEAR_SECONDS)
         await stage.learn()
         assert await stage.learn() == 1
 
@@ -190,7 +190,7 @@ async def test_marks_of_a_future_that_did_not_come_keep_nobody_waiting(
 
 
 async def _only(engine: Engine) -> Any:
-    async with engine.database.reading() as tx:
+    async with engine.database.read_transaction() as tx:
         [waiting] = await engine.ledger.pending(tx, user=None, app=None)
     return waiting.key
 
@@ -203,7 +203,7 @@ async def test_a_clock_that_is_set_back_in_the_middle_of_a_turn_costs_nothing(
     back = [0.0]
 
     def answer(_: LlmRequest) -> str:
-        clock.set(back.pop() if back else 0.0)
+        clock.shift(back.pop() if back else 0.0)
         return "ok"
 
     async with staged(way, tmp_path, clock, answers=answer) as stage:
@@ -234,15 +234,15 @@ async def test_two_hosts_with_different_clocks_on_one_database_learn_everything_
         ):
             said = []
             for number in range(3):
-                clock.set(ahead)
+                clock.shift(ahead)
                 await one.say(f"ahead {number}")
-                clock.set(-ahead)
+                clock.shift(-ahead)
                 await other.say(f"behind {number}")
                 said += [f"ahead {number}", f"behind {number}"]
                 if number == 1:
-                    clock.set(ahead)
+                    clock.shift(ahead)
                     assert await one.learn() == 1
-                    clock.set(-ahead)
+                    clock.shift(-ahead)
                     await other.say("just behind what was learned")
                     said.append("just behind what was learned")
             await other.learn()

@@ -13,11 +13,11 @@ from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.engine import Engine
 from gaia_memory.language import stems, text_features
-from gaia_memory.learn.chunk import MAX_CHARACTERS
+from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
-from support.long_talks import APP, CountingExtractor, key_of, learning_engine, store
-from support.truth import both_kinds
-from support.turns import learn_with
+from support.long_talks import APP, CountingExtractor, learning_engine, session_key, store_conversation
+from support.truth import on_each_database
+from support.turns import set_extractor
 
 LIMIT = 1.5
 
@@ -25,20 +25,20 @@ LIMIT = 1.5
 async def learned(engine: Engine, turns: int) -> int:
     """Learn and clear a talk of so many turns, and return how much memory that took at most."""
     extractor = CountingExtractor()
-    learn_with(engine, extractor)
+    set_extractor(engine, extractor)
     gc.collect()
     tracemalloc.start()
     try:
-        assert await engine.consolidate(key_of(turns)) == "learned"
+        assert await engine.consolidate(session_key(turns)) == "learned"
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert extractor.has_had_each_of(turns)
-    assert extractor.longest <= MAX_CHARACTERS
+    assert extractor.has_seen_each_turn_once(turns)
+    assert extractor.max_chunk_characters <= MAX_CHUNK_CHARACTERS
     return peak
 
 
-@both_kinds
+@on_each_database
 @pytest.mark.parametrize(
     ("short", "long"),
     [
@@ -52,14 +52,14 @@ async def test_memory_does_not_grow_with_the_length_of_a_talk(
 ) -> None:
     """Each turn is asked for once, the session is cleared, and the peak is that of a page and a chunk."""
     # The stems and vectors of so many texts are kept and no more; a long talk fills that first.
-    monkeypatch.setattr(VectorCache, "keep", lambda *_: None)
+    monkeypatch.setattr(VectorCache, "put_many", lambda *_: None)
     monkeypatch.setattr(stems, "stem", stems.stem.__wrapped__)
     monkeypatch.setattr(text_features, "stem_code", stems.stem_code.__wrapped__)
     async with learning_engine(kind, tmp_path) as engine:
         service = DatabaseSessionService(db_engine=engine.sessions_engine())
-        engine.attach_transcript(APP, SessionTranscript(service, APP, clears_by="rewind"))
+        engine.attach_transcript(APP, SessionTranscript(service, APP, clear_method="rewind"))
         for turns in (20, short, long):
-            await store(engine.sessions_engine(), turns)
+            await store_conversation(engine.sessions_engine(), turns)
         await learned(engine, 20)
         peaks = [await learned(engine, short), await learned(engine, long)]
         kept = await engine.memory.facts(Scope(APP, "itay"))

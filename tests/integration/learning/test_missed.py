@@ -10,11 +10,11 @@ from google.adk.events.event import Event
 from google.genai import types
 
 from gaia_memory.engine import Engine
-from support.foreign_host import ITS, USER, Host, hosting
+from support.foreign_host import SESSION_ARGUMENTS, USER, SessionServiceHost, open_session_service_host
 from support.harness import Sut, facts
-from support.session_services import APP, KINDS
-from support.truth import SERVER, memory_url
-from support.wire import Wire
+from support.session_services import APP, SERVICE_KINDS
+from support.truth import POSTGRES_URL, memory_url
+from support.wire import TcpProxy
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
 
 
-async def say_past_memory(host: Host, words: str, *, session: str) -> None:
+async def say_past_memory(host: SessionServiceHost, words: str, *, session: str) -> None:
     """Append what a person says as a process without memory would."""
     whose = {"app_name": APP, "user_id": USER, "session_id": session}
     loaded = await host.service.get_session(**whose) or await host.service.create_session(**whose)
@@ -32,43 +32,43 @@ async def say_past_memory(host: Host, words: str, *, session: str) -> None:
 
 
 @pytest.mark.usefixtures("by_hand")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SERVICE_KINDS)
 @pytest.mark.parametrize("clear", ["auto", "keep"])
 async def test_what_is_said_past_memory_is_learned_once_by_the_next_sweep(
     tmp_path: Path, kind: str, clear: str
 ) -> None:
     """In a session that was learned, and in a new one; a session in which nothing is new is not asked about."""
-    async with hosting(kind, tmp_path, clear=clear) as host:
-        await host.say("one")
+    async with open_session_service_host(kind, tmp_path, clear=clear) as host:
+        await host.send("one")
         await host.engine.sweep(force=True)
-        await say_past_memory(host, "two", session=ITS["session_id"])
+        await say_past_memory(host, "two", session=SESSION_ARGUMENTS["session_id"])
         await say_past_memory(host, "three", session="another")
         found = await host.engine.sweep(force=True)
         again = await host.engine.sweep(force=True)
         await say_past_memory(host, "four", session="another")
         last = await host.engine.sweep(force=True)
 
-    assert sorted(host.learned[1:3]) == ["three", "two"]
-    assert [host.learned[0], *host.learned[3:]] == ["one", "four"]
+    assert sorted(host.learned_texts[1:3]) == ["three", "two"]
+    assert [host.learned_texts[0], *host.learned_texts[3:]] == ["one", "four"]
     assert [report.consolidated for report in (found, again, last)] == [2, 0, 1]
 
 
 @pytest.mark.usefixtures("by_hand")
 async def test_a_new_process_asks_no_model_about_what_was_learned_before_it(tmp_path: Path) -> None:
     """It looks at all sessions once, also at those that were cleared or hold nothing to learn."""
-    async with hosting("database", tmp_path) as host:
-        await host.say("one")
-        await host.say("/help", session="command")
+    async with open_session_service_host("database", tmp_path) as host:
+        await host.send("one")
+        await host.send("/help", session="command")
         await host.engine.sweep(force=True)
-    async with hosting("database", tmp_path) as host:
+    async with open_session_service_host("database", tmp_path) as host:
         # A plugin knows the session service from the first turn on.
-        await host.say("new", session="new")
+        await host.send("new", session="new")
         report = await host.engine.sweep(force=True)
-        await say_past_memory(host, "two", session=ITS["session_id"])
+        await say_past_memory(host, "two", session=SESSION_ARGUMENTS["session_id"])
         await host.engine.sweep(force=True)
 
     assert report.consolidated == 1
-    assert host.learned == ["new", "two"]
+    assert host.learned_texts == ["new", "two"]
 
 
 async def test_what_a_process_answered_while_memory_was_away_is_learned_after_its_end(
@@ -76,18 +76,18 @@ async def test_what_a_process_answered_while_memory_was_away_is_learned_after_it
 ) -> None:
     """The turns it owed are in the sessions; nobody speaks in them again."""
     async with memory_url("postgresql", tmp_path) as url:
-        with Wire(SERVER.host or "127.0.0.1", SERVER.port or 5432) as wire:
+        with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
             address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
             sessions = f"sqlite:///{tmp_path / 'sessions.db'}"
             settings = f"sessions: {{database_url: '{sessions}'}}\nmemory: {{database_url: '{address}'}}"
             first = await make(settings, home=tmp_path / "one", main=["a", "b", "c"], extractor=[facts("x")])
             await first.chat("u", "cli", "I saw a wombat")
-            assert (await first.run_idle()).consolidated == 1
-            wire.cut()
+            assert (await first.sweep_after_idle()).consolidated == 1
+            wire.disconnect()
             await first.chat("u", "cli", "I saw a lynx")
             await first.chat("u", "web", "I saw a quokka")
             await first.close()
-            wire.mend()
+            wire.reconnect()
             second = await make(settings, home=tmp_path / "two", extractor=[facts("y"), facts("z")])
             report = await second.gaia.sweep(force=True)
 

@@ -24,28 +24,28 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP
-from gaia_memory.learn.prompts import ATTRIBUTION
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
+from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS
 from gaia_memory.sessions.turns import turn_lease
 from gaia_memory.testing import ScriptedLlm, call
-from support.harness import Sut, responses
-from support.listening import Listener, answer, given, known, listening, run
+from support.harness import Sut, tool_responses
+from support.listening import ExtractionHost, answer_call, fact_texts, learn_and_read_messages, open_host, run_turn
 
 SECRET = "ZEBRA"
-Open = Callable[..., AbstractAsyncContextManager[Listener]]
+Open = Callable[..., AbstractAsyncContextManager[ExtractionHost]]
 
 
 @pytest.fixture(params=["ours", "foreign"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, make: Callable[..., Awaitable[Sut]]) -> Open:
     """Return a function that opens each kind of host."""
-    return lambda **arguments: listening(request.param, tmp_path / "host", make, **arguments)
+    return lambda **arguments: open_host(request.param, tmp_path / "host", make, **arguments)
 
 
 def agent_with(*tools: Any, **arguments: Any) -> Callable[[ScriptedLlm], LlmAgent]:
     return lambda model: LlmAgent(name="assistant", model=model, tools=list(tools), **arguments)
 
 
-def nowhere(host: Listener, *words: str) -> bool:
+def nowhere(host: ExtractionHost, *words: str) -> bool:
     """Say whether no prompt of the extractor holds any of these words, wherever in it, but for mem0's own text."""
     prompts = [prompt.removeprefix(ADDITIVE_EXTRACTION_PROMPT) for prompt in host.script.prompts["extractor"]]
     return not any(word in prompt for prompt in prompts for word in words)
@@ -62,7 +62,12 @@ async def test_commands_and_their_answers(opened: Open) -> None:
         await host.send("/forget")
         await host.send("so long")
 
-        assert await given(host) == [("user", "hi"), ("assistant", "hello"), ("user", "so long"), ("assistant", "bye")]
+        assert await learn_and_read_messages(host) == [
+            ("user", "hi"),
+            ("assistant", "hello"),
+            ("user", "so long"),
+            ("assistant", "bye"),
+        ]
         assert nowhere(host, SECRET, "/memory", "/help", "/forget")
 
 
@@ -74,7 +79,7 @@ async def test_a_private_turn(opened: Open) -> None:
         await host.send("I live in Haifa")
 
         assert any(SECRET in str(content) for content in host.main.requests[-1].contents)
-        assert await given(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
+        assert await learn_and_read_messages(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
         assert nowhere(host, SECRET, "kept in private")
 
 
@@ -87,7 +92,7 @@ async def test_one_message_that_is_said_privately(opened: Open) -> None:
         told = [part.text for content in host.main.requests[-1].contents for part in content.parts or []]
 
         assert told == [f"my word is {SECRET}", "kept in private", "I live in Haifa"]
-        assert await given(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
+        assert await learn_and_read_messages(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
         assert nowhere(host, SECRET, "kept in private", "/private")
 
 
@@ -100,7 +105,7 @@ async def test_a_private_conversation_over_a_restart_and_a_clear(opened: Open) -
         await host.send("before")
         on = await host.send("/private on")
         await host.send(f"{SECRET} first")
-        recalled = responses(host.main.requests[-1])[-1]
+        recalled = tool_responses(host.main.requests[-1])[-1]
         listed = await host.send("/memory")
         await host.reopen()
         await host.send(f"{SECRET} second")
@@ -108,17 +113,17 @@ async def test_a_private_conversation_over_a_restart_and_a_clear(opened: Open) -
         assert "/private off" in on
         assert "private" in listed
         assert [row["text"] for row in recalled["memories"]] == ["I drink tea"]
-        assert await given(host) == [("user", "before"), ("assistant", "one")]
+        assert await learn_and_read_messages(host) == [("user", "before"), ("assistant", "one")]
 
         await host.send(f"{SECRET} third")
-        assert await given(host) == []
+        assert await learn_and_read_messages(host) == []
 
         off = await host.send("/private off")
         await host.send("after")
 
         assert "no longer private" in off
         assert "private" not in await host.send("/memory")
-        assert await given(host) == [("user", "after"), ("assistant", "five")]
+        assert await learn_and_read_messages(host) == [("user", "after"), ("assistant", "five")]
         assert nowhere(host, SECRET)
 
 
@@ -130,7 +135,7 @@ async def test_private_asked_for_twice_does_not_end_it(opened: Open) -> None:
         await host.send(SECRET)
 
         assert "is private" in again
-        assert await given(host) == []
+        assert await learn_and_read_messages(host) == []
 
 
 async def test_a_reset_ends_what_is_private_and_says_so(opened: Open) -> None:
@@ -142,7 +147,7 @@ async def test_a_reset_ends_what_is_private_and_says_so(opened: Open) -> None:
         await host.send("hello")
 
         assert "not private" in reply
-        assert await given(host) == [("user", "hello"), ("assistant", "two")]
+        assert await learn_and_read_messages(host) == [("user", "hello"), ("assistant", "two")]
         assert nowhere(host, SECRET)
 
 
@@ -155,8 +160,8 @@ async def test_in_private_the_agent_remembers_nothing_either(opened: Open, how: 
         await host.send("please remember" if how == "mode" else "/private please remember")
         await host.send("/remember I like tea")
 
-        assert responses(host.main.requests[1])[-1]["status"] == "error"
-        assert await known(host) == ["I like tea"]
+        assert tool_responses(host.main.requests[1])[-1]["status"] == "error"
+        assert await fact_texts(host) == ["I like tea"]
 
 
 async def test_a_private_turn_whose_model_fails(opened: Open) -> None:
@@ -166,7 +171,7 @@ async def test_a_private_turn_whose_model_fails(opened: Open) -> None:
             await host.send(f"/private {SECRET}")
         await host.send("hi")
 
-        assert await given(host) == [("user", "hi"), ("assistant", "hello")]
+        assert await learn_and_read_messages(host) == [("user", "hi"), ("assistant", "hello")]
 
 
 async def test_what_is_answered_later_to_a_call_made_in_private(opened: Open) -> None:
@@ -178,13 +183,13 @@ async def test_what_is_answered_later_to_a_call_made_in_private(opened: Open) ->
     main = [call("book"), f"Booked under {SECRET}", "hello"]
     tools = agent_with(LongRunningFunctionTool(book))
     async with opened(main=main, agent=tools, settings={"sessions": {"clear": "keep"}}) as host:
-        asked = await run(host, f"book under {SECRET}", run_config=RunConfig(custom_metadata={PRIVATE_STAMP: True}))
-        assert await given(host) == []
+        asked = await run_turn(host, f"book under {SECRET}", run_config=RunConfig(custom_metadata={PRIVATE_KEY: True}))
+        assert await learn_and_read_messages(host) == []
 
-        await answer(host, asked, {"done": True})
+        await answer_call(host, asked, {"done": True})
         await host.send("hi")
 
-        assert await given(host) == [("user", "hi"), ("assistant", "hello")]
+        assert await learn_and_read_messages(host) == [("user", "hi"), ("assistant", "hello")]
 
 
 @pytest.mark.acceptance("L08")
@@ -211,7 +216,7 @@ async def test_the_agents_actions_their_results_and_its_thoughts(opened: Open) -
     async with opened(main=[thinking, done], agent=agent_with(look_up)) as host:
         await host.send("Where is Haifa?")
 
-        assert await given(host) == [
+        assert await learn_and_read_messages(host) == [
             ("user", "Where is Haifa?"),
             ("assistant", "Let me look."),
             ("assistant", "It is far."),
@@ -238,11 +243,11 @@ async def test_a_secret_answer_to_a_request_for_a_credential(opened: Open) -> No
 
     main = [call("enter"), "You are in."]
     async with opened(main=main, agent=agent_with(enter)) as host:
-        asked = await run(host, "sign me in")
+        asked = await run_turn(host, "sign me in")
         [request] = [found for event in asked for found in event.get_function_calls() if "credential" in found.name]
         response = {**request.args["authConfig"], "exchangedAuthCredential": {"authType": "apiKey", "apiKey": SECRET}}
-        await answer(host, [event for event in asked if request in event.get_function_calls()], response)
-        said = await given(host)
+        await answer_call(host, [event for event in asked if request in event.get_function_calls()], response)
+        said = await learn_and_read_messages(host)
 
         assert said[0] == ("user", "sign me in")
         assert said[-1] == ("assistant", "You are in.")
@@ -258,10 +263,10 @@ async def test_a_confirmation_and_what_is_said_in_it(opened: Open) -> None:
 
     main = [call("pay", amount=7), "Done."]
     async with opened(main=main, agent=agent_with(FunctionTool(pay, require_confirmation=True))) as host:
-        asked = await run(host, "pay the bill")
-        await answer(host, asked, {"confirmed": True, "payload": SECRET})
+        asked = await run_turn(host, "pay the bill")
+        await answer_call(host, asked, {"confirmed": True, "payload": SECRET})
 
-        assert await given(host) == [("user", "pay the bill"), ("assistant", "Done.")]
+        assert await learn_and_read_messages(host) == [("user", "pay the bill"), ("assistant", "Done.")]
         assert nowhere(host, SECRET, "adk_request_confirmation")
 
 
@@ -269,13 +274,13 @@ async def test_what_was_rewound(opened: Open) -> None:
     """Also where it was said after something that was learned already."""
     async with opened(main=["one", "two", "three"]) as host:
         await host.send("first")
-        [*_, last] = await run(host, SECRET)
+        [*_, last] = await run_turn(host, SECRET)
         await host.runner.rewind_async(
             user_id=host.key.user, session_id=host.key.session, rewind_before_invocation_id=last.invocation_id
         )
         await host.send("second")
 
-        assert await given(host) == [
+        assert await learn_and_read_messages(host) == [
             ("user", "first"),
             ("assistant", "one"),
             ("user", "second"),
@@ -295,8 +300,8 @@ async def test_other_branches_and_agents_that_are_tools(opened: Open) -> None:
     maker = agent_with(AgentTool(helper), sub_agents=[flow])
     async with opened(main=main, agent=maker) as host:
         await host.send("help me")
-        await run(host, "and more")
-        said = await given(host)
+        await run_turn(host, "and more")
+        said = await learn_and_read_messages(host)
 
         assert len(inner.requests) == 2
         assert said == [("user", "help me"), ("assistant", "Here you are."), ("user", "and more")]
@@ -311,15 +316,15 @@ async def test_what_forget_removed(opened: Open) -> None:
         await host.send("/forget yes")
         await host.send("I like plums")
 
-        assert await given(host, "Likes plums") == [("user", "I like plums"), ("assistant", "two")]
+        assert await learn_and_read_messages(host, "Likes plums") == [("user", "I like plums"), ("assistant", "two")]
 
         memory = (await host.engine()).memory
         [fact] = await memory.facts(fact_scope := (await host.engine()).scope("gaia", "itay"))
         await memory.forget(fact_scope, fact_id=fact.id)
         await host.send("hi")
 
-        assert await given(host, "likes plums.") == [("user", "hi"), ("assistant", "three")]
-        assert await known(host) == []
+        assert await learn_and_read_messages(host, "likes plums.") == [("user", "hi"), ("assistant", "three")]
+        assert await fact_texts(host) == []
 
 
 CLAIMED = json.dumps(
@@ -347,12 +352,12 @@ async def test_what_the_assistant_merely_claimed(opened: Open, settings: dict[st
     async with opened(main=[f"Take Hotel {SECRET}."], settings={"memory": settings}) as host:
         await host.send("I like Rome and fly there on Friday. A hotel?")
         host.script.answers["extractor"].append(CLAIMED)
-        said = await given(host)
+        said = await learn_and_read_messages(host)
         [prompt] = host.script.prompts["extractor"]
 
         assert said[1] == ("assistant", f"Take Hotel {SECRET}.")
-        assert await known(host) == texts
-        assert (ATTRIBUTION in prompt) == ("learn_from" not in settings)
+        assert await fact_texts(host) == texts
+        assert (ATTRIBUTION_INSTRUCTIONS in prompt) == ("learn_from" not in settings)
 
 
 @pytest.mark.acceptance("S11")
@@ -365,7 +370,11 @@ async def test_an_apology_is_not_learned(opened: Open) -> None:
             apology = "down"
         await host.send("hi")
 
-        assert await given(host) == [("user", "I live in Haifa"), ("user", "hi"), ("assistant", "hello")]
+        assert await learn_and_read_messages(host) == [
+            ("user", "I live in Haifa"),
+            ("user", "hi"),
+            ("assistant", "hello"),
+        ]
         assert nowhere(host, apology)
 
 
@@ -380,7 +389,7 @@ async def test_private_words_that_another_plugin_handed_on(
     tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ADK appends them before we see them, and the turn is cancelled, so that nothing of it carries a stamp."""
-    monkeypatch.setattr(turn_lease, "BETWEEN_SECONDS", 0.05)
+    monkeypatch.setattr(turn_lease, "TASK_GAP_SECONDS", 0.05)
     arrived = asyncio.Event()
 
     async def hang(_: LlmRequest) -> str:
@@ -396,14 +405,14 @@ async def test_private_words_that_another_plugin_handed_on(
         with pytest.raises(asyncio.CancelledError):
             await turn
 
-    async with listening("foreign", tmp_path, make, main=[hang, hang, "hello"], before=[Rewriter("first")]) as host:
+    async with open_host("foreign", tmp_path, make, main=[hang, hang, "hello"], before=[Rewriter("first")]) as host:
         await cancelled(f"/private {SECRET} one")
         await host.send("/private on")
         await cancelled(f"{SECRET} two")
         await host.send("/private off")
         await host.send("hi")
 
-        assert await given(host) == [("user", "hi"), ("assistant", "hello")]
+        assert await learn_and_read_messages(host) == [("user", "hi"), ("assistant", "hello")]
         assert nowhere(host, SECRET)
 
 
@@ -423,7 +432,7 @@ async def test_private_words_said_while_the_ledger_was_away(opened: Open, monkey
             assert await host.send(SECRET) == "one"
         await host.send(SECRET)
 
-        assert await given(host) == []
+        assert await learn_and_read_messages(host) == []
 
 
 async def test_words_said_while_the_ledger_was_away_are_learned_where_nothing_is_private(
@@ -442,12 +451,12 @@ async def test_words_said_while_the_ledger_was_away_are_learned_where_nothing_is
             await host.send("I live in Haifa")
         await host.send("hi")
 
-        assert (await given(host))[:2] == [("user", "I live in Haifa"), ("assistant", "one")]
+        assert (await learn_and_read_messages(host))[:2] == [("user", "I live in Haifa"), ("assistant", "one")]
 
 
 async def test_private_turns_that_the_host_hands_over(tmp_path: Path, make: Any) -> None:
     """`add_session_to_memory` and `add_events_to_memory`, of a session that we can read and of one that we cannot."""
-    async with listening("foreign", tmp_path, make, main=["kept in private", "hello"]) as host:
+    async with open_host("foreign", tmp_path, make, main=["kept in private", "hello"]) as host:
         await host.send(SECRET, private=True)
         await host.send("I live in Haifa")
         service: Any = host.service  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.harness import Sut, facts
-from support.turns import APP, USER, agent_of, begin, hosted, learn_with, message, speak
+from support.turns import APP, USER, begin_turn, build_agent, open_plugin_host, record_turn, set_extractor, user_content
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -38,18 +38,18 @@ def event(text: str, *, author: str = "user") -> Event:
 async def test_two_hosts_of_one_app_with_sessions_of_their_own_are_both_learned(tmp_path: Path) -> None:
     """A second Runner in the process may bring its own session service for the same app."""
     extractor = ScriptedExtractor(default=["Itay is here"])
-    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
-        await host.say("from the first")
+        set_extractor(engine, extractor)
+        await host.run_turn("from the first")
         second = Runner(
             app=App(
-                name=APP, root_agent=agent_of(ScriptedLlm(default="ok")), plugins=[MemoryPlugin(config=host.config)]
+                name=APP, root_agent=build_agent(ScriptedLlm(default="ok")), plugins=[MemoryPlugin(config=host.config)]
             ),
             session_service=InMemorySessionService(),
             auto_create_session=True,
         )
-        turn = second.run_async(user_id=USER, session_id="other", new_message=message("from the second"))
+        turn = second.run_async(user_id=USER, session_id="other", new_message=user_content("from the second"))
         [_ async for _ in turn]
         await engine.sweep(force=True)
         await second.close()
@@ -63,10 +63,10 @@ async def test_a_turn_whose_begin_could_not_be_marked_is_learned_all_the_same(
 ) -> None:
     """The ledger was away for a moment; what is not counted would never be looked for."""
     extractor = ScriptedExtractor(default=[])
-    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
-        await host.say("first")
+        set_extractor(engine, extractor)
+        await host.run_turn("first")
         await engine.sweep(force=True)
         begin = engine.ledger.begin_turn
 
@@ -75,7 +75,7 @@ async def test_a_turn_whose_begin_could_not_be_marked_is_learned_all_the_same(
             raise OSError("away")
 
         monkeypatch.setattr(engine.ledger, "begin_turn", away)
-        await host.say("second")
+        await host.run_turn("second")
         await engine.sweep(force=True)
 
     assert [chunk.messages[0].text for chunk in extractor.chunks] == ["first", "second"]
@@ -86,12 +86,12 @@ async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, mon
     monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
     sut = await make()
     await sut.chat("u", "cli", "one")
-    engine, key = sut.gaia._engine, sut.talk("u", "cli").key
+    engine, key = sut.gaia._engine, sut.conversation("u", "cli").key
     now = sut.clock.now().timestamp()
     async with engine.database.transaction() as tx:
         await engine.ledger.claim(tx, key, "dead:1:1", now=now, lease_seconds=1)
         assert await engine.ledger.begin_clearing(tx, key, "dead:1:1", turn_no=1, now=now, seconds=300)
-    row = (await begin(engine, key)).row
+    row = (await begin_turn(engine, key)).row
 
     assert row is not None
     assert row.turn_no == 2
@@ -106,11 +106,11 @@ async def test_a_host_whose_sessions_cannot_be_listed_holds_up_no_other_app(tmp_
             raise OSError("away")
 
     extractor = ScriptedExtractor(default=[])
-    async with hosted(tmp_path, agent_of(ScriptedLlm(default="ok"))) as host:
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
-        engine.attach_transcript("away", SessionTranscript(Away(), "away", clears_by="rewind"))
-        await host.say("hello")
+        set_extractor(engine, extractor)
+        engine.attach_transcript("away", SessionTranscript(Away(), "away", clear_method="rewind"))
+        await host.run_turn("hello")
         report = await engine.sweep(force=True)
 
     assert report.consolidated == 1
@@ -130,7 +130,7 @@ async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(mak
     await sut.chat("u", "cli", "one")
     resetting = asyncio.create_task(sut.chat("u", "cli", "/reset"))
     await asyncio.to_thread(asked.wait, 60)
-    await speak(sut.gaia._engine, sut.talk("u", "cli").key)
+    await record_turn(sut.gaia._engine, sut.conversation("u", "cli").key)
     go_on.set()
     [reply] = await resetting
 
@@ -140,7 +140,7 @@ async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(mak
 
 async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lease that is not renewed lets another process ask the same talk again."""
-    monkeypatch.setattr("gaia_memory.sessions.learning.conversation_lease.RENEW_SECONDS", 0.01)
+    monkeypatch.setattr("gaia_memory.sessions.learning.conversation_lease.RENEWAL_INTERVAL_SECONDS", 0.01)
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -163,7 +163,7 @@ async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pyt
 
     monkeypatch.setattr(ledger, "renew", once_away)
     await sut.chat("u", "cli", "one")
-    idle = asyncio.create_task(sut.run_idle())
+    idle = asyncio.create_task(sut.sweep_after_idle())
     try:
         await asyncio.wait_for(renewed.wait(), 60)
     finally:
@@ -180,15 +180,15 @@ async def test_an_answer_to_a_long_running_call_makes_the_conversation_due_again
         """Ask for approval."""
 
     extractor = ScriptedExtractor(default=[])
-    agent = agent_of(ScriptedLlm(call("approve"), "booked"), tools=[LongRunningFunctionTool(approve)])
-    async with hosted(tmp_path, agent, config={"sessions": {"clear": "keep"}}) as host:
+    agent = build_agent(ScriptedLlm(call("approve"), "booked"), tools=[LongRunningFunctionTool(approve)])
+    async with open_plugin_host(tmp_path, agent, config={"sessions": {"clear": "keep"}}) as host:
         engine = await host.engine()
-        learn_with(engine, extractor)
-        events = await host.say("please")
+        set_extractor(engine, extractor)
+        events = await host.run_turn("please")
         [asked] = [found for each in events for found in each.get_function_calls()]
         await engine.sweep(force=True)
         response = types.FunctionResponse(id=asked.id, name="approve", response={"ok": True})
-        await host.say(types.Content(role="user", parts=[types.Part(function_response=response)]))
+        await host.run_turn(types.Content(role="user", parts=[types.Part(function_response=response)]))
         await engine.sweep(force=True)
 
     assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["please"], ["booked"]]
@@ -198,7 +198,7 @@ async def test_the_answer_to_a_message_that_was_handed_over_before_is_learned(ma
     """Hosts hand over the last events after each step, and the steps overlap."""
     extractor = ScriptedExtractor(default=[])
     sut = await make()
-    learn_with(sut.gaia._engine, extractor)
+    set_extractor(sut.gaia._engine, extractor)
     question, answer = event("question"), event("answer", author="root")
     for handed in ([question], [question, answer], [question, answer]):
         await sut.gaia.memory_service.add_events_to_memory(app_name="gaia", user_id="u", session_id="s", events=handed)
@@ -210,18 +210,18 @@ async def test_a_new_session_is_learned_whole_though_its_host_has_a_slower_clock
     """The mark of the session that was deleted is later than all that is said in the new one."""
     extractor = ScriptedExtractor(default=[])
     sut = await make()
-    learn_with(sut.gaia._engine, extractor)
+    set_extractor(sut.gaia._engine, extractor)
     await sut.chat("u", "cli", "early")
     await sut.sweep(force=True)
 
     assert await sut.session("u", "cli") is None
 
-    key, service = sut.talk("u", "cli").key, sut.gaia.session_service
+    key, service = sut.conversation("u", "cli").key, sut.gaia.session_service
     session = await service.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
     late = event("behind")
     late.timestamp -= 600
     await service.append_event(session, late)
-    await speak(sut.gaia._engine, key)
+    await record_turn(sut.gaia._engine, key)
     await sut.sweep(force=True)
 
     assert [chunk.messages[0].text for chunk in extractor.chunks] == ["early", "behind"]
@@ -231,9 +231,9 @@ async def test_a_new_session_is_learned_whole_though_its_host_has_a_slower_clock
 async def test_a_message_is_answered_though_the_one_after_it_was_taken_back(make: Make) -> None:
     """Its sender was told that the later one answers it."""
     sut = await make("sessions: {coalesce_seconds: 0.1}")
-    first = asyncio.create_task(sut.talk("u", "cli").send("first"))
+    first = asyncio.create_task(sut.conversation("u", "cli").send("first"))
     await asyncio.sleep(0.02)
-    second = asyncio.create_task(sut.talk("u", "cli").send("second"))
+    second = asyncio.create_task(sut.conversation("u", "cli").send("second"))
     await asyncio.sleep(0.02)
     second.cancel()
     reply = await first
@@ -263,7 +263,7 @@ async def test_closing_one_engine_leaves_the_leases_of_another_one_alone(make: M
 
     sut = await make(extractor=[slow])
     await sut.chat("u", "cli", "one")
-    idle = asyncio.create_task(sut.run_idle())
+    idle = asyncio.create_task(sut.sweep_after_idle())
     await asyncio.to_thread(asked.wait, 60)
     async with open_memory({"memory": {"auto_ingest": False}}, home=sut.home):
         pass
@@ -279,9 +279,9 @@ async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_
     extractor = ScriptedExtractor(default=[])
     sut = await make()
     engine = sut.gaia._engine
-    learn_with(engine, extractor)
+    set_extractor(engine, extractor)
     key = SessionKey("gaia", "u", "elsewhere")
-    await speak(engine, key)
+    await record_turn(engine, key)
     first = await sut.sweep(force=True)
     status = await sut.gaia.memory.status(sut.scope("u"))
 
@@ -292,7 +292,7 @@ async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_
     host = InMemorySessionService()
     session = await host.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
     await host.append_event(session, event("found at last"))
-    engine.attach_transcript(key.app, SessionTranscript(host, key.app, clears_by="rewind"))
+    engine.attach_transcript(key.app, SessionTranscript(host, key.app, clear_method="rewind"))
     await sut.sweep(force=True)
 
     assert [chunk.messages[0].text for chunk in extractor.chunks] == ["found at last"]
@@ -302,7 +302,7 @@ async def test_a_conversation_whose_session_was_deleted_is_given_up_after_a_day(
     """Its host deleted it before it was learned: there is nothing left to wait for."""
     sut = await make()
     engine, key = sut.gaia._engine, SessionKey("gaia", "u", "deleted")
-    await speak(engine, key)
+    await record_turn(engine, key)
     await sut.sweep(force=True)
     sut.clock.advance(timedelta(days=1, seconds=1))
     await sut.sweep(force=True)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gaia_memory.testing import call
-from support.harness import ALL, SYS, Sut, facts, responses
+from support.harness import ALL, SYS, Sut, facts, tool_responses
 from support.truth import memory_url
 
 Make = Callable[..., Awaitable[Sut]]
@@ -26,12 +26,12 @@ async def test_talk_is_learned_recalled_and_forgotten_on_one_server_database(mak
 
         assert engine.sessions_engine() is engine.database.engine
         assert await sut.chat("itay", "cli", "I'm vegetarian and have a cat called Tom") == ["nice"]
-        assert (await sut.run_idle()).consolidated == 1
+        assert (await sut.sweep_after_idle()).consolidated == 1
         assert await sut.session("itay", "cli") is None
         assert await sut.texts("itay") == ["User is vegetarian", "User has a cat called Tom"]
         assert await sut.chat("itay", "telegram", "what do I eat?") == ["you are vegetarian"]
         assert "- Vegetarian" in SYS(sut.REQ[-1])
-        assert responses(sut.REQ[-1])[0]["memories"][0]["text"] == "User is vegetarian"
+        assert tool_responses(sut.REQ[-1])[0]["memories"][0]["text"] == "User is vegetarian"
 
         await sut.reopen()
         session = await sut.session("itay", "telegram")
@@ -57,7 +57,7 @@ async def test_talk_is_learned_recalled_and_forgotten_on_one_server_database(mak
         status = await memory.status(scope)
 
         assert everything.count == 1
-        assert await sut.rows("itay") == []
+        assert await sut.fact_rows("itay") == []
         assert "cat" not in ALL(sut.REQ[-1])
         assert (status.state, status.facts, status.lag, status.erasures) == ("ok", 0, 0, 0)
         assert await sut.gaia.memory.facts(sut.scope("dana")) == []

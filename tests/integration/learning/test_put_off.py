@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.sessions.learning.backoff import PARK_AFTER
+from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]
@@ -61,7 +61,7 @@ async def test_what_breaks_is_counted_told_and_tried_again_later(
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", SAID)
     broken = Broken(monkeypatch, *part(sut), OSError(f"away: {SAID}"))
-    first = await sut.run_idle()
+    first = await sut.sweep_after_idle()
     status = await sut.gaia.memory.status(sut.scope("u"))
     calls = broken.calls
     at_once = await sut.sweep()
@@ -72,12 +72,12 @@ async def test_what_breaks_is_counted_told_and_tried_again_later(
     assert "broke off (OSError)" in status.reason
     assert 60 <= (waiting.retry_at or 0) - sut.clock.now().timestamp() <= 75
 
-    for _ in range(PARK_AFTER):
+    for _ in range(PARK_AFTER_BAD_ANSWERS):
         sut.clock.advance(timedelta(hours=1))
         await sut.sweep()
     status = await sut.gaia.memory.status(sut.scope("u"))
 
-    assert [(each.attempts, each.parked) for each in status.pending] == [(1 + PARK_AFTER, False)]
+    assert [(each.attempts, each.parked) for each in status.pending] == [(1 + PARK_AFTER_BAD_ANSWERS, False)]
 
     broken.mend()
     sut.clock.advance(timedelta(hours=1))
@@ -103,7 +103,7 @@ async def test_one_that_breaks_holds_up_no_other_one(make: Make, monkeypatch: py
         return await get(**named)
 
     monkeypatch.setattr(sut.gaia.session_service, "get_session", breaks)
-    report = await sut.run_idle()
+    report = await sut.sweep_after_idle()
 
     assert (report.consolidated, report.failed) == (1, 1)
     assert await sut.texts("u") == ["F"]
@@ -116,7 +116,7 @@ async def test_a_memory_database_that_is_away_fails_a_sweep_and_loses_nothing(
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", SAID)
     away = Broken(monkeypatch, sut.gaia._engine.ledger, "claim", MemoryUnavailable("away"))
-    report = await sut.run_idle()
+    report = await sut.sweep_after_idle()
     away.mend()
     again = await sut.sweep()
 

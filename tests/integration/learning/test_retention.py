@@ -24,7 +24,7 @@ async def kept(sut: Sut) -> list[str]:
 async def learned_and_rewound(make: Make, text: str = REWOUND) -> Sut:
     sut = await make(text, extractor=[facts("User is Itay")] * 3)
     await sut.chat("itay", "cli", "I am Itay")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     assert "I am Itay" in await kept(sut)
     return sut
 
@@ -49,7 +49,7 @@ async def test_the_chat_goes_on_after_its_session_was_deleted(make: Make) -> Non
     sut.clock.advance(timedelta(days=31))
     await sut.sweep()
     reply = await sut.chat("itay", "cli", "I am back")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     assert reply == ["ok"]
     assert len(sut.EXT) == 2

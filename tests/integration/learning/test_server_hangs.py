@@ -19,8 +19,8 @@ from gaia_memory.database import migrate, postgresql
 from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.harness import Sut, facts
-from support.truth import SERVER, memory_url
-from support.wire import Wire
+from support.truth import POSTGRES_URL, memory_url
+from support.wire import TcpProxy
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -34,8 +34,8 @@ LIMIT = 2.0
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give a server up sooner."""
-    monkeypatch.setattr(postgresql, "CONNECT_SECONDS", LIMIT)
-    monkeypatch.setattr(postgresql, "ANSWER_SECONDS", LIMIT)
+    monkeypatch.setattr(postgresql, "CONNECT_TIMEOUT_SECONDS", LIMIT)
+    monkeypatch.setattr(postgresql, "STATEMENT_TIMEOUT_SECONDS", LIMIT)
 
 
 @pytest.fixture
@@ -48,10 +48,10 @@ def silent() -> Iterator[int]:
 
 
 @asynccontextmanager
-async def served(make: Make, folder: Path, *, sessions: bool) -> AsyncIterator[tuple[Sut, Wire]]:
+async def served(make: Make, folder: Path, *, sessions: bool) -> AsyncIterator[tuple[Sut, TcpProxy]]:
     """Open a system whose memory, and with `sessions` its sessions too, are on a server behind a wire."""
     async with memory_url("postgresql", folder) as url:
-        with Wire(SERVER.host or "127.0.0.1", SERVER.port or 5432) as wire:
+        with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
             address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
             file = f"sqlite:///{folder / 'sessions.db'}"
             keys = [f"sessions: {{database_url: '{address if sessions else file}'}}"]
@@ -79,20 +79,20 @@ async def test_while_the_memory_database_hangs_turns_are_answered_and_nothing_is
     async with served(make, tmp_path, sessions=False) as (sut, wire):
         memory, scope = sut.gaia.memory, sut.scope("u")
         await sut.chat("u", "cli", "before")
-        assert (await sut.run_idle()).consolidated == 1
-        wire.hang()
+        assert (await sut.sweep_after_idle()).consolidated == 1
+        wire.stall()
 
         assert await sut.chat("u", "cli", "while it hangs") == ["b"]
         for refused in (memory.remember(scope, "x"), memory.recall(scope, "fact")):
             with pytest.raises(MemoryUnavailable, match="does not answer"):
                 await refused
         assert (await memory.status(scope)).state == "degraded"
-        assert wire.silences
+        assert wire.stalled_count
 
-        wire.go_on()
+        wire.resume()
         await memory.remember(scope, "x")
         await sut.sweep()
-        assert (await sut.run_idle()).consolidated == 1
+        assert (await sut.sweep_after_idle()).consolidated == 1
         assert "while it hangs" in sut.EXT[-1]
         assert await sut.texts("u") == ["fact 0", "x", "fact 1"]
 
@@ -101,13 +101,13 @@ async def test_where_sessions_hang_too_the_person_is_told(make: Make, tmp_path: 
     """And is answered as soon as the server is."""
     async with served(make, tmp_path, sessions=True) as (sut, wire):
         await sut.chat("u", "cli", "before")
-        wire.hang()
+        wire.stall()
 
         assert await sut.chat("u", "cli", "while it hangs") == [APOLOGY]
 
-        wire.go_on()
+        wire.resume()
         assert await sut.chat("u", "cli", "after") == ["b"]
-        assert (await sut.run_idle()).consolidated == 1
+        assert (await sut.sweep_after_idle()).consolidated == 1
         assert await sut.texts("u") == ["fact 0"]
 
 
@@ -119,12 +119,12 @@ async def test_a_server_that_falls_silent_in_a_transaction_has_kept_the_fact_or_
     async with served(make, tmp_path, sessions=True) as (sut, wire):
         memory, scope = sut.gaia.memory, sut.scope("u")
         await memory.remember(scope, "the first")
-        wire.hang(word=at, after=b"allergic to nuts")
+        wire.stall(pattern=at, armed_by=b"allergic to nuts")
         with pytest.raises(MemoryUnavailable, match="does not answer"):
             await memory.remember(scope, "allergic to nuts")
 
-        assert wire.silences
-        wire.go_on()
+        assert wire.stalled_count
+        wire.resume()
         assert await sut.texts("u") == ["the first"]
         await memory.remember(scope, "allergic to nuts")
         assert await sut.texts("u") == ["the first", "allergic to nuts"]
@@ -134,7 +134,7 @@ async def test_memory_is_closed_while_its_server_hangs(make: Make, tmp_path: Pat
     """What it held runs out by itself."""
     async with served(make, tmp_path, sessions=True) as (sut, wire):
         await sut.chat("u", "cli", "before")
-        wire.hang()
+        wire.stall()
 
 
 async def test_the_url_may_give_a_server_more_time(silent: int) -> None:
@@ -154,7 +154,7 @@ async def test_what_rewrites_tables_has_longer(tmp_path: Path, what: str) -> Non
             memory = await open_database(url, home=tmp_path)
             held, work = "LOCK TABLE gaia_facts IN SHARE MODE", memory.scrub
         else:
-            held = f"SELECT pg_advisory_xact_lock({migrate._LOCK_NUMBER})"
+            held = f"SELECT pg_advisory_xact_lock({migrate._ADVISORY_LOCK_ID})"
             work = partial(open_database, url, home=tmp_path)
         other = open_engine(url)
         async with other.begin() as tx:

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from gaia_memory.sessions.learning import sweep as sweeping
-from gaia_memory.sessions.learning.sweep import PARALLEL
+from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from support.harness import Sut, facts
-from support.hosts import until
+from support.hosts import wait_until
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -81,16 +81,16 @@ async def test_what_becomes_due_while_somebody_is_slow_is_learned_meanwhile(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A talk of many pieces may take an hour; nobody waits for its end."""
-    monkeypatch.setattr(sweeping, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(sweeping, "POLL_SECONDS", 0.02)
     extractor = Extractor("slow")
     sut = await make("sessions: {idle_consolidate_minutes: 0.1}", extractor=[extractor] * 2)
     await say(sut, "slow")
-    sweep = asyncio.create_task(sut.run_idle())
+    sweep = asyncio.create_task(sut.sweep_after_idle())
     try:
-        await until(lambda: extractor.asked == ["slow"])
+        await wait_until(lambda: extractor.asked == ["slow"])
         await say(sut, "late")
         sut.clock.advance(timedelta(seconds=6))
-        await until(lambda: extractor.asked == ["slow", "late"])
+        await wait_until(lambda: extractor.asked == ["slow", "late"])
     finally:
         extractor.let_go()
     report = await sweep
@@ -100,14 +100,14 @@ async def test_what_becomes_due_while_somebody_is_slow_is_learned_meanwhile(
 
 async def test_two_sweeps_of_a_process_share_its_places_and_its_persons(make: Make) -> None:
     """A host sweeps while the beat does: no more questions at once, and no two about one person."""
-    extractor = Extractor(together=PARALLEL)
-    people = [f"p{number}" for number in range(2 * PARALLEL)]
+    extractor = Extractor(together=MAX_PARALLEL_CONVERSATIONS)
+    people = [f"p{number}" for number in range(2 * MAX_PARALLEL_CONVERSATIONS)]
     sut = await opened(make, extractor, *((person, channel) for channel in ("a", "b") for person in people))
     reports = await asyncio.gather(*(sut.sweep(force=True) for _ in range(3)))
 
     assert sum(report.consolidated for report in reports) == 2 * len(people)
     assert Counter(extractor.asked) == Counter(people * 2)
-    assert extractor.most == PARALLEL
+    assert extractor.most == MAX_PARALLEL_CONVERSATIONS
     assert extractor.most_of_one == 1
 
 
@@ -115,8 +115,8 @@ async def test_a_forced_sweep_waits_for_a_person_who_is_being_learned_from(make:
     """What else that person said is learned when it returns."""
     extractor = Extractor("busy")
     sut = await opened(make, extractor, ("busy", "old"))
-    beat = asyncio.create_task(sut.run_idle())
-    await until(lambda: extractor.asked == ["busy"])
+    beat = asyncio.create_task(sut.sweep_after_idle())
+    await wait_until(lambda: extractor.asked == ["busy"])
     await say(sut, "busy", "new")
     forced = asyncio.create_task(sut.sweep(force=True))
     try:
@@ -135,8 +135,8 @@ async def test_a_forced_sweep_waits_for_what_another_one_is_at(make: Make) -> No
     """Who asks for it by hand finds it learned; it is the other sweep that counts it."""
     extractor = Extractor("busy")
     sut = await opened(make, extractor, ("busy", "cli"))
-    beat = asyncio.create_task(sut.run_idle())
-    await until(lambda: extractor.asked == ["busy"])
+    beat = asyncio.create_task(sut.sweep_after_idle())
+    await wait_until(lambda: extractor.asked == ["busy"])
     forced = asyncio.create_task(sut.sweep(force=True))
     try:
         await asyncio.sleep(0.1)
@@ -155,12 +155,12 @@ async def test_a_sweep_ends_where_the_file_says_that_nothing_is_to_be_learned(
     make: Make, monkeypatch: pytest.MonkeyPatch, edited: str
 ) -> None:
     """It is looked at before each conversation: a sweep of many takes long."""
-    monkeypatch.setattr(sweeping, "PARALLEL", 1)
+    monkeypatch.setattr(sweeping, "MAX_PARALLEL_CONVERSATIONS", 1)
     extractor = Extractor("a")
     sut = await opened(make, extractor, ("a", "cli"), ("b", "cli"))
     sweep = asyncio.create_task(sut.sweep(force=True))
-    await until(lambda: extractor.asked == ["a"])
-    await asyncio.to_thread(sut.set_yaml, edited)
+    await wait_until(lambda: extractor.asked == ["a"])
+    await asyncio.to_thread(sut.write_config, edited)
     extractor.let_go()
     await sweep
 
@@ -177,10 +177,10 @@ async def test_closing_in_the_middle_of_a_question_gives_the_lease_back_in_time(
     sut.clock.advance(timedelta(minutes=31))
     if by == "the beat":
         sweep = None
-        sut.gaia._engine._beat._run()
+        sut.gaia._engine._sweep_scheduler._run_or_queue()
     else:
         sweep = asyncio.create_task(sut.sweep())
-    await until(lambda: extractor.asked == ["a"])
+    await wait_until(lambda: extractor.asked == ["a"])
 
     assert len(await asyncio.to_thread(lease, sut)) == 1
 
@@ -205,8 +205,8 @@ async def test_what_somebody_else_has_finished_meanwhile_is_not_counted_again(ma
     """Two processes find the same conversation due; the second one takes it when the first is through."""
     extractor = Extractor()
     sut = await opened(make, extractor, ("a", "cli"))
-    await sut.run_idle()
-    late = await sut.gaia._engine.consolidator.run(sut.talk("a", "cli").key, only_due=True)
+    await sut.sweep_after_idle()
+    late = await sut.gaia._engine.consolidator.consolidate(sut.conversation("a", "cli").key, only_due=True)
 
     assert late == "skipped"
     assert extractor.asked == ["a"]

@@ -12,12 +12,12 @@ import pytest
 from google.adk.platform.time import reset_time_provider, set_time_provider
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
-from gaia_memory.learn.prompts import ATTRIBUTION, DEFAULT_INSTRUCTIONS, USER_ALONE
+from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS, DEFAULT_INSTRUCTIONS, USER_ONLY_INSTRUCTIONS
 from gaia_memory.testing import FakeClock
 from support.harness import Sut, facts
-from support.listening import Listener, given, known, listening, talk_in
+from support.listening import ExtractionHost, fact_texts, learn_and_read_messages, new_messages_in, open_host
 
-Open = Callable[..., AbstractAsyncContextManager[Listener]]
+Open = Callable[..., AbstractAsyncContextManager[ExtractionHost]]
 Make = Callable[..., Awaitable[Sut]]
 TOKYO = {"memory": {"time_zone": "Asia/Tokyo"}}
 HALF_PAST_ELEVEN = "2019-11-20T23:30"
@@ -74,7 +74,7 @@ def clock() -> Iterator[FakeClock]:
 @pytest.fixture(params=["ours", "foreign"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, make: Make) -> Open:
     """Return a function that opens each kind of host."""
-    return lambda **arguments: listening(request.param, tmp_path / "host", make, **arguments)
+    return lambda **arguments: open_host(request.param, tmp_path / "host", make, **arguments)
 
 
 def at(moment: str) -> datetime:
@@ -82,18 +82,18 @@ def at(moment: str) -> datetime:
     return datetime.fromisoformat(moment).replace(tzinfo=UTC)
 
 
-async def say_at(host: Listener, clock: FakeClock, *moments: str) -> None:
+async def say_at(host: ExtractionHost, clock: FakeClock, *moments: str) -> None:
     """Say each moment when it is."""
     for moment in moments:
         clock.advance(at(moment) - clock.now())
         await host.send(moment)
 
 
-def told(host: Listener) -> list[tuple[str, list[str]]]:
+def told(host: ExtractionHost) -> list[tuple[str, list[str]]]:
     """Return of each question the day and zone, and what the person said."""
     prompts = host.script.prompts["extractor"]
     days = [prompt.rpartition("## Observation Date\n")[2].partition("\n\n")[0] for prompt in prompts]
-    said = [[text for role, text in talk_in(prompt) if role == "user"] for prompt in prompts]
+    said = [[text for role, text in new_messages_in(prompt) if role == "user"] for prompt in prompts]
     return list(zip(days, said, strict=True))
 
 
@@ -107,10 +107,10 @@ async def test_the_whole_text(opened: Open, clock: FakeClock) -> None:
         await host.send("Tomorrow I fly to Rome")
         await host.send("Thanks")
         clock.advance(timedelta(days=3))
-        await given(host)
+        await learn_and_read_messages(host)
         [prompt] = host.script.prompts["extractor"]
 
-    ours = f"{DEFAULT_INSTRUCTIONS}\n{USER_ALONE}\n{ATTRIBUTION}"
+    ours = f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
     assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=ours)}"
 
 
@@ -121,10 +121,10 @@ async def test_the_whole_text_with_own_instructions(opened: Open, clock: FakeClo
     async with opened(main=["Have a good flight"], settings=settings) as host:
         await host.send("Tomorrow I fly to Rome")
         await host.send("Thanks")
-        await given(host)
+        await learn_and_read_messages(host)
         [prompt] = host.script.prompts["extractor"]
 
-    own = f"ONLY-CATS\n{ATTRIBUTION}"
+    own = f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}"
     assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=own)}"
     assert DEFAULT_INSTRUCTIONS not in prompt
 
@@ -134,7 +134,7 @@ async def test_each_day_where_the_person_is_has_a_question_of_its_own(opened: Op
     """Half past eleven in the evening and half past midnight in Berlin, over the day with 23 hours, said in UTC."""
     async with opened(settings={"memory": {"time_zone": "Europe/Berlin"}}) as host:
         await say_at(host, clock, "2026-03-28T22:30", "2026-03-28T23:30", "2026-03-29T21:30", "2026-03-29T22:30")
-        await given(host)
+        await learn_and_read_messages(host)
 
         assert told(host) == [
             ("2026-03-28 (Saturday), time zone Europe/Berlin (UTC+01:00)", ["2026-03-28T22:30"]),
@@ -161,7 +161,7 @@ async def test_a_session_that_knows_where_its_person_is(opened: Open, clock: Fak
             app_name=key.app, user_id=key.user, session_id=key.session, state={"user:time_zone": zone}
         )
         await host.send("hi")
-        await given(host)
+        await learn_and_read_messages(host)
 
         assert told(host) == [(day, ["hi"])]
 
@@ -169,7 +169,7 @@ async def test_a_session_that_knows_where_its_person_is(opened: Open, clock: Fak
 @pytest.mark.acceptance("I15")
 async def test_a_session_that_is_handed_over_knows_its_person_too(tmp_path: Path, make: Make, clock: FakeClock) -> None:
     """`add_session_to_memory` of a session that we cannot read ourselves."""
-    async with listening("foreign", tmp_path / "host", make, settings=TOKYO) as host:
+    async with open_host("foreign", tmp_path / "host", make, settings=TOKYO) as host:
         await host.send("hi")
         key = host.key
         session = await host.runner.session_service.get_session(
@@ -190,7 +190,7 @@ async def test_an_edited_time_zone_holds_for_what_is_learned_next(make: Make, cl
     days = []
     for zone in ("America/Lima", "Atlantis"):
         await sut.chat("u", "cli", "hi")
-        sut.set_yaml(f"memory: {{time_zone: {zone}}}")
+        sut.write_config(f"memory: {{time_zone: {zone}}}")
         await sut.sweep(force=True)
         days.append(sut.EXT[-1].rpartition("## Observation Date\n")[2].partition("\n")[0])
     status = await sut.gaia.memory.status(sut.scope("u"))
@@ -203,12 +203,12 @@ async def test_an_edited_time_zone_holds_for_what_is_learned_next(make: Make, cl
 async def test_tomorrow_is_the_day_after_it_was_said(tmp_path: Path, make: Make, clock: FakeClock) -> None:
     """Said on the 21st of Tokyo, learned on the 24th by the offline model, which counts from the day it is told."""
     settings = {"memory": {"time_zone": "Asia/Tokyo", "llm": {"provider": "offline"}}}
-    async with listening("foreign", tmp_path / "host", make, settings=settings) as host:
+    async with open_host("foreign", tmp_path / "host", make, settings=settings) as host:
         await host.send("I am flying to Rome tomorrow.")
         clock.advance(timedelta(days=3))
         await (await host.engine()).sweep(force=True)
 
-        assert [text.rstrip(".") for text in await known(host)] == ["User is flying to Rome tomorrow (2019-11-22)"]
+        assert [text.rstrip(".") for text in await fact_texts(host)] == ["User is flying to Rome tomorrow (2019-11-22)"]
 
 
 TALK = {
@@ -223,10 +223,10 @@ async def test_the_language_of_the_talk_is_kept(opened: Open, said: str, fact: s
     """The talk stands word for word in the question, which asks for that language; so does the fact in the memory."""
     async with opened() as host:
         await host.send(said)
-        await given(host, fact)
+        await learn_and_read_messages(host, fact)
         [prompt] = host.script.prompts["extractor"]
 
         assert f'{{"role": "user", "content": "{said}"}}' in prompt
         assert "Respond in the SAME LANGUAGE and SCRIPT as the input messages" in prompt
         assert "Write each fact in the language the user spoke" in prompt
-        assert await known(host) == [fact]
+        assert await fact_texts(host) == [fact]

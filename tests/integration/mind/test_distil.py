@@ -54,7 +54,7 @@ def distiller(database, model):
         SqlFacts(),
         language_model or model,
         projects,
-        settings=lambda: ProfileSettings(limit=limit, basis=basis),
+        settings=lambda: ProfileSettings(limit=limit, cache_key=basis),
         clock=SystemClock(),
     )
 
@@ -186,7 +186,7 @@ async def test_a_profile_made_while_facts_changed_is_not_kept(add, model, distil
     await add(ITAY, "name is Itay")
     model.gate.shut()
     asking = asyncio.create_task(distiller().profile(ITAY))
-    await model.gate.arrival()
+    await model.gate.wait_for_waiter()
     await add(ITAY, "likes tea")
     model.gate.open()
     stale = await asking

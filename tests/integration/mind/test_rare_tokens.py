@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from support.rare_tokens import noise, planted
+from support.rare_tokens import noise_facts, planted_facts
 
 FIRST = 5
 
@@ -24,10 +24,10 @@ async def test_every_planted_token_is_found_in_the_first_five(
     tmp_path: Path, count: int, others: int, seed: int
 ) -> None:
     """Names, numbers, ids and words of eleven kinds, asked for in a sentence, composed or decomposed."""
-    rows = list(planted(count, seed=seed))
+    rows = list(planted_facts(count, seed=seed))
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("itay")
-        facts = [NewFact(fact) for fact, _ in rows] + [NewFact(text) for text in noise(others, seed=seed)]
+        facts = [NewFact(fact) for fact, _ in rows] + [NewFact(text) for text in noise_facts(others, seed=seed)]
         await gaia.memory.add(scope, facts)
         missed = []
         for fact, question in rows:
@@ -71,7 +71,7 @@ async def test_a_token_is_found_as_others_write_it(tmp_path: Path) -> None:
     """With other signs in it or none, without its points, and with what a language writes onto a word."""
     async with open_memory(home=tmp_path, model="offline") as gaia:
         scope = gaia.scope("itay")
-        facts = [*AS_OTHERS_WRITE_IT, *noise(500, seed=4)]
+        facts = [*AS_OTHERS_WRITE_IT, *noise_facts(500, seed=4)]
         await gaia.memory.add(scope, [NewFact(text) for text in facts])
         missed = []
         for fact, written in AS_OTHERS_WRITE_IT.items():

@@ -183,7 +183,7 @@ async def test_a_database_that_fails_after_the_search_makes_memory_unavailable(d
     """Found ids that cannot be read are no answer."""
 
     class Failing(SqlFacts):
-        async def around(self, *args):
+        async def neighbours_of(self, *args):
             raise OperationalError("SELECT", {}, Exception("disk"))
 
     memory = Memory(database)
@@ -198,7 +198,7 @@ async def test_retrievers_are_asked_at_once(memory):
     """A slow embedder and the keywords do not wait for each other."""
     memory.embedder.gate.shut()
     asking = asyncio.create_task(memory.recall(ITAY, "sister", limit=5))
-    await memory.embedder.gate.arrival()
+    await memory.embedder.gate.wait_for_waiter()
     memory.embedder.gate.open()
 
     assert (await asking)[0].missing == ()

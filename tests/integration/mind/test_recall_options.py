@@ -25,7 +25,7 @@ class Opinion:
         self.prefers, self.error, self.silent = prefers, error, silent
         self.asked = []
 
-    async def scores(self, query, texts):
+    async def score(self, query, texts):
         self.asked.append((query, list(texts)))
         if self.silent:
             await asyncio.Event().wait()
@@ -208,7 +208,7 @@ async def test_vectors_of_hashed_words_are_no_fillers_where_the_words_are_off(da
     """Then they give the whole order, down to what points the other way."""
     house = House(database)
     house.embedder = Signed()
-    alone = VectorRetriever(database, house.facts, house.embedder, is_alone=lambda: True)
+    alone = VectorRetriever(database, house.facts, house.embedder, is_sole_retriever=lambda: True)
     house.recall = Recall(
         database, house.facts, [alone], FakeClock(), settings=RecallSettings(keywords=0.0, recency=0.0)
     )

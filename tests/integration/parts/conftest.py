@@ -27,17 +27,17 @@ from collections.abc import Iterator
 import pytest
 
 from gaia_memory import engine_registry
-from support.parts import our_threads, until
+from support.parts import gaia_threads, wait_until_sync
 
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[engine_registry._Registry]:
     """Keep what another test left open out of this one, and see that this one leaves nothing."""
-    before = our_threads()
-    fresh = engine_registry._Registry(registered=True)
+    before = gaia_threads()
+    fresh = engine_registry._Registry(is_atexit_registered=True)
     monkeypatch.setattr(engine_registry, "_registry", fresh)
     yield fresh
-    left = list(fresh.entries)
+    open_entries = list(fresh.entries)
     fresh.abandon_all()
-    assert not left, f"left open: {left}"
-    until(lambda: our_threads() <= before, seconds=30)
+    assert not open_entries, f"left open: {open_entries}"
+    wait_until_sync(lambda: gaia_threads() <= before, seconds=30)

@@ -9,8 +9,8 @@ import pytest
 
 from gaia_memory import MemoryPlugin, SessionWindowPlugin
 from gaia_memory.testing import ScriptedLlm
-from support.parts import open_engines, runner_of, say_in_a_new_loop, until
-from support.turns import tools_of, words_of
+from support.parts import build_runner, count_open_engines, run_turn_sync, wait_until_sync
+from support.turns import contents_text, offered_tools
 
 
 def write(path: Path, text: str) -> None:
@@ -26,24 +26,24 @@ def test_each_turn_takes_the_file_as_it_is_and_a_bad_one_is_told_once(
     path = tmp_path / "gaia.yaml"
     write(path, "sessions: {window_turns: 5}")
     model = ScriptedLlm(default="ok")
-    runner = runner_of(SessionWindowPlugin(config=path), MemoryPlugin(config=path), model=model)
+    runner = build_runner(SessionWindowPlugin(config=path), MemoryPlugin(config=path), model=model)
     for number in range(3):
-        say_in_a_new_loop(runner, f"t{number}")
+        run_turn_sync(runner, f"t{number}")
     write(path, "sessions: {window_turns: 1}\nmemory: {enabled: false}")
-    say_in_a_new_loop(runner, "t3")
+    run_turn_sync(runner, "t3")
     edited = model.requests[-1]
     path.write_text("- oops\n", encoding="utf-8")
     for number in (4, 5, 6):
-        say_in_a_new_loop(runner, f"t{number}")
+        run_turn_sync(runner, f"t{number}")
     told = [record.message for record in caplog.records if record.levelno >= logging.WARNING]
     told = [line for line in told if "last good version" in line]
     broken = model.requests[-1]
     write(path, "sessions: {window_turns: 9}")
-    say_in_a_new_loop(runner, "t7")
-    until(lambda: not open_engines())
+    run_turn_sync(runner, "t7")
+    wait_until_sync(lambda: not count_open_engines())
 
-    assert (words_of(edited), tools_of(edited)) == ("t3", [])
-    assert (words_of(broken), tools_of(broken)) == ("t6", [])
+    assert (contents_text(edited), offered_tools(edited)) == ("t3", [])
+    assert (contents_text(broken), offered_tools(broken)) == ("t6", [])
     assert len(told) == 1
-    assert words_of(model.requests[-1]).split() == [word for at in range(8) for word in (f"t{at}", "ok")][:-1]
-    assert "load_memory" in tools_of(model.requests[-1])
+    assert contents_text(model.requests[-1]).split() == [word for at in range(8) for word in (f"t{at}", "ok")][:-1]
+    assert "load_memory" in offered_tools(model.requests[-1])

@@ -16,7 +16,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from gaia_memory import MemoryPlugin, Scope, open_memory
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import FakeClock
-from support.parts import runner_of, say
+from support.parts import build_runner, run_turn
 
 SHOP, CLUB = "shop", "club"
 
@@ -46,8 +46,8 @@ async def stored(config: Path) -> AsyncIterator[DatabaseSessionService]:
 
 async def talk_in(app: str, config: Path, sessions: BaseSessionService, text: str) -> None:
     """Run one turn of an app in a Runner of its own, and close that before anything can be learned."""
-    runner = runner_of(MemoryPlugin(config=config), sessions=sessions, app=app)
-    await say(runner, text)
+    runner = build_runner(MemoryPlugin(config=config), sessions=sessions, app=app)
+    await run_turn(runner, text)
     await runner.close()
 
 
@@ -86,8 +86,8 @@ async def test_after_a_restart_the_first_turn_of_any_app_is_enough(config: Path,
     await talk_in(SHOP, config, stored, "My sister is called Noa.")
     config.write_text(yaml.safe_dump({"app": CLUB, "sessions": {"idle_consolidate_minutes": 0.001}}))
 
-    club = runner_of(MemoryPlugin(config=config), sessions=stored, app=CLUB)
-    await say(club, "Hello.")
+    club = build_runner(MemoryPlugin(config=config), sessions=stored, app=CLUB)
+    await run_turn(club, "Hello.")
 
     async def is_learned() -> bool:
         return any("Noa" in text for text in await texts_of(config, SHOP))
@@ -115,11 +115,11 @@ async def test_a_conversation_missing_from_a_database_that_holds_others_is_not_g
     """The app keeps one session in the configured database and another one elsewhere."""
     clock = FakeClock()
     elsewhere = InMemorySessionService()
-    runner = runner_of(MemoryPlugin(config=config), sessions=elsewhere, app=SHOP)
-    await say(runner, "My sister is called Noa.", session="a")
+    runner = build_runner(MemoryPlugin(config=config), sessions=elsewhere, app=SHOP)
+    await run_turn(runner, "My sister is called Noa.", session="a")
     await runner.close()
-    runner = runner_of(MemoryPlugin(config=config), sessions=stored, app=SHOP)
-    await say(runner, "I live in Haifa.", session="z")
+    runner = build_runner(MemoryPlugin(config=config), sessions=stored, app=SHOP)
+    await run_turn(runner, "I live in Haifa.", session="z")
     await runner.close()
 
     async with open_memory(config, clock=clock) as gaia:
@@ -139,8 +139,8 @@ async def test_a_conversation_missing_from_a_database_that_holds_others_is_not_g
 async def test_no_session_database_is_made_for_a_host_that_has_its_own(config: Path):
     """Looking further must leave nothing behind."""
     await talk_in(SHOP, config, InMemorySessionService(), "Hello.")
-    runner = runner_of(MemoryPlugin(config=config), app=CLUB)
-    await say(runner, "Hello.")
+    runner = build_runner(MemoryPlugin(config=config), app=CLUB)
+    await run_turn(runner, "Hello.")
     await until(lambda: _has_swept(config))
     await runner.close()
 
@@ -151,5 +151,5 @@ async def test_no_session_database_is_made_for_a_host_that_has_its_own(config: P
 
 async def _has_swept(config: Path) -> bool:
     memory = Mem0MemoryService(config=config)
-    async with memory.source.using() as engine, engine.database.reading() as tx:
-        return await engine.ledger.bootstrapped(tx, CLUB)
+    async with memory.source.use_engine() as engine, engine.database.read_transaction() as tx:
+        return await engine.ledger.is_bootstrapped(tx, CLUB)

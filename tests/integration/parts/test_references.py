@@ -17,11 +17,21 @@ import pytest
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, engine_registry, open_memory
 from gaia_memory.adk import engine_source
 from gaia_memory.engine import Engine
-from gaia_memory.ledger import owner_is_gone
+from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.parts import APP, USER, facts_in, is_free, open_engines, our_threads, runner_of, say, until
-from support.turns import begin, learn_with
+from support.parts import (
+    APP,
+    USER,
+    build_runner,
+    count_open_engines,
+    fact_texts_in,
+    gaia_threads,
+    is_store_unowned,
+    run_turn,
+    wait_until_sync,
+)
+from support.turns import begin_turn, set_extractor
 
 Registry = engine_registry._Registry
 
@@ -57,9 +67,9 @@ async def test_however_a_file_is_written_its_parts_share_one_engine(
     service = Mem0MemoryService(uri="mem0://?config=gaia.yaml", agents_dir=str(file.parent))
     plugins = [MemoryPlugin("one", config=file), MemoryPlugin("two", config="agents/gaia.yaml")]
     windows = [SessionWindowPlugin("three"), SessionWindowPlugin("four", config=str(file))]
-    async with runner_of(plugins[0], *windows, service=service) as one, runner_of(plugins[1], app="other") as two:
-        await say(one, "hi")
-        await say(two, "hi")
+    async with build_runner(plugins[0], *windows, service=service) as one, build_runner(plugins[1], app="other") as two:
+        await run_turn(one, "hi")
+        await run_turn(two, "hi")
         async with open_memory(file) as gaia:
             found = {id(await engine_of(part)) for part in (*plugins, *windows)}
             found |= {id(await service.source.engine()), id(gaia._engine)}
@@ -73,9 +83,9 @@ async def test_other_content_or_another_home_is_another_engine(tmp_path: Path, o
     """Mappings are known by their content."""
     homes = {"data": str(tmp_path / "data"), "elsewhere": str(tmp_path / "elsewhere")}
     configs = [{"home": homes["data"]}, {"home": homes["data"]}, {**other, "home": homes[other["home"]]}]
-    runners = [runner_of(MemoryPlugin(config=config), app=f"app{at}") for at, config in enumerate(configs)]
+    runners = [build_runner(MemoryPlugin(config=config), app=f"app{at}") for at, config in enumerate(configs)]
     for runner in runners:
-        await say(runner, "hi")
+        await run_turn(runner, "hi")
     engines = [await engine_of(runner.plugin_manager.plugins[0]) for runner in runners]  # type: ignore[arg-type]
     for runner in runners:
         await runner.close()
@@ -96,21 +106,21 @@ async def test_whoever_closes_last_closes_the_engine_and_the_next_use_opens_it_a
     """Two apps with a plugin each, and open_memory; the store's lock is free afterwards."""
     home = tmp_path / "data"
     config = {"home": str(home)}
-    one, two = runner_of(MemoryPlugin(config=config)), runner_of(MemoryPlugin(config=config), app="two")
+    one, two = build_runner(MemoryPlugin(config=config)), build_runner(MemoryPlugin(config=config), app="two")
     async with open_memory(config) as gaia:
-        await say(one, "hi")
-        await say(two, "/remember I like figs")
+        await run_turn(one, "hi")
+        await run_turn(two, "/remember I like figs")
         await gaia.memory.settled()
         engine = await engine_of(one.plugin_manager.plugins[0])  # type: ignore[arg-type]
-    assert await say(one, "/memory") == "I don't remember anything about you yet."
+    assert await run_turn(one, "/memory") == "I don't remember anything about you yet."
     await one.close()
-    assert "I like figs" in await say(two, "/memory")
-    assert not await asyncio.to_thread(is_free, home)
+    assert "I like figs" in await run_turn(two, "/memory")
+    assert not await asyncio.to_thread(is_store_unowned, home)
     await two.close()
-    assert await asyncio.to_thread(is_free, home)
-    assert open_engines() == 0
+    assert await asyncio.to_thread(is_store_unowned, home)
+    assert count_open_engines() == 0
 
-    assert "I like figs" in await say(two, "/memory")
+    assert "I like figs" in await run_turn(two, "/memory")
     again = await engine_of(two.plugin_manager.plugins[0])  # type: ignore[arg-type]
     await two.close()
 
@@ -121,21 +131,21 @@ async def test_what_a_part_put_off_begins_when_a_program_opens_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its loop will last: the store and the sweep are wanted now."""
-    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 600.0)
+    monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 600.0)
     config = {"home": str(tmp_path / "data"), "sessions": {"idle_consolidate_minutes": 0.001}}
-    async with runner_of(MemoryPlugin(config=config)) as runner:
-        await say(runner, "I live in Berlin.")
+    async with build_runner(MemoryPlugin(config=config)) as runner:
+        await run_turn(runner, "I live in Berlin.")
         async with open_memory(config) as gaia, asyncio.timeout(60):
-            while not (gaia._engine.follower.owned and facts_in(tmp_path / "data")):
+            while not (gaia._engine.follower.is_owner and fact_texts_in(tmp_path / "data")):
                 await asyncio.sleep(0.02)
 
 
 async def test_a_plugin_that_ran_no_hook_holds_nothing(tmp_path: Path) -> None:
     """It was made and closed."""
-    async with runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")})):
+    async with build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")})):
         pass
 
-    assert open_engines() == 0
+    assert count_open_engines() == 0
     assert not await asyncio.to_thread((tmp_path / "data").exists)
 
 
@@ -145,39 +155,39 @@ async def test_a_service_borrows_and_closes_nothing(tmp_path: Path) -> None:
     service = Mem0MemoryService(config=config)
     who = {"app_name": APP, "user_id": USER}
     await service.list_memories(**who)
-    assert open_engines() == 1
+    assert count_open_engines() == 1
     async with open_memory(config) as gaia:
         await gaia.memory.remember(gaia._engine.scope(APP, USER), "I like figs")
         assert len(await service.list_memories(**who)) == 1
-        assert open_engines() == 1
-    assert open_engines() == 0
+        assert count_open_engines() == 1
+    assert count_open_engines() == 0
 
     assert len(await service.list_memories(**who)) == 1
     async with open_memory(config):
         pass
-    assert open_engines() == 0
+    assert count_open_engines() == 0
 
 
 async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hand-over of a session asks a model for seconds; whoever calls next is not kept waiting by it."""
-    monkeypatch.setattr(engine_registry, "IN_USE_SECONDS", 60.0)
+    monkeypatch.setattr(engine_registry, "ACTIVE_CALLS_TIMEOUT_SECONDS", 60.0)
     config = {"home": str(tmp_path / "data")}
     service = Mem0MemoryService(config=config)
     extractor = ScriptedExtractor(default=["lives in Berlin"])
     extractor.gate.shut()
-    runner = runner_of(MemoryPlugin(config=config))
-    await say(runner, "I live in Berlin")
+    runner = build_runner(MemoryPlugin(config=config))
+    await run_turn(runner, "I live in Berlin")
     engine = await service.source.engine()
-    learn_with(engine, extractor)
+    set_extractor(engine, extractor)
     session = await runner.session_service.get_session(app_name=APP, user_id=USER, session_id="s1")
     assert session is not None
     adding = asyncio.create_task(service.add_session_to_memory(session))
-    await extractor.gate.arrival()
+    await extractor.gate.wait_for_waiter()
     closing = asyncio.create_task(runner.close())
     async with asyncio.timeout(60):
-        while open_engines():
+        while count_open_engines():
             await asyncio.sleep(0.01)
         assert await service.list_memories(app_name=APP, user_id=USER) == []
     extractor.gate.open()
@@ -186,16 +196,16 @@ async def test_a_call_under_way_is_not_cut_off_by_the_last_one_to_close(
     async with open_memory(config):
         pass
 
-    assert facts_in(tmp_path / "data") == ["lives in Berlin"]
+    assert fact_texts_in(tmp_path / "data") == ["lives in Berlin"]
 
 
 async def test_a_close_that_takes_too_long_for_adk_goes_on_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """ADK gives a plugin 5 s; Runner.close raises when it needs more, and another process waits for the lock."""
-    monkeypatch.setattr(engine_source, "RELEASE_SECONDS", 0.05)
-    runner = runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")}))
-    await say(runner, "hi")
+    monkeypatch.setattr(engine_source, "RELEASE_TIMEOUT_SECONDS", 0.05)
+    runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
+    await run_turn(runner, "hi")
     engine = await engine_of(runner.plugin_manager.plugins[0])  # type: ignore[arg-type]
     closed, go_on, close = asyncio.Event(), asyncio.Event(), engine.backend.close
 
@@ -245,9 +255,9 @@ async def test_a_host_that_is_cancelled_while_it_closes_memory_leaves_it_closing
 
 async def test_a_close_that_adk_cancels_goes_on_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a host gives its Runner less time than we know of."""
-    runner = runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")}))
+    runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     runner.plugin_manager._close_timeout = 0.05
-    await say(runner, "hi")
+    await run_turn(runner, "hi")
     engine = await engine_of(runner.plugin_manager.plugins[0])  # type: ignore[arg-type]
     go_on, close = asyncio.Event(), engine.backend.close
 
@@ -263,36 +273,36 @@ async def test_a_close_that_adk_cancels_goes_on_by_itself(tmp_path: Path, monkey
         while not engine.database._is_closed:
             await asyncio.sleep(0.01)
 
-    assert open_engines() == 0
+    assert count_open_engines() == 0
 
 
 def test_a_loop_that_ends_while_an_engine_closes_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A script closes its Runner and ends, while the store is still being opened or closed."""
-    monkeypatch.setattr(engine_source, "RELEASE_SECONDS", 0.01)
+    monkeypatch.setattr(engine_source, "RELEASE_TIMEOUT_SECONDS", 0.01)
     home = tmp_path / "data"
     plugin = MemoryPlugin(config={"home": str(home)})
-    runner = runner_of(plugin)
-    before = our_threads()
+    runner = build_runner(plugin)
+    before = gaia_threads()
 
     async def script() -> None:
-        await say(runner, "/remember I like figs")
+        await run_turn(runner, "/remember I like figs")
         engine = await engine_of(plugin)
         await engine.memory.settled()
-        stopped = engine.follower._vectors.stop
+        stopped = engine.follower._backfill.stop
 
         async def slowly() -> None:
             await asyncio.sleep(30)
             await stopped()
 
-        monkeypatch.setattr(engine.follower._vectors, "stop", slowly)
+        monkeypatch.setattr(engine.follower._backfill, "stop", slowly)
         await runner.close()
 
     asyncio.run(asyncio.wait_for(script(), 60))
 
-    assert is_free(home)
-    until(lambda: our_threads() <= before)
+    assert is_store_unowned(home)
+    wait_until_sync(lambda: gaia_threads() <= before)
 
 
 async def test_what_runs_for_everybody_carries_nothing_of_the_first_turn(
@@ -308,9 +318,9 @@ async def test_what_runs_for_everybody_carries_nothing_of_the_first_turn(
         start(self, **arguments)
 
     monkeypatch.setattr(Engine, "start", started)
-    async with runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")})) as runner:
+    async with build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")})) as runner:
         whose.set("the first one's")
-        await say(runner, "hi")
+        await run_turn(runner, "hi")
 
     assert seen == ["nobody's"]
 
@@ -328,12 +338,9 @@ def in_a_process(code: str, *arguments: str, home: Path) -> subprocess.Completed
 def test_making_the_parts_reads_nothing_and_needs_no_loop(tmp_path: Path) -> None:
     """A server makes them while it starts, outside any loop: every file and socket they touch would be seen."""
     code = """
-        import sys
-        import gaia_memory.adk.plugins.memory_plugin, gaia_memory.adk.plugins.window_plugin, gaia_memory.adk.memory_service
-        from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
-        seen = []
-        watched = ("open", "os.", "socket.", "sqlite3.", "subprocess.", "import")
-        def hear(event, arguments):
+        import sys import gaia_memory.adk.plugins.memory_plugin, gaia_memory.adk.plugins.window_plugin,
+        gaia_memory.adk.memory_service from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin seen
+        = [] watched = ("open", "os.", "socket.", "sqlite3.", "subprocess.", "import") def hear(event, arguments):
             if event.startswith(watched):
                 seen.append((event, arguments))
 
@@ -398,8 +405,8 @@ def test_what_is_still_open_when_the_process_ends_is_closed(tmp_path: Path, ende
     home = tmp_path / "data"
     done = in_a_process(code, str(home), ended, home=tmp_path / "home")
 
-    assert facts_in(home) == ["I like figs"]
-    assert is_free(home)
+    assert fact_texts_in(home) == ["I like figs"]
+    assert is_store_unowned(home)
     assert len(list((home / "store").glob("*.closed.json"))) == 1
     said = [line for line in done.stderr.splitlines() if "Error" in line or "gaia" in line or "Traceback" in line]
     assert not said, done.stderr
@@ -407,29 +414,29 @@ def test_what_is_still_open_when_the_process_ends_is_closed(tmp_path: Path, ende
 
 def test_a_loop_that_was_closed_over_an_engine_holds_nothing_up(tmp_path: Path, alone: Registry) -> None:
     """The next loop has memory at once, gets the store soon, and the threads of the old one end."""
-    runner = runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")}))
+    runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     dead = asyncio.new_event_loop()
-    dead.run_until_complete(say(runner, "/remember I like figs"))
+    dead.run_until_complete(run_turn(runner, "/remember I like figs"))
     engine = dead.run_until_complete(engine_of(runner.plugin_manager.plugins[0]))  # type: ignore[arg-type]
     dead.run_until_complete(engine.memory.settled())
     close_over(engine, dead)
     stuck, go_on = threading.Event(), threading.Event()
-    abandon = engine.follower.abandon
+    abandon = engine.follower.close_without_loop
 
     def slowly() -> None:
         stuck.set()
         go_on.wait(60)
         abandon()
 
-    engine.follower.abandon = slowly  # type: ignore[method-assign]
+    engine.follower.close_without_loop = slowly  # type: ignore[method-assign]
 
     async def next_one() -> str:
-        answer = await say(runner, "/memory")
+        answer = await run_turn(runner, "/memory")
         assert await asyncio.to_thread(stuck.wait, 60)
         go_on.set()
         now = await engine_of(runner.plugin_manager.plugins[0])  # type: ignore[arg-type]
         assert now is not engine
-        while not now.follower.owned:
+        while not now.follower.is_owner:
             await asyncio.sleep(0.01)
         await runner.close()
         return answer
@@ -440,16 +447,16 @@ def test_a_loop_that_was_closed_over_an_engine_holds_nothing_up(tmp_path: Path, 
 
 def test_a_loop_that_was_closed_over_a_turn_and_a_lease_keeps_nobody_waiting(tmp_path: Path) -> None:
     """Its marks count as over as soon as another loop of the process opens memory, not when they run out."""
-    runner = runner_of(MemoryPlugin(config={"home": str(tmp_path / "data")}))
+    runner = build_runner(MemoryPlugin(config={"home": str(tmp_path / "data")}))
     talked_in, at_work = (SessionKey(APP, USER, session) for session in ("talked in", "at work"))
 
     async def leave() -> Engine:
-        await say(runner, "hi")
+        await run_turn(runner, "hi")
         engine = await engine_of(runner.plugin_manager.plugins[0])  # type: ignore[arg-type]
         now = engine.clock.now().timestamp()
         for key in (talked_in, at_work):
-            hold = await begin(engine, key)
-        await engine.marks.leave(hold)
+            hold = await begin_turn(engine, key)
+        await engine.turn_presence.release(hold)
         async with engine.database.transaction() as tx:
             assert await engine.ledger.claim(tx, at_work, engine.owner, now=now, lease_seconds=30)
         return engine
@@ -459,9 +466,9 @@ def test_a_loop_that_was_closed_over_a_turn_and_a_lease_keeps_nobody_waiting(tmp
     close_over(left, dead)
 
     async def next_one() -> set[SessionKey]:
-        await say(runner, "hi")
+        await run_turn(runner, "hi")
         engine = await engine_of(runner.plugin_manager.plugins[0])  # type: ignore[arg-type]
-        await asyncio.to_thread(until, lambda: owner_is_gone(left.owner))
+        await asyncio.to_thread(wait_until_sync, lambda: is_owner_dead(left.owner))
         now = engine.clock.now().timestamp()
         async with engine.database.transaction() as tx:
             await engine.ledger.expire(tx, now=now)
@@ -475,13 +482,13 @@ def test_a_loop_that_was_closed_over_a_turn_and_a_lease_keeps_nobody_waiting(tmp
 def test_a_service_made_outside_any_loop_works_in_one_loop_after_another(tmp_path: Path) -> None:
     """ADK makes it so, and closes it never: `asyncio.run` closes what it borrowed."""
     service = Mem0MemoryService(config={"home": str(tmp_path / "data")})
-    runner = runner_of(service=service, model=ScriptedLlm(default="ok"))
+    runner = build_runner(service=service, model=ScriptedLlm(default="ok"))
 
     async def once() -> int:
-        await say(runner, "hi")
+        await run_turn(runner, "hi")
         found = await service.list_memories(app_name=APP, user_id=USER)
         return len(found)
 
     assert [asyncio.run(once()) for _ in range(3)] == [0, 0, 0]
-    assert open_engines() == 0
-    assert is_free(tmp_path / "data")
+    assert count_open_engines() == 0
+    assert is_store_unowned(tmp_path / "data")

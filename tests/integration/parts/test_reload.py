@@ -19,8 +19,8 @@ from gaia_memory.backend.offline.offline_llm import OfflineLlm
 from gaia_memory.engine import Engine
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm, call
-from support.parts import APP, USER, runner_of, say
-from support.turns import system_of, tools_of
+from support.parts import APP, USER, build_runner, run_turn
+from support.turns import offered_tools, system_text
 
 SOON = 30.0
 """Seconds: it takes milliseconds on an idle machine."""
@@ -36,7 +36,7 @@ class Server:
     def runner(self, model: ScriptedLlm | None = None) -> Runner:
         """Import the agent: all plugins are new objects."""
         model = model or ScriptedLlm(default="ok")
-        return runner_of(
+        return build_runner(
             SessionWindowPlugin(), MemoryPlugin(), model=model, service=self.service, sessions=self.sessions
         )
 
@@ -48,17 +48,17 @@ async def test_after_a_reload_the_next_turn_has_memory_at_once(tmp_path: Path) -
     """The same memory, with its store, though nobody held it in between."""
     server = Server(tmp_path / "data")
     old = server.runner()
-    await say(old, "/remember I like figs")
+    await run_turn(old, "/remember I like figs")
     before = await server.engine()
     await before.memory.settled()
     started = time.monotonic()
     await old.close()
     new = server.runner()
-    listed = await say(new, "/memory")
+    listed = await run_turn(new, "/memory")
     took = time.monotonic() - started
     after = await server.engine()
     await after.memory.settled()
-    owned = after.follower.owned
+    owned = after.follower.is_owner
     await new.close()
 
     assert "I like figs" in listed
@@ -81,23 +81,23 @@ async def test_a_turn_that_runs_through_a_reload_ends_as_it_should(
 
     model = ScriptedLlm(think, call("remember", fact="likes plums"), "done")
     old = server.runner(model)
-    await say(old, "/remember I like figs")
-    turn = asyncio.create_task(say(old, "what do I like?", session="long"))
+    await run_turn(old, "/remember I like figs")
+    turn = asyncio.create_task(run_turn(old, "what do I like?", session="long"))
     await arrived.wait()
     started = time.monotonic()
     await old.close()
     new = server.runner()
-    assert await say(new, "hi") == "ok"
+    assert await run_turn(new, "hi") == "ok"
     assert time.monotonic() - started < SOON
     go_on.set()
     assert await turn == "done"
-    row = await (await server.engine()).marks.row(SessionKey(APP, USER, "long"))
-    listed = await say(new, "/memory")
+    row = await (await server.engine()).turn_presence.row(SessionKey(APP, USER, "long"))
+    listed = await run_turn(new, "/memory")
     await new.close()
 
-    assert len({system_of(request) for request in model.requests}) == 1
-    assert "I like figs" in system_of(model.requests[0])
-    assert [tools_of(request) for request in model.requests] == [["remember", "load_memory"]] * 3
+    assert len({system_text(request) for request in model.requests}) == 1
+    assert "I like figs" in system_text(model.requests[0])
+    assert [offered_tools(request) for request in model.requests] == [["remember", "load_memory"]] * 3
     assert "likes plums" in listed
     assert row is not None
     assert (row.turn_no, row.active_until) == (1, None)
@@ -110,7 +110,7 @@ async def test_a_model_that_hangs_while_something_is_learned_holds_up_no_reload(
     """Its thread cannot be stopped; the store, the leases and the next turn do not wait for it."""
     server = Server(tmp_path / "data")
     old = server.runner()
-    await say(old, "I live in Berlin")
+    await run_turn(old, "I live in Berlin")
     engine = await server.engine()
     hanging, go_on = threading.Event(), threading.Event()
 
@@ -127,7 +127,7 @@ async def test_a_model_that_hangs_while_something_is_learned_holds_up_no_reload(
     started = time.monotonic()
     await old.close()
     new = server.runner()
-    assert await say(new, "/memory") == "I don't remember anything about you yet."
+    assert await run_turn(new, "/memory") == "I don't remember anything about you yet."
     took = time.monotonic() - started
     after = await server.engine()
     await after.memory.settled()

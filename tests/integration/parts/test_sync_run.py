@@ -23,8 +23,18 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from gaia_memory import MemoryPlugin, Scope, SessionWindowPlugin, engine_registry, open_memory
 from gaia_memory.adk.plugins import memory_plugin
 from gaia_memory.testing import ScriptedLlm, call
-from support.parts import APP, facts_in, is_free, open_engines, our_threads, runner_of, say, say_in_a_new_loop, until
-from support.turns import all_of, tools_of
+from support.parts import (
+    APP,
+    build_runner,
+    count_open_engines,
+    fact_texts_in,
+    gaia_threads,
+    is_store_unowned,
+    run_turn,
+    run_turn_sync,
+    wait_until_sync,
+)
+from support.turns import offered_tools, request_text
 
 AT_ONCE = {"sessions": {"idle_consolidate_minutes": 0.001}}
 SERVICES = ["memory", "sqlite", "database"]
@@ -78,10 +88,10 @@ class Host:
         self.config = {"home": str(self.home), **settings}
         plugins = [SessionWindowPlugin(config=self.config), MemoryPlugin(config=self.config)]
         self.sessions = sessions_of(kind, folder)
-        self.runner: Runner = runner_of(*plugins, model=self.model, sessions=self.sessions)
+        self.runner: Runner = build_runner(*plugins, model=self.model, sessions=self.sessions)
 
     def say(self, text: str, **whose: str) -> str:
-        return say_in_a_new_loop(self.runner, text, **whose)
+        return run_turn_sync(self.runner, text, **whose)
 
     def close(self) -> None:
         """Close it as a script does, in yet another loop; ADK's pool keeps a connection of a loop that is gone."""
@@ -99,16 +109,16 @@ def test_turn_after_turn_everything_works_and_nothing_is_left_behind(tmp_path: P
     """Turns, commands, tools and the profile; between two turns nothing is open and anybody may own the store."""
     model = ScriptedLlm("one", "two", call("remember", fact="likes figs"), "three", default="ok")
     host = Host(tmp_path, kind, model)
-    threads = our_threads()
+    threads = gaia_threads()
     answers, open_between = [], []
     for text in ["hi", "hi again", "I like figs", "/remember I like plums", "/memory", "what now?"]:
         answers.append(host.say(text))
-        open_between.append(open_engines())
-        until(lambda: is_free(host.home))
+        open_between.append(count_open_engines())
+        wait_until_sync(lambda: is_store_unowned(host.home))
     other_session = host.say("hello", session="s2")
     # The database of ADK's own session service keeps its one connection.
     kept = 1 if kind == "database" else 0
-    until(lambda: len(our_threads() - threads) <= kept)
+    wait_until_sync(lambda: len(gaia_threads() - threads) <= kept)
     host.close()
 
     assert answers[:3] == ["one", "two", "three"]
@@ -116,9 +126,9 @@ def test_turn_after_turn_everything_works_and_nothing_is_left_behind(tmp_path: P
     assert answers[4] == "I remember 2 facts about you:\n1. likes figs\n2. I like plums"
     assert answers[5] == other_session == "ok"
     assert open_between == [0] * 6
-    assert tools_of(model.requests[0]) == ["remember", "load_memory"]
-    assert "hi again" in all_of(model.requests[2])
-    assert "likes figs" in all_of(model.requests[-1])
+    assert offered_tools(model.requests[0]) == ["remember", "load_memory"]
+    assert "hi again" in request_text(model.requests[2])
+    assert "likes figs" in request_text(model.requests[-1])
     if kind != "database":
         # ADK's own pool leaves its connections to the loops that are gone.
         assert heard.all() == []
@@ -142,9 +152,9 @@ def test_several_threads_at_once_each_get_their_turn(tmp_path: Path, kind: str, 
     for number, (kept, listed) in enumerate(told):
         assert kept == f"I will remember: I like number {number}"
         assert listed == f"I remember 1 fact about you:\n1. I like number {number}"
-    assert open_engines() == 0
-    until(lambda: is_free(host.home))
-    assert sorted(facts_in(host.home)) == [f"I like number {number}" for number in range(8)]
+    assert count_open_engines() == 0
+    wait_until_sync(lambda: is_store_unowned(host.home))
+    assert sorted(fact_texts_in(host.home)) == [f"I like number {number}" for number in range(8)]
     if kind != "database":
         # ADK's own pool leaves its connections to the loops that are gone.
         assert heard.all() == []
@@ -153,17 +163,17 @@ def test_several_threads_at_once_each_get_their_turn(tmp_path: Path, kind: str, 
 def test_a_turn_that_fails_or_is_left_early_leaves_nothing_behind(tmp_path: Path, heard: Heard) -> None:
     """The caller stops listening after the first words, or the model raises."""
     host = Host(tmp_path, "memory", ScriptedLlm("long", RuntimeError("away"), default="ok"))
-    threads = our_threads()
+    threads = gaia_threads()
     events = host.runner.run(user_id="ada", session_id="s1", new_message=say_of("hi"))
     next(events)
     events.close()
     with pytest.raises(RuntimeError, match="away"):
         host.say("hi")
     answer = host.say("hi")
-    until(lambda: our_threads() <= threads)
+    wait_until_sync(lambda: gaia_threads() <= threads)
 
     assert answer == "ok"
-    assert open_engines() == 0
+    assert count_open_engines() == 0
     assert heard.all() == []
 
 
@@ -177,37 +187,37 @@ def test_what_was_said_in_loops_that_died_is_learned_in_a_later_one_that_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The plugin's first hook makes the sessions readable, and the sweep that follows learns what went quiet."""
-    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 0.05)
+    monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.05)
 
     async def wait_until_learned(_: Any) -> str:
         async with asyncio.timeout(60):
-            while not facts_in(host.home):
+            while not fact_texts_in(host.home):
                 await asyncio.sleep(0.01)
         return "ok"
 
     host = Host(tmp_path, "memory", ScriptedLlm("nice", default=wait_until_learned), **AT_ONCE)
     host.say("I live in Berlin.")
-    before = facts_in(host.home)
+    before = fact_texts_in(host.home)
     host.say("and now?", session="another")
 
-    assert (before, facts_in(host.home)) == ([], ["User lives in Berlin."])
+    assert (before, fact_texts_in(host.home)) == ([], ["User lives in Berlin."])
 
 
 def test_a_second_app_is_swept_as_soon_as_it_speaks(tmp_path: Path) -> None:
     """Its sessions became readable long after the engine's first sweep; the next beat may be a minute away."""
     config = {"home": str(tmp_path / "data"), **AT_ONCE}
     sessions = InMemorySessionService()
-    runners = {app: runner_of(MemoryPlugin(config=config), sessions=sessions, app=app) for app in ("one", "two")}
-    say_in_a_new_loop(runners["two"], "I live in Berlin.")
+    runners = {app: build_runner(MemoryPlugin(config=config), sessions=sessions, app=app) for app in ("one", "two")}
+    run_turn_sync(runners["two"], "I live in Berlin.")
 
     async def later() -> list[str]:
         async with open_memory(config) as gaia:
             engine = gaia._engine
-            await say(runners["one"], "hi")
+            await run_turn(runners["one"], "hi")
             await engine.sweep()
-            engine._beat.every(4 * 3600)
+            engine._sweep_scheduler.reschedule(4 * 3600)
             assert await gaia.memory.facts(Scope("two", "ada")) == []
-            await say(runners["two"], "hi", session="another")
+            await run_turn(runners["two"], "hi", session="another")
             async with asyncio.timeout(60):
                 while not (facts := await gaia.memory.facts(Scope("two", "ada"))):
                     await asyncio.sleep(0.01)
@@ -254,7 +264,7 @@ def test_status_says_that_talk_waits_for_a_process_that_can_read_it(tmp_path: Pa
 
 def test_a_short_turn_loads_neither_the_store_nor_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Chroma would be opened and closed at every message."""
-    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 60.0)
+    monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 60.0)
     host = Host(tmp_path, "memory")
     started = time.monotonic()
     for _ in range(3):
@@ -268,7 +278,7 @@ def test_a_loop_that_ends_in_the_middle_of_background_work_is_quiet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, heard: Heard, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Statements are cancelled wherever they are; the log has no traceback, and the turn does not wait for them."""
-    monkeypatch.setattr(engine_registry, "PART_START_SECONDS", 0.02)
+    monkeypatch.setattr(engine_registry, "BACKGROUND_START_DELAY_SECONDS", 0.02)
     chance = random.Random(4)
 
     async def think(_: Any) -> str:
@@ -276,10 +286,10 @@ def test_a_loop_that_ends_in_the_middle_of_background_work_is_quiet(
         return "ok"
 
     host = Host(tmp_path, "memory", ScriptedLlm(default=think))
-    threads = our_threads()
+    threads = gaia_threads()
     for number in range(200):
         assert host.say("hi", session=f"s{number % 5}") == "ok"
-    until(lambda: our_threads() <= threads)
+    wait_until_sync(lambda: gaia_threads() <= threads)
 
     assert heard.all() == []
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
@@ -292,9 +302,9 @@ def test_a_turn_in_a_loop_that_lasts_keeps_the_engine(tmp_path: Path) -> None:
     async def two() -> tuple[Any, Any]:
         plugin = host.runner.plugin_manager.plugins[1]
         assert isinstance(plugin, memory_plugin.MemoryPlugin)
-        await say(host.runner, "hi")
+        await run_turn(host.runner, "hi")
         first = await plugin._source.engine()
-        await say(host.runner, "hi")
+        await run_turn(host.runner, "hi")
         second = await plugin._source.engine()
         await host.runner.close()
         return first, second

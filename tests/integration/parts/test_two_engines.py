@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gaia_memory import MemoryPlugin, Scope, open_memory
-from support.parts import APP, USER, facts_in, runner_of, say, say_in_a_new_loop
+from support.parts import APP, USER, build_runner, fact_texts_in, run_turn, run_turn_sync
 
 ADA = Scope(APP, USER)
 
@@ -73,18 +73,18 @@ async def test_two_processes_write_and_settle_and_status_names_the_owner(tmp_pat
     plugin = MemoryPlugin(config={"home": str(home)})
     with another_process(home) as other:
         assert await line(other) == "ready"
-        async with runner_of(plugin) as runner:
-            assert await say(runner, "/remember I like plums") == "I will remember: I like plums"
+        async with build_runner(plugin) as runner:
+            assert await run_turn(runner, "/remember I like plums") == "I will remember: I like plums"
             engine = await plugin._source.engine()
             await engine.memory.settled()
             status = await engine.memory.status(ADA)
             await go_on(other)
             assert await line(other) == "settled"
-            listed = await say(runner, "/memory")
-            owned_before = engine.follower.owned
+            listed = await run_turn(runner, "/memory")
+            owned_before = engine.follower.is_owner
             other.send_signal(signal.SIGKILL)
             await asyncio.to_thread(other.wait)
-            await say(runner, "/remember I like pears")
+            await run_turn(runner, "/remember I like pears")
             await engine.memory.settled()
             later = await engine.memory.status(ADA)
 
@@ -105,7 +105,7 @@ async def test_two_files_that_name_one_home_are_two_engines_of_one_memory(tmp_pa
             *(gaia.memory.remember(ADA, f"Likes number {number}") for number in range(10) for gaia in (one, two))
         )
         await asyncio.gather(one.memory.settled(), two.memory.settled())
-        owners = [gaia._engine.follower.owned for gaia in (one, two)]
+        owners = [gaia._engine.follower.is_owner for gaia in (one, two)]
         counts = [(await gaia.memory.status(ADA)).facts for gaia in (one, two)]
         found = [len(await gaia.memory.recall(ADA, "number")) for gaia in (one, two)]
 
@@ -113,25 +113,25 @@ async def test_two_files_that_name_one_home_are_two_engines_of_one_memory(tmp_pa
     assert sorted(owners) == [False, True]
     assert counts == [10, 10]
     assert min(found) > 0
-    assert len(facts_in(home)) == 10
+    assert len(fact_texts_in(home)) == 10
 
 
 def test_two_event_loops_of_one_process_are_two_engines_of_one_memory(tmp_path: Path) -> None:
     """A server's loop that lasts, and a script's calls of `Runner.run` beside it."""
     config = {"home": str(tmp_path / "data")}
     plugin = MemoryPlugin(config=config)
-    runner = runner_of(plugin)
+    runner = build_runner(plugin)
     ready, done = threading.Event(), threading.Event()
     seen: list[str] = []
 
     async def server() -> None:
-        await say(runner, "/remember I like figs")
+        await run_turn(runner, "/remember I like figs")
         engine = await plugin._source.engine()
         await engine.memory.settled()
-        assert engine.follower.owned
+        assert engine.follower.is_owner
         ready.set()
         await asyncio.to_thread(done.wait, 60)
-        seen.append(await say(runner, "/memory"))
+        seen.append(await run_turn(runner, "/memory"))
         await engine.memory.settled()
         seen.append(str((await engine.memory.status(ADA)).lag))
         await runner.close()
@@ -141,7 +141,7 @@ def test_two_event_loops_of_one_process_are_two_engines_of_one_memory(tmp_path: 
     try:
         assert ready.wait(60)
         for fruit in ("plums", "pears", "dates"):
-            assert say_in_a_new_loop(runner, f"/remember I like {fruit}") == f"I will remember: I like {fruit}"
+            assert run_turn_sync(runner, f"/remember I like {fruit}") == f"I will remember: I like {fruit}"
     finally:
         done.set()
         lasting.join(60)

@@ -18,8 +18,8 @@ from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
 from gaia_memory import memory as memory_module
 from gaia_memory.errors import ConfigError
 from gaia_memory.testing import ScriptedLlm, call
-from support.parts import APP, USER, facts_in, runner_of, say
-from support.turns import responses_of, tools_of
+from support.parts import APP, USER, build_runner, fact_texts_in, run_turn
+from support.turns import function_responses, offered_tools
 
 WRONG = "memory: {recall_limit: 0}\n"
 
@@ -32,7 +32,7 @@ class Host:
         self.home = folder / "data"
         self.model = ScriptedLlm(*answers, default="ok")
         self.service = Mem0MemoryService(uri=f"mem0://?config={self.file}")
-        self.runner = runner_of(SessionWindowPlugin(), MemoryPlugin(), model=self.model, service=self.service)
+        self.runner = build_runner(SessionWindowPlugin(), MemoryPlugin(), model=self.model, service=self.service)
 
     async def write(self, text: str) -> None:
         await asyncio.to_thread(self.file.write_text, f"home: {self.home}\n{text}")
@@ -48,7 +48,7 @@ def errors_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the file name it, and let no slow embedder be among the troubles that are told."""
     monkeypatch.delenv("GAIA_HOME")
-    monkeypatch.setattr(memory_module, "REMEMBER_SECONDS", 60.0)
+    monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
 
 
 async def test_a_wrong_file_is_told_once_and_mending_it_is_enough(
@@ -57,14 +57,14 @@ async def test_a_wrong_file_is_told_once_and_mending_it_is_enough(
     """Two plugins, tools and a service meet it at every turn."""
     host = Host(tmp_path)
     await host.write(WRONG)
-    answers = [await say(host.runner, text) for text in ("hi", "/memory", "/remember I like figs", "hi again")]
+    answers = [await run_turn(host.runner, text) for text in ("hi", "/memory", "/remember I like figs", "hi again")]
     found = await host.service.search_memory(app_name=APP, user_id=USER, query="figs")
     with pytest.raises(ConfigError):
         await host.service.list_memories(app_name=APP, user_id=USER)
     told = errors_in(caplog)
-    hidden = tools_of(host.model.requests[-1])
+    hidden = offered_tools(host.model.requests[-1])
     await host.write("")
-    mended = [await say(host.runner, text) for text in ("hello", "/remember I like figs", "/memory")]
+    mended = [await run_turn(host.runner, text) for text in ("hello", "/remember I like figs", "/memory")]
     await host.runner.close()
 
     assert answers[0] == answers[3] == "ok"
@@ -79,7 +79,7 @@ async def test_a_wrong_file_is_told_once_and_mending_it_is_enough(
     assert "memory cannot be opened" in told[0]
     assert "memory.recall_limit: 0 is not allowed" in told[0]
     assert mended == ["ok", "I will remember: I like figs", "I remember 1 fact about you:\n1. I like figs"]
-    assert tools_of(host.model.requests[-1]) == ["remember", "load_memory"]
+    assert offered_tools(host.model.requests[-1]) == ["remember", "load_memory"]
     assert len(errors_in(caplog)) == 1
 
 
@@ -91,14 +91,14 @@ async def test_another_mistake_is_told_too_and_the_first_one_again_after_it_work
     counts = []
     for text in (WRONG, "memory: {recall_limit: many}\n", "", WRONG):
         await host.write(text)
-        await say(host.runner, "hi")
-        await say(host.runner, "hi")
+        await run_turn(host.runner, "hi")
+        await run_turn(host.runner, "hi")
         counts.append(len(errors_in(caplog)))
         await host.runner.close()
 
     # The last one is a new version of the file of a memory that worked: the good version before it stays in force.
     assert counts[:3] == [1, 2, 2]
-    answer = await say(host.runner, "/memory")
+    answer = await run_turn(host.runner, "/memory")
     assert answer.startswith("I don't remember anything about you yet.\nSomething is wrong: ")
     assert "the last good version stays in force" in answer
     await host.runner.close()
@@ -109,13 +109,13 @@ async def test_a_missing_file_and_a_database_that_is_away_are_told_in_the_same_w
 ) -> None:
     """Each names what to do about it; the database comes back by itself."""
     host = Host(tmp_path)
-    missing = await say(host.runner, "/memory")
+    missing = await run_turn(host.runner, "/memory")
     await host.write("")
     host.home.write_text("a file stands where the folder should be")
-    away = [await say(host.runner, text) for text in ("/memory", "hi", "/memory")]
+    away = [await run_turn(host.runner, text) for text in ("/memory", "hi", "/memory")]
     told = errors_in(caplog)
     host.home.unlink()
-    back = await say(host.runner, "/remember I like figs")
+    back = await run_turn(host.runner, "/remember I like figs")
     await host.runner.close()
 
     assert "no such file" in missing
@@ -126,7 +126,7 @@ async def test_a_missing_file_and_a_database_that_is_away_are_told_in_the_same_w
     assert away[2] == away[0]
     assert len(told) == 2
     assert back == "I will remember: I like figs"
-    assert facts_in(host.home) == ["I like figs"]
+    assert fact_texts_in(host.home) == ["I like figs"]
 
 
 async def test_adks_own_tools_find_nothing_and_the_turn_goes_on(
@@ -143,10 +143,10 @@ async def test_adks_own_tools_find_nothing_and_the_turn_goes_on(
         auto_create_session=True,
     )
     async with runner:
-        answer = await say(runner, "what do I like?")
+        answer = await run_turn(runner, "what do I like?")
 
     assert answer == "I do not know."
-    assert "memories=[]" in str(responses_of(model.requests[1])).replace("'memories': []", "memories=[]")
+    assert "memories=[]" in str(function_responses(model.requests[1])).replace("'memories': []", "memories=[]")
     assert len(errors_in(caplog)) == 1
 
 
@@ -154,9 +154,9 @@ async def test_our_tools_say_that_memory_is_unavailable(tmp_path: Path, caplog: 
     """A model repeats calls it finds in the conversation, also of tools it is not shown."""
     host = Host(tmp_path, call("remember", fact="likes figs"), call("load_memory", query="fruit"), "Sorry.")
     await host.write(WRONG)
-    answer = await say(host.runner, "I like figs")
+    answer = await run_turn(host.runner, "I like figs")
     await host.runner.close()
-    told = responses_of(host.model.requests[-1])
+    told = function_responses(host.model.requests[-1])
 
     assert answer == "Sorry."
     assert [response["status"] for response in told] == ["error", "unavailable"]
@@ -175,9 +175,9 @@ async def test_where_memory_must_not_fail_the_turn_fails_with_the_reason(
     if config is None:
         monkeypatch.setenv("GAIA_HOME", str(home))
         monkeypatch.setenv("GAIA_MEMORY__ON_UNAVAILABLE", "fail")
-    runner = runner_of(MemoryPlugin(config=config))
+    runner = build_runner(MemoryPlugin(config=config))
     with pytest.raises(RuntimeError, match="make it a folder you may write in"):
-        await say(runner, "hi")
+        await run_turn(runner, "hi")
     service = Mem0MemoryService(config=config)
     with pytest.raises(Exception, match="make it a folder you may write in"):
         await service.search_memory(app_name=APP, user_id=USER, query="figs")
@@ -188,13 +188,13 @@ async def test_what_was_said_while_memory_was_away_is_learned_once_it_is_back(tm
     """The first turn with memory enters the sessions that were there before it."""
     host = Host(tmp_path)
     await host.write(WRONG)
-    await say(host.runner, "I live in Berlin.")
+    await run_turn(host.runner, "I live in Berlin.")
     await host.write("sessions: {idle_consolidate_minutes: 0.001}\n")
-    await say(host.runner, "hi", session="another")
+    await run_turn(host.runner, "hi", session="another")
     engine = await host.service.source.engine()
     async with asyncio.timeout(60):
-        while not facts_in(host.home):
+        while not fact_texts_in(host.home):
             await engine.sweep()
     await host.runner.close()
 
-    assert facts_in(host.home) == ["User lives in Berlin."]
+    assert fact_texts_in(host.home) == ["User lives in Berlin."]

@@ -13,7 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, open_memory
 from gaia_memory.config.schema import GaiaConfig
-from support.parts import facts_in, runner_of, say
+from support.parts import build_runner, fact_texts_in, run_turn
 
 SAID = "/remember I like teal"
 KEPT = ["I like teal"]
@@ -22,8 +22,8 @@ KEPT = ["I like teal"]
 @asynccontextmanager
 async def talked(*plugins: BasePlugin, service: Mem0MemoryService | None = None) -> AsyncIterator[None]:
     """Say one thing in a Runner of these parts, and close it."""
-    async with runner_of(*plugins, service=service) as runner:
-        assert await say(runner, SAID) == "I will remember: I like teal"
+    async with build_runner(*plugins, service=service) as runner:
+        assert await run_turn(runner, SAID) == "I will remember: I like teal"
         yield
 
 
@@ -49,7 +49,7 @@ def homes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 def used(homes: dict[str, Path]) -> list[str]:
     """Return the homes in which something is remembered."""
-    return [name for name, home in homes.items() if (home / "memory.db").exists() and facts_in(home) == KEPT]
+    return [name for name, home in homes.items() if (home / "memory.db").exists() and fact_texts_in(home) == KEPT]
 
 
 def service_of(tmp_path: Path) -> Mem0MemoryService:
@@ -82,10 +82,10 @@ async def test_a_window_uses_what_the_memory_service_of_its_runner_uses(tmp_path
     """Where it is given no number."""
     file = tmp_path / "agents" / "gaia.yaml"
     file.write_text(file.read_text() + "sessions: {window_turns: 1}\n")
-    runner = runner_of(SessionWindowPlugin(), service=service_of(tmp_path))
+    runner = build_runner(SessionWindowPlugin(), service=service_of(tmp_path))
     async with runner:
-        await say(runner, "one")
-        await say(runner, "two")
+        await run_turn(runner, "one")
+        await run_turn(runner, "two")
         sent = runner.agent.model.requests[-1]  # type: ignore[union-attr]
 
     assert "one" not in str(sent.contents)
@@ -147,7 +147,7 @@ async def test_then_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     async with talked(MemoryPlugin()):
         pass
 
-    assert facts_in(tmp_path / "user" / ".gaia") == KEPT
+    assert fact_texts_in(tmp_path / "user" / ".gaia") == KEPT
 
 
 async def test_open_memory_looks_where_a_part_looks(homes: dict[str, Path]) -> None:
@@ -175,13 +175,13 @@ async def test_one_plugin_in_two_runners_of_one_memory_serves_both(tmp_path: Pat
     """Closing the one Runner leaves the other one its memory."""
     config = {"home": str(tmp_path / "home")}
     plugin, service = MemoryPlugin(), Mem0MemoryService(config=config)
-    async with runner_of(plugin, service=service, app="first") as first:
-        async with runner_of(plugin, service=Mem0MemoryService(config=config), app="second") as second:
-            await say(first, "/remember I like figs")
-            await say(second, "/remember I like plums")
-        texts = [await say(first, "/memory"), await say(first, "hi")]
-    async with runner_of(plugin, service=service, app="second") as again:
-        texts.append(await say(again, "/memory"))
+    async with build_runner(plugin, service=service, app="first") as first:
+        async with build_runner(plugin, service=Mem0MemoryService(config=config), app="second") as second:
+            await run_turn(first, "/remember I like figs")
+            await run_turn(second, "/remember I like plums")
+        texts = [await run_turn(first, "/memory"), await run_turn(first, "hi")]
+    async with build_runner(plugin, service=service, app="second") as again:
+        texts.append(await run_turn(again, "/memory"))
 
     assert "I like figs" in texts[0]
     assert "plums" not in texts[0]
@@ -196,14 +196,14 @@ async def test_one_plugin_in_two_runners_of_two_memories_serves_the_first_one(
     homes = [tmp_path / "one", tmp_path / "two"]
     plugin = MemoryPlugin()
     first, second = (
-        runner_of(plugin, service=Mem0MemoryService(config={"home": str(home)}), app=home.name) for home in homes
+        build_runner(plugin, service=Mem0MemoryService(config={"home": str(home)}), app=home.name) for home in homes
     )
     async with first, second:
-        await say(first, "/remember I like figs")
-        answers = [await say(second, text) for text in ("hi", "/remember I like plums", "hi")]
+        await run_turn(first, "/remember I like figs")
+        answers = [await run_turn(second, text) for text in ("hi", "/remember I like plums", "hi")]
 
     assert answers[0] == answers[2] == "ok"
     assert "make a plugin for each Runner" in answers[1]
-    assert facts_in(homes[0]) == ["I like figs"]
+    assert fact_texts_in(homes[0]) == ["I like figs"]
     assert not await asyncio.to_thread(homes[1].exists)
     assert len([record for record in caplog.records if "different configurations" in record.getMessage()]) == 1

@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.commandline import gaia
-from support.fake_openai import CHAT_MODEL, EMBEDDING_MODEL, Answer, FakeOpenAI, Odd, Page, Refused, Said
+from support.commandline import run_gaia
+from support.fake_openai import (
+    CHAT_MODEL,
+    EMBEDDING_MODEL,
+    Answer,
+    Completion,
+    FakeOpenAI,
+    HtmlPage,
+    HttpError,
+    RawBody,
+)
 
 NOWHERE = "http://127.0.0.1:9/v1"
 PROSE = "Sure! The user likes tea."
@@ -40,12 +49,14 @@ MISTAKES = {
         url=lambda server: server.address,
         habits={"strict_path": False},
     ),
-    "the address of a web page": Mistake(("check the base URL, which usually ends in /v1",), answer=Page()),
+    "the address of a web page": Mistake(("check the base URL, which usually ends in /v1",), answer=HtmlPage()),
     "a model nobody has": Mistake(("The model `gpt-9` does not exist",), model="gpt-9"),
     "a server that is down": Mistake(("could not be reached at 127.0.0.1:9",), url=lambda _: NOWHERE),
-    "no choice in the answer": Mistake(("no choice of a model",), answer=Odd({"choices": []})),
-    "an answer that was cut": Mistake(("was cut: raise `memory.llm.max_tokens`",), answer=Said("{", finish="length")),
-    "an answer that was blocked": Mistake(("blocked",), answer=Said("", finish="content_filter")),
+    "no choice in the answer": Mistake(("no choice of a model",), answer=RawBody({"choices": []})),
+    "an answer that was cut": Mistake(
+        ("was cut: raise `memory.llm.max_tokens`",), answer=Completion("{", finish="length")
+    ),
+    "an answer that was blocked": Mistake(("blocked",), answer=Completion("", finish="content_filter")),
     "a model that chats": Mistake(("the answer is no JSON",), answer=PROSE),
     "a model with a form of its own": Mistake(("of another form: memory: Field required",), answer='{"facts": []}'),
     "a model that thinks without an end": Mistake(("the end of its thoughts",), answer="<think>Tea? Or"),
@@ -61,19 +72,19 @@ def test_a_sweep_says_what_is_wrong_and_keeps_the_talk(
     with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
         monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
         monkeypatch.setenv("OPENAI_API_KEY", mistake.key)
-        server.default("extractor", mistake.answer)
+        server.set_default("extractor", mistake.answer)
         config = tmp_path / "gaia.yaml"
         llm = f"memory: {{llm: {{provider: openai, model: {mistake.model}}}, embedder: {{provider: offline}}}}"
         config.write_text(f"model: offline\n{llm}\n", encoding="utf-8")
-        gaia("chat", "--user", "ada", "--config", str(config), typed="I love oolong.\n")
-        failed = gaia("sweep", "--force", "--config", str(config))
+        run_gaia("chat", "--user", "ada", "--config", str(config), stdin="I love oolong.\n")
+        failed = run_gaia("sweep", "--force", "--config", str(config))
         [line] = [line for line in failed.err.splitlines() if line.startswith("gaia: ada:cli is not learned yet")]
 
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", str(mistake.habits.get("key", "")))
         server.models.add(mistake.model)
-        server.default("extractor", '{"memory": [{"text": "User loves oolong"}]}')
-        mended = gaia("sweep", "--force", "--config", str(config))
+        server.set_default("extractor", '{"memory": [{"text": "User loves oolong"}]}')
+        mended = run_gaia("sweep", "--force", "--config", str(config))
 
     assert [words for words in mistake.told if words not in line] == [], line
     assert "oolong" not in failed.err
@@ -86,7 +97,7 @@ CHATS = {
     "a key that is wrong": Mistake(("refused the key",), habits={"key": "right"}),
     "an address without /v1": Mistake(("address of the provider",), url=lambda server: server.address),
     "a server without tools": Mistake(
-        ("refused the request (400)",), answer=Refused(400, '"auto" tool choice requires --enable-auto-tool-choice')
+        ("refused the request (400)",), answer=HttpError(400, '"auto" tool choice requires --enable-auto-tool-choice')
     ),
 }
 
@@ -99,10 +110,10 @@ def test_a_chat_apologises_once_and_the_log_says_why(
     mistake = CHATS[name]
     with FakeOpenAI(**mistake.habits) as server:  # type: ignore[arg-type]
         monkeypatch.setenv("OPENAI_BASE_URL", mistake.url(server))
-        server.default("agent", mistake.answer)
+        server.set_default("agent", mistake.answer)
         config = tmp_path / "gaia.yaml"
         config.write_text(f"model: openai:{CHAT_MODEL}\n", encoding="utf-8")
-        done = gaia("chat", "--user", "ada", "--config", str(config), typed="I love oolong.\n")
+        done = run_gaia("chat", "--user", "ada", "--config", str(config), stdin="I love oolong.\n")
 
     said = [line for line in done.out.splitlines() if line.startswith("Sorry")]
     assert len(said) == 1
@@ -115,7 +126,7 @@ def test_a_chat_without_a_key_and_a_server_does_not_begin(tmp_path: Path) -> Non
     """No message could be answered."""
     config = tmp_path / "gaia.yaml"
     config.write_text("model: openai:gpt-5\n", encoding="utf-8")
-    done = gaia("chat", "--user", "ada", "--config", str(config), typed="hi\n")
+    done = run_gaia("chat", "--user", "ada", "--config", str(config), stdin="hi\n")
 
     assert done.code == 1
     assert "OPENAI_API_KEY is not set: set it, or OPENAI_BASE_URL for a server of your own" in done.err
@@ -159,7 +170,7 @@ def test_the_doctor_asks_a_server_once_and_needs_no_key_for_it(
         embedder = f"embedder: {{provider: openai, model: {EMBEDDING_MODEL}}}"
         memory = f"memory: {{llm: {{provider: openai}}, {embedder}}}"
         config.write_text(f"model: openai:{CHAT_MODEL}\n{memory}\n", encoding="utf-8")
-        done = gaia("doctor", "--config", str(config))
+        done = run_gaia("doctor", "--config", str(config))
 
     assert [words for words in told if words not in done.out] == [], done.out
     assert done.code == code

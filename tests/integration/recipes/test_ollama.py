@@ -13,8 +13,8 @@ import pytest
 from gaia_memory import ConfigError, open_memory
 from gaia_memory.backend.providers import ollama as ollama_parts
 from support.fake_ollama import CHAT_MODEL, FakeOllama
-from support.fake_openai import DIMENSIONS, Said, Silent
-from support.servers import opened, seen, through_everything
+from support.fake_openai import DIMENSIONS, Completion, NoAnswer
+from support.servers import expected_results, open_memory_with_agent, run_scenario
 
 SETTINGS: dict[str, Any] = {
     "model": f"openai:{CHAT_MODEL}",
@@ -41,17 +41,17 @@ def settings(**memory: Any) -> dict[str, Any]:
 
 async def test_a_person_is_learned_known_and_forgotten_on_ollama(ollama: FakeOllama, tmp_path: Path) -> None:
     """Nothing is downloaded for it, and no prompt is cut."""
-    met = await through_everything(ollama, tmp_path / "home", SETTINGS)
+    met = await run_scenario(ollama, tmp_path / "home", SETTINGS)
 
     asked = {(request.kind, request.path) for request in ollama.requests}
-    assert met == seen(f"ollama/nomic-embed-text/{DIMENSIONS}")
+    assert met == expected_results(f"ollama/nomic-embed-text/{DIMENSIONS}")
     assert asked == {
         ("agent", "/v1/chat/completions"),
         ("extractor", "/api/chat"),
         ("profile", "/api/chat"),
         ("embedder", "/api/embed"),
     }
-    assert ollama.of("extractor")[0].body["format"] == "json"
+    assert ollama.requests_of("extractor")[0].body["format"] == "json"
     assert ollama.pulled == []
 
 
@@ -59,16 +59,16 @@ async def test_the_whole_prompt_of_the_extraction_fits(
     ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ollama cuts what is longer than 4,096 tokens without a word; its own variable for more is kept."""
-    async with opened(tmp_path / "home", SETTINGS) as (gaia, agent):
+    async with open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
         await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
         await gaia.sweep(force=True)
         monkeypatch.setenv("OLLAMA_CONTEXT_LENGTH", "65536")
         await gaia.conversation(agent, user_id="ada", channel="web").send("I like tea")
         await gaia.sweep(force=True)
 
-    assert [request.body["options"]["num_ctx"] for request in ollama.of("extractor")] == [16_384, 65_536]
-    assert "Memory Extractor" in ollama.shown[0]
-    assert "I like tea" in ollama.shown[0]
+    assert [request.body["options"]["num_ctx"] for request in ollama.requests_of("extractor")] == [16_384, 65_536]
+    assert "Memory Extractor" in ollama.prompts_after_truncation[0]
+    assert "I like tea" in ollama.prompts_after_truncation[0]
 
 
 @pytest.mark.parametrize("part", ["llm", "embedder"])
@@ -92,7 +92,7 @@ async def test_a_model_that_was_not_pulled_is_named_and_never_downloaded(ollama:
     """Learning waits for it, and facts are found by their words meanwhile."""
     ollama.models.remove("nomic-embed-text:latest")
     missing = settings(llm={"provider": "ollama", "model": "llama9"})
-    async with opened(tmp_path / "home", missing) as (gaia, agent):
+    async with open_memory_with_agent(tmp_path / "home", missing) as (gaia, agent):
         scope = gaia.scope("ada")
         await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
         failed = (await gaia.sweep(force=True)).failed
@@ -118,8 +118,8 @@ async def reason_of_trouble(gaia: Any) -> str:
 
 async def test_an_answer_that_was_cut_is_a_failure_that_says_so(ollama: FakeOllama, tmp_path: Path) -> None:
     """Half a list of facts is not learned."""
-    ollama.default("extractor", Said('{"memory": []}', finish="length"))
-    async with opened(tmp_path / "home", SETTINGS) as (gaia, agent):
+    ollama.set_default("extractor", Completion('{"memory": []}', finish="length"))
+    async with open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
         await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
         failed = (await gaia.sweep(force=True)).failed
         [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending
@@ -133,8 +133,8 @@ async def test_an_ollama_that_hangs_is_given_up(
 ) -> None:
     """Its own client waits for ever."""
     monkeypatch.setattr(ollama_parts, "LLM_SECONDS", 0.3)
-    ollama.default("extractor", Silent())
-    async with asyncio.timeout(60), opened(tmp_path / "home", SETTINGS) as (gaia, agent):
+    ollama.set_default("extractor", NoAnswer())
+    async with asyncio.timeout(60), open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
         await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
         await gaia.sweep(force=True)
         [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending
@@ -159,4 +159,4 @@ async def test_mem0_still_downloads_and_cuts_by_itself(ollama: FakeOllama, tmp_p
     await asyncio.to_thread(ask)
 
     assert ollama.pulled == ["nomic-embed-text"]
-    assert "num_ctx" not in ollama.of("agent")[0].body["options"]
+    assert "num_ctx" not in ollama.requests_of("agent")[0].body["options"]

@@ -13,8 +13,8 @@ from openai import BadRequestError, OpenAIError
 from gaia_memory import ConfigError, open_memory
 from gaia_memory.adk.models import openai
 from gaia_memory.backend.providers import openai as openai_parts
-from support.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, FakeOpenAI, Said, Silent
-from support.servers import opened, seen, through_everything
+from support.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
+from support.servers import expected_results, open_memory_with_agent, run_scenario
 
 AGENT = f"openai:{CHAT_MODEL}"
 IDENTITY = f"openai/{EMBEDDING_MODEL}/{DIMENSIONS}"
@@ -41,14 +41,14 @@ async def test_a_person_is_learned_known_and_forgotten_on_a_server_that_resemble
             monkeypatch.setenv("OPENAI_API_KEY", server.key)
         embedder = {**MEMORY["embedder"], **embedder_is}
         settings = {"model": AGENT, "memory": {**MEMORY, "embedder": embedder}}
-        met = await through_everything(server, tmp_path / "home", settings)
+        met = await run_scenario(server, tmp_path / "home", settings)
 
     dimensions = embedder_is.get("embedding_dims", server.dimensions)
-    assert met == seen(f"openai/{EMBEDDING_MODEL}/{dimensions}")
-    assert {request.body["model"] for request in server.of("extractor")} == {CHAT_MODEL}
-    assert {"remember", "load_memory"} <= set(server.of("agent")[0].tools)
-    assert "- Has a sister called Noa" in server.of("agent")[1].system
-    assert len(server.of("profile")) == 1
+    assert met == expected_results(f"openai/{EMBEDDING_MODEL}/{dimensions}")
+    assert {request.body["model"] for request in server.requests_of("extractor")} == {CHAT_MODEL}
+    assert {"remember", "load_memory"} <= set(server.requests_of("agent")[0].tools)
+    assert "- Has a sister called Noa" in server.requests_of("agent")[1].system
+    assert len(server.requests_of("profile")) == 1
 
 
 async def test_learning_and_vectors_may_have_servers_of_their_own(
@@ -62,8 +62,8 @@ async def test_learning_and_vectors_may_have_servers_of_their_own(
             "llm": {"provider": "openai", "model": CHAT_MODEL, "openai_base_url": learning.url},
             "embedder": {"provider": "openai", "model": EMBEDDING_MODEL, "openai_base_url": embedding.url},
         }
-        learning.default("extractor", '{"memory": [{"text": "User likes tea"}]}')
-        async with opened(tmp_path / "home", {"model": AGENT, "memory": memory}) as (gaia, agent):
+        learning.set_default("extractor", '{"memory": [{"text": "User likes tea"}]}')
+        async with open_memory_with_agent(tmp_path / "home", {"model": AGENT, "memory": memory}) as (gaia, agent):
             await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
             await gaia.sweep(force=True)
             hits = await gaia.memory.recall(gaia.scope("ada"), "tea")
@@ -83,12 +83,12 @@ async def test_json_mode_is_not_asked_for_again_once_it_was_refused(
     """A refusal costs one request in the life of the process, not one a conversation."""
     with FakeOpenAI(json_mode=False) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        async with opened(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
+        async with open_memory_with_agent(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
             for channel in ("one", "two"):
                 await gaia.conversation(agent, user_id="ada", channel=channel).send("hi")
                 await gaia.sweep(force=True)
 
-    assert ["response_format" in request.body for request in server.of("extractor")] == [True, False, False]
+    assert ["response_format" in request.body for request in server.requests_of("extractor")] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,17 @@ async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One short apology, and the conversation waits; the bounds are those of a server of one's own."""
-    monkeypatch.setattr(openai, "OWN_SECONDS", 0.3)
-    monkeypatch.setattr(openai_parts, "OWN_SECONDS", 0.3)
-    monkeypatch.setattr(openai_parts, "OWN_RETRIES", 0)
+    monkeypatch.setattr(openai, "OWN_SERVER_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(openai_parts, "OWN_SERVER_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(openai_parts, "OWN_SERVER_RETRIES", 0)
     with FakeOpenAI() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         for kind in ("agent", "extractor"):
-            server.default(kind, Silent())
-        async with asyncio.timeout(60), opened(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent):
+            server.set_default(kind, NoAnswer())
+        async with (
+            asyncio.timeout(60),
+            open_memory_with_agent(tmp_path / "home", {"model": AGENT, "memory": MEMORY}) as (gaia, agent),
+        ):
             reply = await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")
             await gaia.sweep(force=True)
             [waiting] = (await gaia.memory.status(gaia.scope("ada"))).pending
@@ -136,7 +139,10 @@ async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
 
 
 async def test_mem0_and_adk_still_trust_such_servers_with_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where this fails, one has mended it, and `backend/providers/openai.py` or `adk/models/openai.py` has less to do."""
+    """Where this fails, one has mended it.
+
+    And `backend/providers/openai.py` or `adk/models/openai.py` has less to do.
+    """
 
     def ask() -> None:
         from mem0.utils.factory import EmbedderFactory, LlmFactory
@@ -156,7 +162,7 @@ async def test_mem0_and_adk_still_trust_such_servers_with_everything(monkeypatch
             made.client.close()
 
     with FakeOpenAI(json_mode=False, takes_dimensions=False) as server:
-        server.default("agent", Said("half an", finish="length"))
+        server.set_default("agent", Completion("half an", finish="length"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "a-key")
         await asyncio.to_thread(ask)

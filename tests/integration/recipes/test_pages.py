@@ -16,7 +16,7 @@ from support.fake_gemini import FakeGemini
 from support.fake_ollama import FakeOllama
 from support.fake_openai import FakeOpenAI
 from support.harness import facts
-from support.pages import Shown, blocks, done_literally
+from support.pages import ExpectedOutput, fenced_blocks, run_page
 from support.truth import memory_url
 
 LEARNED = facts("User is allergic to nuts")
@@ -26,24 +26,24 @@ LEARNED = facts("User is allergic to nuts")
 def gemini_server() -> Iterator[FakeGemini]:
     """Run a fake Gemini that learns the page's fact."""
     with FakeGemini() as server:
-        server.default("extractor", LEARNED)
+        server.set_default("extractor", LEARNED)
         yield server
 
 
 def _taught(server: FakeOpenAI) -> FakeOpenAI:
-    server.default("extractor", LEARNED)
+    server.set_default("extractor", LEARNED)
     return server
 
 
-def _proven(shown: list[Shown], *, outputs: int) -> None:
+def _proven(shown: list[ExpectedOutput], *, outputs: int) -> None:
     """Check that a page showed so many outputs, and that each was printed."""
-    assert [(each.missing, each.printed) for each in shown if each.missing] == []
+    assert [(each.missing_lines, each.printed) for each in shown if each.missing_lines] == []
     assert len(shown) == outputs
 
 
 def test_offline_needs_nothing(tmp_path: Path) -> None:
     """No key, no server."""
-    shown, _ = done_literally("how-to/offline.md", tmp_path, instead={}, environment={})
+    shown, _ = run_page("how-to/offline.md", tmp_path, replacements={}, environment={})
 
     _proven(shown, outputs=1)
 
@@ -51,7 +51,7 @@ def test_offline_needs_nothing(tmp_path: Path) -> None:
 def test_gemini_needs_nothing_but_a_key(gemini_server: FakeGemini, tmp_path: Path) -> None:
     """The base URL stands in for the real Gemini; all parts ask it with the key of the page."""
     environment = {"GOOGLE_GEMINI_BASE_URL": gemini_server.url}
-    shown, _ = done_literally("how-to/gemini.md", tmp_path, instead={}, environment=environment)
+    shown, _ = run_page("how-to/gemini.md", tmp_path, replacements={}, environment=environment)
 
     _proven(shown, outputs=1)
     assert {request.kind for request in gemini_server.requests} >= {"agent", "extractor", "embedder"}
@@ -62,7 +62,7 @@ def test_a_server_that_speaks_openais_interface(tmp_path: Path) -> None:
     """With the models, the address and the key of the page."""
     with _taught(FakeOpenAI(key="your-key")) as server:
         instead = {"http://127.0.0.1:8000/v1": server.url}
-        shown, _ = done_literally("how-to/openai-compatible.md", tmp_path, instead=instead, environment={})
+        shown, _ = run_page("how-to/openai-compatible.md", tmp_path, replacements=instead, environment={})
 
     _proven(shown, outputs=1)
     assert {request.kind for request in server.requests} == {"agent", "extractor", "embedder"}
@@ -73,7 +73,7 @@ def test_ollama(tmp_path: Path) -> None:
     with _taught(FakeOllama()) as server:
         instead = {"http://127.0.0.1:11434": server.address}
         environment = {"OLLAMA_HOST": server.address}
-        shown, calls = done_literally("how-to/ollama.md", tmp_path, instead=instead, environment=environment)
+        shown, calls = run_page("how-to/ollama.md", tmp_path, replacements=instead, environment=environment)
 
     _proven(shown, outputs=1)
     assert calls.splitlines() == [
@@ -94,7 +94,7 @@ async def test_several_processes_on_postgresql_and_a_chroma_server(tmp_path: Pat
         }
         page = "how-to/postgresql-and-chroma-server.md"
         shown, calls = await asyncio.to_thread(
-            done_literally, page, tmp_path, instead=instead, environment={"ANONYMIZED_TELEMETRY": "False"}
+            run_page, page, tmp_path, replacements=instead, environment={"ANONYMIZED_TELEMETRY": "False"}
         )
 
     _proven(shown, outputs=4)
@@ -102,7 +102,7 @@ async def test_several_processes_on_postgresql_and_a_chroma_server(tmp_path: Pat
 
 
 PAGES = [path.relative_to(ROOT / "docs").as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
-FILES = [(page, block.text) for page in PAGES for block in blocks(page) if block.kind == "yaml"]
+FILES = [(page, block.text) for page in PAGES for block in fenced_blocks(page) if block.kind == "yaml"]
 
 
 @pytest.mark.parametrize(("page", "text"), FILES, ids=[page for page, _ in FILES])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.fake_openai import DIMENSIONS, EMBEDDING_MODEL, FakeOpenAI
-from support.servers import opened
+from support.servers import open_memory_with_agent
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -58,13 +58,13 @@ async def test_vectors_of_two_embedders_never_meet_and_the_words_find_what_the_o
 ) -> None:
     """Offline, then a server, then offline again."""
     home = tmp_path / "home"
-    async with opened(home, OFFLINE) as (gaia, _):
+    async with open_memory_with_agent(home, OFFLINE) as (gaia, _):
         await gaia.memory.remember(gaia.scope("ada"), "allergic to nuts")
         before = await look(gaia)
-    async with opened(home, on_the_server()) as (gaia, _):
+    async with open_memory_with_agent(home, on_the_server()) as (gaia, _):
         await gaia.memory.remember(gaia.scope("ada"), "likes tea")
         switched = await look(gaia)
-    async with opened(home, OFFLINE | {"memory": {"embedder": {"provider": "offline"}}}) as (gaia, _):
+    async with open_memory_with_agent(home, OFFLINE | {"memory": {"embedder": {"provider": "offline"}}}) as (gaia, _):
         back = await look(gaia)
 
     both = ["allergic to nuts", "likes tea"]
@@ -89,7 +89,7 @@ async def test_vectors_of_two_embedders_never_meet_and_the_words_find_what_the_o
         "plain": ["allergic to nuts"],
         "status": ("ok", "offline/hashed-ngrams-1/384", 2),
     }
-    assert {tuple(request.body["input"]) for request in server.of("embedder")} >= {("likes tea",), ("nuts",)}
+    assert {tuple(request.body["input"]) for request in server.requests_of("embedder")} >= {("likes tea",), ("nuts",)}
 
 
 async def test_dimensions_that_the_model_does_not_have_are_named_and_cost_no_fact(
@@ -98,14 +98,14 @@ async def test_dimensions_that_the_model_does_not_have_are_named_and_cost_no_fac
     """Stated wrongly, the vectors wait and `status` says which number is right; stated rightly, they follow."""
     server.takes_dimensions = False
     home = tmp_path / "home"
-    async with opened(home, on_the_server(embedding_dims=512)) as (gaia, _):
+    async with open_memory_with_agent(home, on_the_server(embedding_dims=512)) as (gaia, _):
         scope = gaia.scope("ada")
         await gaia.memory.remember(scope, "allergic to nuts")
         found = await gaia.memory.recall(scope, "nuts")
         async with asyncio.timeout(60):
             while (status := await gaia.memory.status(scope)).state == "ok":
                 await asyncio.sleep(0.01)
-    async with opened(home, on_the_server(embedding_dims=DIMENSIONS)) as (gaia, _):
+    async with open_memory_with_agent(home, on_the_server(embedding_dims=DIMENSIONS)) as (gaia, _):
         await gaia.memory.settled()
         mended = await look(gaia)
 

@@ -14,11 +14,11 @@ import pytest
 
 from gaia_memory import NewFact
 from gaia_memory.errors import GaiaMemoryError
-from gaia_memory.telemetry import frames_of, store_id
+from gaia_memory.telemetry import error_frames, store_id
 from gaia_memory.testing import call
 from support.checkout import PACKAGE, ROOT, python_files
 from support.harness import Sut, facts
-from support.hosts import until
+from support.hosts import wait_until
 
 Make = Callable[..., Awaitable[Sut]]
 MARKER = "ZEBRA77"
@@ -71,7 +71,7 @@ async def test_a_learned_conversation_is_one_line_with_its_numbers(make: Make, l
     sut = await make(extractor=[facts("Likes tea", "Lives in Oslo")])
     await sut.chat("ada", "cli", "I like tea")
     await sut.chat("ada", "cli", "I live in Oslo")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     [learned] = logged.of("conversation.learned")
     assert learned.pop("gaia_seconds") >= 0
@@ -91,7 +91,7 @@ async def test_what_is_put_off_is_a_warning_with_the_try_and_the_kind_of_error(m
     """A program can count what fails for which reason."""
     sut = await make(extractor=[OSError("away")])
     await sut.chat("ada", "cli", "I like tea")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     [put_off] = logged.of("conversation.put_off")
     assert put_off["gaia_session"] == "ada:cli"
@@ -112,7 +112,7 @@ async def test_forgetting_is_told_by_whose_and_how_many(make: Make, logged: Reco
     assert (forgotten["gaia_store"], forgotten["gaia_facts"]) == (store_id(scope), 2)
     assert logged.of("memory.kept")[0]["gaia_facts"] == 2
     assert logged.of("store.begun")
-    await until(lambda: logged.of("erasure.finished"))
+    await wait_until(lambda: logged.of("erasure.finished"))
 
 
 async def test_no_line_holds_a_word_that_anybody_said(make: Make, logged: Records) -> None:
@@ -139,7 +139,7 @@ async def test_no_line_holds_a_word_that_anybody_said(make: Make, logged: Record
     await sut.chat("ada", "cli", f"/unknown {MARKER}")
     for _ in range(4):
         sut.clock.advance(timedelta(hours=2))
-        await sut.run_idle()
+        await sut.sweep_after_idle()
     assert [len(logged.of("conversation.put_off")), len(logged.of("conversation.learned"))] == [3, 1]
     await sut.chat("ada", "desk", "hi")
     await _break_embedder(sut)
@@ -182,13 +182,13 @@ async def _break_commit(sut: Sut) -> None:
     write, learner._commit = learner._commit, quoting  # type: ignore[method-assign]
     sut.script.answers["extractor"].extend([facts(f"Likes {MARKER}")] * 2)
     await sut.chat("ada", "phone", f"I like {MARKER}")
-    assert (await sut.run_idle()).failed >= 1
+    assert (await sut.sweep_after_idle()).failed >= 1
     learner._commit = write  # type: ignore[method-assign]
 
 
 async def _break_store(sut: Sut) -> None:
     """Let the store quote what it was to hold, once."""
-    store = sut.gaia._engine.follower._keeper.store
+    store = sut.gaia._engine.follower._writer.store
     assert store is not None
     write = store.write
 
@@ -212,11 +212,11 @@ async def test_the_reason_that_is_kept_and_shown_repeats_nobody(make: Make) -> N
     sut = await make(extractor=[RefusedError(f"cannot read {MARKER}")] * 3)
     memory = sut.gaia.memory
     await sut.chat("ada", "cli", f"I am {MARKER}")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
     [waiting] = (await memory.status(sut.scope("ada"))).pending
     sut.script.embedder_error = RefusedError(f"cannot embed {MARKER}")
     await memory.remember(sut.scope("ada"), f"Met {MARKER}")
-    await until(lambda: memory.trouble())
+    await wait_until(lambda: memory.store_problem())
     seen_by_another = await memory.status(sut.scope("bob"))
     sut.script.embedder_error = None
     await memory.forget(sut.scope("ada"))
@@ -237,7 +237,7 @@ def test_the_frames_of_an_error_say_where_and_never_what() -> None:
         except LookupError as error:
             raise RuntimeError(MARKER) from error
     except RuntimeError as error:
-        frames = frames_of(error)
+        frames = error_frames(error)
 
     assert MARKER not in frames
     assert [line for line in frames.splitlines() if not line.startswith(" ")] == ["RuntimeError", "LookupError"]
@@ -264,7 +264,7 @@ async def test_an_id_cannot_forge_a_line(make: Make, logged: Records, outcome: s
     answers = {"learned": [facts("Likes tea")], "broken": ["no JSON"] * 3, "cleared": [facts()]}
     sut = await make(extractor=answers[outcome])
     await sut.chat(FORGED, "cli", "I like tea")
-    await sut.run_idle()
+    await sut.sweep_after_idle()
 
     ours = [record for record in logged.all if record.name.startswith("gaia_memory")]
     lines = [f"{record.getMessage()} {fields(record)}" for record in ours]

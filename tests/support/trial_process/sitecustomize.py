@@ -10,10 +10,10 @@ import os
 import sys
 import types
 
-ABSENT = ("agentplatform", "jinja2", "pandas", "rouge_score", "tabulate", "vertexai")
+STUBBED_PACKAGES = ("agentplatform", "jinja2", "pandas", "rouge_score", "tabulate", "vertexai")
 
 
-class _Empty(types.ModuleType):
+class _StubModule(types.ModuleType):
     __path__ = ()  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> object:
@@ -22,25 +22,25 @@ class _Empty(types.ModuleType):
         return type(name, (), {})
 
 
-class _StandIns:
+class _StubFinder:
     def find_spec(self, name: str, path: object = None, target: object = None) -> object:
-        if name.partition(".")[0] not in ABSENT:
+        if name.partition(".")[0] not in STUBBED_PACKAGES:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return _Empty(spec.name)
+        return _StubModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Leave it empty."""
 
 
-def _hear(event: str, arguments: tuple[object, ...]) -> None:
+def _record_network_event(event: str, arguments: tuple[object, ...]) -> None:
     if event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
         with open(os.environ["TRIAL_NETWORK"], "a", encoding="utf-8") as notes:
             notes.write(f"{event} {arguments[-1] if event == 'socket.connect' else arguments[0]}\n")
 
 
-sys.meta_path.append(_StandIns())
+sys.meta_path.append(_StubFinder())
 if "TRIAL_NETWORK" in os.environ:
-    sys.addaudithook(_hear)
+    sys.addaudithook(_record_network_event)

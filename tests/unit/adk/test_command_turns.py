@@ -8,8 +8,8 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.genai import types
 
-from gaia_memory.adk.plugins.slash_commands import command_in, without_commands
-from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP
+from gaia_memory.adk.plugins.slash_commands import drop_commands, parse_command
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 
 
 def said(invocation: str, text: str, *, author: str = "user", command: bool = False) -> Event:
@@ -17,7 +17,7 @@ def said(invocation: str, text: str, *, author: str = "user", command: bool = Fa
         author=author,
         invocation_id=invocation,
         content=types.Content(role="user", parts=[types.Part(text=text)]),
-        custom_metadata={COMMAND_STAMP: "memory"} if command else None,
+        custom_metadata={COMMAND_KEY: "memory"} if command else None,
     )
 
 
@@ -37,21 +37,21 @@ def texts(events: list[Event]) -> list[str]:
 )
 def test_only_a_known_command_as_all_the_text_is_one(parts: list[types.Part]) -> None:
     """Unknown commands are the host's, files and answers to calls no commands."""
-    assert command_in(types.Content(role="user", parts=parts)) is None
+    assert parse_command(types.Content(role="user", parts=parts)) is None
 
 
 @pytest.mark.parametrize("text", ["/forget yes", " /Forget: yes ", "/forget@gaia_bot yes"])
 def test_a_command_is_recognised(text: str) -> None:
     """With its argument, however it is written."""
-    assert command_in(types.Content(parts=[types.Part(text=text)])) == ("forget", "yes")
+    assert parse_command(types.Content(parts=[types.Part(text=text)])) == ("forget", "yes")
 
 
 def test_a_command_with_a_file_is_one() -> None:
     """A person who sends `/forget yes` with a picture wants to be forgotten, and the model must not see it."""
     picture = types.Part.from_bytes(data=b"x", mime_type="image/png")
 
-    assert command_in(types.Content(parts=[types.Part(text="/forget yes"), picture])) == ("forget", "yes")
-    assert command_in(None) is None
+    assert parse_command(types.Content(parts=[types.Part(text="/forget yes"), picture])) == ("forget", "yes")
+    assert parse_command(None) is None
 
 
 @pytest.mark.acceptance("I07")
@@ -64,7 +64,7 @@ def test_commands_and_their_replies_leave_the_replay() -> None:
         said("3", "bye"),
     ]
 
-    assert texts(without_commands(events)) == ["hi", "bye"]
+    assert texts(drop_commands(events)) == ["hi", "bye"]
 
 
 def test_a_rewind_to_a_command_still_takes_back_what_followed() -> None:
@@ -72,4 +72,4 @@ def test_a_rewind_to_a_command_still_takes_back_what_followed() -> None:
     rewind = Event(author="user", invocation_id="9", actions=EventActions(rewind_before_invocation_id="1"))
     events = [said("1", "/help", command=True), said("2", "old"), rewind, said("3", "new")]
 
-    assert texts(_apply_rewinds(without_commands(events))) == ["new"]
+    assert texts(_apply_rewinds(drop_commands(events))) == ["new"]

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from gaia_memory.adk.plugins.error_boundary import Contained, never_breaks_the_turn
+from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.errors import MemoryDisabledError, MemoryUnavailable
 
 SECRET = "the PIN word is ZEBRA"
@@ -64,7 +64,7 @@ async def test_a_cancellation_passes() -> None:
 
 def test_a_contained_block_keeps_its_error() -> None:
     """The caller sees that it failed."""
-    with Contained("work") as work:
+    with ErrorBoundary("work") as work:
         raise RuntimeError(SECRET)
 
     assert isinstance(work.error, RuntimeError)
@@ -72,5 +72,5 @@ def test_a_contained_block_keeps_its_error() -> None:
 
 def test_a_contained_block_lets_an_interrupt_pass() -> None:
     """Only errors are contained."""
-    with pytest.raises(KeyboardInterrupt), Contained("work"):
+    with pytest.raises(KeyboardInterrupt), ErrorBoundary("work"):
         raise KeyboardInterrupt

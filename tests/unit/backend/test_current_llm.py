@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.backend.providers.provider_specs import Provider
-from gaia_memory.backend.providers.swappable_llm import CurrentLlm
+from gaia_memory.backend.providers.swappable_llm import SwappableLlm
 from gaia_memory.errors import MemoryClosedError
 
 SECONDS = 60
@@ -57,12 +57,12 @@ class Factory:
 def test_a_model_is_made_at_its_first_call_and_once() -> None:
     """An exchange alone makes nothing."""
     factory = Factory()
-    llm = CurrentLlm(Provider("old"), factory)
-    llm.exchange(Provider("new"))()
+    llm = SwappableLlm(Provider("old"), factory)
+    llm.swap(Provider("new"))()
     assert factory.models == {}
 
     assert [llm.generate_response(), llm.generate_response()] == ["new", "new"]
-    assert llm.made() is factory.models["new"][0]
+    assert llm.instance() is factory.models["new"][0]
     assert [len(made) for made in factory.models.values()] == [1]
     assert llm.provider == Provider("new")
 
@@ -70,7 +70,7 @@ def test_a_model_is_made_at_its_first_call_and_once() -> None:
 def test_a_call_under_way_ends_on_the_model_it_began_with() -> None:
     """Its client is closed after the last such call, and not before."""
     factory = Factory()
-    llm = CurrentLlm(Provider("old"), factory)
+    llm = SwappableLlm(Provider("old"), factory)
     llm.generate_response()
     [old] = factory.models["old"]
     old.asked.clear()
@@ -78,7 +78,7 @@ def test_a_call_under_way_ends_on_the_model_it_began_with() -> None:
     with ThreadPoolExecutor() as threads:
         first, second = threads.submit(llm.generate_response), threads.submit(llm.generate_response)
         assert old.asked.wait(SECONDS)
-        retire = llm.exchange(Provider("new"))
+        retire = llm.swap(Provider("new"))
         retire()
 
         assert llm.generate_response() == "new"
@@ -93,9 +93,9 @@ def test_a_call_under_way_ends_on_the_model_it_began_with() -> None:
 def test_a_model_that_nobody_asks_is_closed_when_it_is_retired() -> None:
     """Whoever exchanges it decides in which thread."""
     factory = Factory()
-    llm = CurrentLlm(Provider("old"), factory)
+    llm = SwappableLlm(Provider("old"), factory)
     llm.generate_response()
-    retire = llm.exchange(Provider("new"))
+    retire = llm.swap(Provider("new"))
 
     assert not factory.models["old"][0].client.closed.is_set()
     retire()
@@ -105,7 +105,7 @@ def test_a_model_that_nobody_asks_is_closed_when_it_is_retired() -> None:
 def test_no_call_meets_a_closed_client_however_often_it_is_exchanged() -> None:
     """Eight threads ask while the model changes two hundred times."""
     factory = Factory()
-    llm = CurrentLlm(Provider("0"), factory)
+    llm = SwappableLlm(Provider("0"), factory)
     over = threading.Event()
 
     def ask() -> int:
@@ -117,7 +117,7 @@ def test_no_call_meets_a_closed_client_however_often_it_is_exchanged() -> None:
     with ThreadPoolExecutor(8) as threads:
         asking = [threads.submit(ask) for _ in range(8)]
         for number in range(1, 201):
-            llm.exchange(Provider(str(number)))()
+            llm.swap(Provider(str(number)))()
         over.set()
         assert all(done.result(SECONDS) >= 0 for done in asking)
 
@@ -129,7 +129,7 @@ def test_no_call_meets_a_closed_client_however_often_it_is_exchanged() -> None:
 def test_a_closed_one_says_so() -> None:
     """Also to whoever kept mem0's own object, which it is given to."""
     factory = Factory()
-    llm = CurrentLlm(Provider("old"), factory)
+    llm = SwappableLlm(Provider("old"), factory)
     llm.generate_response()
     llm.close()
 
@@ -152,7 +152,7 @@ def test_a_model_without_a_client_or_with_one_that_fails_to_close_is_let_go() ->
                 raise OSError("stuck")
 
     models = iter([Bare(), Stuck(), Bare()])
-    llm = CurrentLlm(Provider("0"), lambda _: next(models))
+    llm = SwappableLlm(Provider("0"), lambda _: next(models))
     for number in (1, 2, 3):
         llm.generate_response()
-        llm.exchange(Provider(str(number)))()
+        llm.swap(Provider(str(number)))()

@@ -13,10 +13,10 @@ import pytest
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import local, provider_specs
-from gaia_memory.backend.providers.local import Look, look
+from gaia_memory.backend.providers.local import ModelFingerprint, fingerprint_model
 from gaia_memory.engine import Engine
 from gaia_memory.errors import ConfigError
-from support.backend import config
+from support.backend import backend_config
 
 MODULES = [{"path": "", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"}]
 MEAN = {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
@@ -117,8 +117,8 @@ async def test_a_relative_path_is_taken_from_the_home(tmp_path: Path, folder: Pa
     """As that of a database is."""
     home = tmp_path / "home"
     shutil.copytree(folder, home / "models" / "small")
-    told = await asyncio.to_thread(look, folder)
-    backend = Backend(config(home, embedder=embedder("models/small")))
+    told = await asyncio.to_thread(fingerprint_model, folder)
+    backend = Backend(backend_config(home, embedder=embedder("models/small")))
     await backend.check()
     await backend.close()
 
@@ -131,7 +131,7 @@ async def test_the_identity_is_known_once_memory_is_open(tmp_path: Path, folder:
     """Without loading the model, so that its vectors and those of another model never count as the same."""
     from gaia_memory.config.sources.load import load
 
-    told = await asyncio.to_thread(look, folder)
+    told = await asyncio.to_thread(fingerprint_model, folder)
     loaded = load({"home": str(tmp_path / "home"), "memory": {"embedder": embedder(folder)}})
     engine = await Engine.open(loaded)
     try:
@@ -142,7 +142,7 @@ async def test_the_identity_is_known_once_memory_is_open(tmp_path: Path, folder:
 
 def test_a_model_keeps_its_name_where_its_folder_is_moved_or_described(folder: Path, tmp_path: Path) -> None:
     """What has no say in the vectors does not count."""
-    before = look(folder)
+    before = fingerprint_model(folder)
     moved = tmp_path / "elsewhere" / "under another name"
     moved.parent.mkdir()
     shutil.copytree(folder, moved)
@@ -152,7 +152,7 @@ def test_a_model_keeps_its_name_where_its_folder_is_moved_or_described(folder: P
     (moved / "onnx" / "model.onnx").write_bytes(b"the same model in another form")
     (moved / "pytorch_model.bin").write_bytes(b"the same weights in another form")
 
-    assert look(moved) == before
+    assert fingerprint_model(moved) == before
 
 
 CHANGES: dict[str, Callable[[Path], object]] = {
@@ -170,10 +170,10 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_another_model_in_the_same_folder_has_another_name(folder: Path, change: Callable[[Path], object]) -> None:
     """Their vectors must not mix."""
-    before = look(folder).name
+    before = fingerprint_model(folder).name
     change(folder)
 
-    assert look(folder).name != before
+    assert fingerprint_model(folder).name != before
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_the_length_of_the_vectors_is_told_by_the_last_part(
         (folder / "2_Dense" / "config.json").write_text(json.dumps(dense))
         (folder / "modules.json").write_text(json.dumps([*MODULES, {"path": "2_Dense", "type": "Dense"}]))
 
-    assert look(folder).dimensions == expected
+    assert fingerprint_model(folder).dimensions == expected
 
 
 def test_a_plain_transformer_has_the_length_of_its_layers(folder: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_plain_transformer_has_the_length_of_its_layers(folder: Path) -> None:
     (folder / "modules.json").unlink()
     shutil.rmtree(folder / "1_Pooling")
 
-    assert look(folder).dimensions == 384
+    assert fingerprint_model(folder).dimensions == 384
 
 
 async def test_a_model_that_was_exchanged_since_the_start_is_not_asked(folder: Path, tmp_path: Path) -> None:
@@ -217,18 +217,18 @@ async def test_a_model_that_was_exchanged_since_the_start_is_not_asked(folder: P
             return [1.0, 0.0]
 
     from gaia_memory.backend.embedder import Mem0Embedder
-    from gaia_memory.backend.thread_pools import Pools
+    from gaia_memory.backend.thread_pools import WorkerPools
     from gaia_memory.errors import ModelUnavailableError
 
-    pools = Pools()
+    pools = WorkerPools()
     provider = provider_specs.Provider("local", {"model": str(folder)})
     made = Mem0Embedder(Other, provider, pools.embedder)
-    made.know(Look("one", 2))
-    made.know(Look("another", 2))
+    made.adopt_fingerprint(ModelFingerprint("one", 2))
+    made.adopt_fingerprint(ModelFingerprint("another", 2))
     with pytest.raises(ModelUnavailableError, match="is another one than when memory was started"):
         await made.embed(["x"], purpose="add")
     again = Mem0Embedder(Other, provider, pools.embedder)
-    again.know(Look("another", 2))
+    again.adopt_fingerprint(ModelFingerprint("another", 2))
 
     assert (made.identity, again.identity) == ("local/one/2", "local/another/2")
     assert [*map(tuple, await again.embed(["x"], purpose="add"))] == [(1.0, 0.0)]

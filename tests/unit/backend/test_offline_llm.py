@@ -9,7 +9,7 @@ import pytest
 from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_extraction_prompt
 
 from gaia_memory.backend.offline import relative_dates, sentences
-from gaia_memory.backend.offline.offline_llm import HONEST, OfflineLlm
+from gaia_memory.backend.offline.offline_llm import UNSUPPORTED_ANSWER, OfflineLlm
 
 FRIDAY = date(2026, 11, 20)
 
@@ -194,13 +194,16 @@ def test_relative_days_get_their_date_from_the_day_it_was_said(said: str, told: 
 
 def test_months_cross_the_turn_of_the_year() -> None:
     """Both ways."""
-    assert relative_dates.anchored("in 2 months", FRIDAY) == "in 2 months (2027-01)"
-    assert relative_dates.anchored("11 months ago", FRIDAY) == "11 months ago (2025-12)"
+    assert relative_dates.annotate_dates("in 2 months", FRIDAY) == "in 2 months (2027-01)"
+    assert relative_dates.annotate_dates("11 months ago", FRIDAY) == "11 months ago (2025-12)"
 
 
 def test_abbreviations_end_no_sentence() -> None:
     """A doctor stays one word with the name."""
-    assert list(sentences.split("My doctor is Dr. Levi. He is nice.")) == ["My doctor is Dr. Levi.", "He is nice."]
+    assert list(sentences.split_sentences("My doctor is Dr. Levi. He is nice.")) == [
+        "My doctor is Dr. Levi.",
+        "He is nice.",
+    ]
 
 
 def profile(*facts: str, limit: str = "at most 3") -> str:
@@ -233,5 +236,5 @@ def test_anything_else_gets_an_honest_answer() -> None:
     """It says that it is no model, and what to do."""
     answer = OfflineLlm().generate_response([{"role": "user", "content": "What is love?"}])
 
-    assert answer == HONEST
+    assert answer == UNSUPPORTED_ANSWER
     assert "offline" in answer

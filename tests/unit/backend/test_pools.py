@@ -11,14 +11,14 @@ import time
 
 import pytest
 
-from gaia_memory.backend.event_loop_guard import refuse_on_loop
-from gaia_memory.backend.thread_pools import Pool, Pools
+from gaia_memory.backend.event_loop_guard import assert_off_event_loop
+from gaia_memory.backend.thread_pools import WorkerPool, WorkerPools
 from gaia_memory.errors import MemoryClosedError
 
 
 async def test_a_call_returns_its_value_and_raises_its_error() -> None:
     """What the call does is what the caller gets."""
-    pool = Pool("t", 2)
+    pool = WorkerPool("t", 2)
     with pytest.raises(KeyError, match="x"):
         await pool.run({}.__getitem__, "x")
 
@@ -29,7 +29,7 @@ async def test_a_call_returns_its_value_and_raises_its_error() -> None:
 @pytest.mark.acceptance("L10")
 async def test_the_loop_runs_on_while_a_call_blocks() -> None:
     """A ticker goes on ticking."""
-    pool, ticked = Pool("t", 1), threading.Event()
+    pool, ticked = WorkerPool("t", 1), threading.Event()
 
     async def tick() -> None:
         for _ in range(5):
@@ -47,7 +47,7 @@ async def test_the_loop_runs_on_while_a_call_blocks() -> None:
 @pytest.mark.acceptance("L11")
 async def test_a_blocked_model_delays_no_embedding_and_no_other_model_call() -> None:
     """Each kind of call has threads of its own, and more than one."""
-    pools, door = Pools(), threading.Event()
+    pools, door = WorkerPools(), threading.Event()
     blocked = asyncio.create_task(pools.model.run(door.wait, 60))
     await asyncio.sleep(0)
     async with asyncio.timeout(60):
@@ -65,7 +65,7 @@ async def test_a_blocked_model_delays_no_embedding_and_no_other_model_call() -> 
 
 async def test_there_are_never_more_threads_than_the_bound() -> None:
     """Further calls wait their turn, and all are made."""
-    pool, names, barrier = Pool("bounded", 3), set(), threading.Semaphore(0)
+    pool, names, barrier = WorkerPool("bounded", 3), set(), threading.Semaphore(0)
 
     def call(number: int) -> int:
         names.add(threading.current_thread().name)
@@ -86,7 +86,7 @@ async def test_there_are_never_more_threads_than_the_bound() -> None:
 
 async def test_a_call_cancelled_while_it_waits_is_not_made() -> None:
     """Nobody pays for a model call that nobody waits for."""
-    pool, door, made = Pool("t", 1), threading.Event(), []
+    pool, door, made = WorkerPool("t", 1), threading.Event(), []
     first = asyncio.create_task(pool.run(door.wait, 60))
     second = asyncio.create_task(pool.run(made.append, 1))
     await asyncio.sleep(0.01)
@@ -104,7 +104,7 @@ async def test_the_callers_context_goes_along() -> None:
     """Trace ids and the like are there in the worker."""
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
     variable.set("here")
-    pool = Pool("t", 1)
+    pool = WorkerPool("t", 1)
 
     assert await pool.run(variable.get) == "here"
     await pool.close()
@@ -112,7 +112,7 @@ async def test_the_callers_context_goes_along() -> None:
 
 async def test_a_closed_pool_takes_no_call() -> None:
     """It says so instead of waiting for ever."""
-    pool = Pool("t", 1)
+    pool = WorkerPool("t", 1)
     await pool.run(int)
     await pool.close()
     with pytest.raises(MemoryClosedError, match="memory is closed: open it again"):
@@ -122,7 +122,7 @@ async def test_a_closed_pool_takes_no_call() -> None:
 async def test_closing_waits_for_calls_under_way_but_not_for_ever() -> None:
     """A short call ends first, a hanging one is left behind."""
     done: list[int] = []
-    short, hanging = Pool("s", 1), Pool("h", 1)
+    short, hanging = WorkerPool("s", 1), WorkerPool("h", 1)
     begun, stuck_too, door = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -168,17 +168,17 @@ def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
 
 async def test_the_door_refuses_where_a_loop_runs() -> None:
     """And names the call; in a worker thread it lets it through."""
-    pool = Pool("t", 1)
+    pool = WorkerPool("t", 1)
     with pytest.raises(RuntimeError, match=r"Backend\.llm blocks"):
-        refuse_on_loop("Backend.llm")
+        assert_off_event_loop("Backend.llm")
 
-    assert await pool.run(refuse_on_loop, "Backend.llm") is None
+    assert await pool.run(assert_off_event_loop, "Backend.llm") is None
     await pool.close()
 
 
 def test_a_loop_that_is_gone_when_a_call_ends_harms_nobody() -> None:
     """The thread that made the call goes on to the next one, from another loop."""
-    pool, door = Pool("t", 1), threading.Event()
+    pool, door = WorkerPool("t", 1), threading.Event()
 
     async def leave() -> None:
         task = asyncio.create_task(pool.run(door.wait, 60))

@@ -10,9 +10,9 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.model_errors import without_secrets
+from gaia_memory.backend.model_errors import redact_secrets
 from gaia_memory.backend.providers import provider_specs
-from support.backend import config
+from support.backend import backend_config
 
 HOME = Path("/nowhere")
 KEY = {"GEMINI_API_KEY": "no-real-key"}
@@ -20,7 +20,7 @@ KEY = {"GEMINI_API_KEY": "no-real-key"}
 
 def built(environ: dict[str, str], *, stored: str | None = None, model: str = "auto", **memory: Any) -> Backend:
     """Return a backend in an environment; nothing is opened."""
-    settings = config(HOME, **memory).model_copy(update={"model": model})
+    settings = backend_config(HOME, **memory).model_copy(update={"model": model})
     return Backend(settings, environ=environ, stored_embedder=stored)
 
 
@@ -134,16 +134,16 @@ def test_stored_vectors_decide_what_auto_means_before_the_environment(
 def test_nothing_is_imported_or_made_by_building(tmp_path: Path) -> None:
     """Constructors do no work: no folder, no thread."""
     home = tmp_path / "home"
-    Backend(config(home), environ={}).describe()
+    Backend(backend_config(home), environ={}).describe()
 
     assert not home.exists()
 
 
 def test_secrets_of_the_environment_are_struck_out_of_messages() -> None:
     """An SDK that quotes the key does not make us log it."""
-    said = without_secrets(
+    said = redact_secrets(
         "401: bad key sk-12345678", {"OPENAI_API_KEY": "sk-12345678", "HOME": "/root", "X_TOKEN": "a"}
     )
 
     assert said == "401: bad key [OPENAI_API_KEY]"
-    assert without_secrets("plain", os.environ) == "plain"
+    assert redact_secrets("plain", os.environ) == "plain"

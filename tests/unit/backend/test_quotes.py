@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.backend.model_errors import model_error, repeats, without_words_of
+from gaia_memory.backend.model_errors import quotes_user_text, redact_user_text, to_model_error
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
 
 TALK = ["My sister Noa is allergic to peanuts, what should I do?", "אחותי נועה גרה בחיפה"]
@@ -30,8 +30,8 @@ class RefusedError(Exception):
 )
 def test_what_repeats_a_word_is_taken_out(said: str) -> None:
     """A word, in any case, cut off at the end, escaped or without spaces around it; our own words stay."""
-    error = model_error(RefusedError(said), what="the model gemini/x")
-    with pytest.raises(BadAnswerError) as caught, without_words_of(TALK):
+    error = to_model_error(RefusedError(said), subject="the model gemini/x")
+    with pytest.raises(BadAnswerError) as caught, redact_user_text(TALK):
         raise error
 
     assert str(caught.value) == "the model gemini/x refused the request (400)"
@@ -43,8 +43,8 @@ def test_what_repeats_a_word_is_taken_out(said: str) -> None:
 )
 def test_what_repeats_nothing_is_kept(said: str) -> None:
     """Words that everybody uses are no repetition."""
-    error = model_error(RefusedError(said, status=429), what="the model gemini/x")
-    with pytest.raises(ModelUnavailableError) as caught, without_words_of(TALK):
+    error = to_model_error(RefusedError(said, status=429), subject="the model gemini/x")
+    with pytest.raises(ModelUnavailableError) as caught, redact_user_text(TALK):
         raise error
 
     assert said in str(caught.value)
@@ -52,12 +52,12 @@ def test_what_repeats_nothing_is_kept(said: str) -> None:
 
 def test_an_error_of_a_kind_that_nobody_knows_is_looked_at_too() -> None:
     """It may be anything, and quote anything."""
-    with pytest.raises(ModelError) as caught, without_words_of(TALK):
-        raise model_error(RuntimeError(f"cannot parse {TALK[0]}"), what="the embedder x")
+    with pytest.raises(ModelError) as caught, redact_user_text(TALK):
+        raise to_model_error(RuntimeError(f"cannot parse {TALK[0]}"), subject="the embedder x")
 
     assert str(caught.value) == "the embedder x could not be asked: RuntimeError"
 
 
 def test_a_long_talk_does_not_take_a_provider_at_its_word() -> None:
     """What the provider says of tokens is kept though people say such words."""
-    assert not repeats("the input has too many tokens for this model", ["I used all my tokens on this model"])
+    assert not quotes_user_text("the input has too many tokens for this model", ["I used all my tokens on this model"])

@@ -9,7 +9,7 @@ import pytest
 
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.providers.provider_specs import Provider
-from gaia_memory.backend.thread_pools import Pool
+from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import ModelUnavailableError
 
@@ -40,7 +40,7 @@ def model() -> Counting:
 @pytest.fixture
 def embedder(model: Counting) -> Mem0Embedder:
     """Return an embedder over it."""
-    return Mem0Embedder(lambda: model, Provider("scripted", {"model": "m"}), Pool("test", 2))
+    return Mem0Embedder(lambda: model, Provider("scripted", {"model": "m"}), WorkerPool("test", 2))
 
 
 async def test_a_text_is_asked_for_once_however_often_it_comes(embedder: Mem0Embedder, model: Counting) -> None:
@@ -87,30 +87,30 @@ async def test_a_known_text_needs_no_embedder(embedder: Mem0Embedder, model: Cou
 
 def test_as_many_numbers_are_kept_as_it_may_and_the_newest_stay() -> None:
     """Each purpose has its own: a bulk of texts pushes no question out."""
-    cache = VectorCache(numbers=20)
-    cache.keep([("question", (1.0, 2.0))], "search")
-    cache.keep([(str(number), (float(number), 0.0)) for number in range(10)], "add")
-    cache.find(["0"], "add")
-    cache.keep([("new", (0.0, 0.0))], "add")
+    cache = VectorCache(max_numbers=20)
+    cache.put_many([("question", (1.0, 2.0))], "search")
+    cache.put_many([(str(number), (float(number), 0.0)) for number in range(10)], "add")
+    cache.get_many(["0"], "add")
+    cache.put_many([("new", (0.0, 0.0))], "add")
 
-    assert set(cache.find([*map(str, range(10)), "new"], "add")) == {"0", *map(str, range(2, 10)), "new"}
-    assert tuple(cache.find(["question"], "search")["question"]) == (1.0, 2.0)
+    assert set(cache.get_many([*map(str, range(10)), "new"], "add")) == {"0", *map(str, range(2, 10)), "new"}
+    assert tuple(cache.get_many(["question"], "search")["question"]) == (1.0, 2.0)
 
 
 def test_a_vector_too_long_for_it_is_not_kept() -> None:
     """Nor does it take anything with it but what stood there."""
-    cache = VectorCache(numbers=3)
-    cache.keep([("long", (1.0, 2.0, 3.0, 4.0))], "add")
+    cache = VectorCache(max_numbers=3)
+    cache.put_many([("long", (1.0, 2.0, 3.0, 4.0))], "add")
 
-    assert cache.find(["long"], "add") == {}
+    assert cache.get_many(["long"], "add") == {}
 
 
 def test_no_text_is_kept() -> None:
     """What was forgotten is nowhere in it, and another cache calls the same text otherwise."""
     cache, other = VectorCache(), VectorCache()
-    cache.keep([("Allergic to saffron", (1.0, 0.0))], "add")
-    other.keep([("Allergic to saffron", (1.0, 0.0))], "add")
-    reached, seen = [cache._kept], set()
+    cache.put_many([("Allergic to saffron", (1.0, 0.0))], "add")
+    other.put_many([("Allergic to saffron", (1.0, 0.0))], "add")
+    reached, seen = [cache._entries], set()
     while reached:
         thing = reached.pop()
         if id(thing) not in seen:
@@ -118,4 +118,4 @@ def test_no_text_is_kept() -> None:
             assert "saffron" not in repr(thing)
             reached += [each for each in gc.get_referents(thing) if not isinstance(each, type)]
 
-    assert not set(cache._kept["add"]) & set(other._kept["add"])
+    assert not set(cache._entries["add"]) & set(other._entries["add"])

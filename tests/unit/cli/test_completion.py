@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.commandline import COMMAND, gaia_process
+from support.commandline import GAIA_COMMAND, run_gaia_process
 
 
 def complete(*words: str, shell: str = "bash") -> list[str]:
@@ -20,7 +20,7 @@ def complete(*words: str, shell: str = "bash") -> list[str]:
         "zsh": {"_TYPER_COMPLETE_ARGS": line},
         "fish": {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
     }[shell]
-    done = gaia_process(environment={"_GAIA_COMPLETE": f"complete_{shell}", **asked})
+    done = run_gaia_process(environment={"_GAIA_COMPLETE": f"complete_{shell}", **asked})
 
     assert (done.code, done.err) == (0, "")
     return done.out.split() if shell == "bash" else done.out.splitlines()
@@ -58,7 +58,7 @@ def test_a_broken_installation_completes_all_the_same(monkeypatch: pytest.Monkey
 )
 def test_the_script_of_a_shell_that_is_named_is_shown(shell: str, sign: str) -> None:
     """Whichever shell it runs in."""
-    done = gaia_process("--show-completion", shell)
+    done = run_gaia_process("--show-completion", shell)
 
     assert done.code == 0
     assert sign in done.out
@@ -68,7 +68,7 @@ def test_the_script_of_a_shell_that_is_named_is_shown(shell: str, sign: str) -> 
 def test_the_script_is_installed_for_the_shell_that_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In the folder of the user, and read by the next shell."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    done = gaia_process("--install-completion", "bash")
+    done = run_gaia_process("--install-completion", "bash")
 
     assert done.code == 0
     assert "COMPREPLY" in (tmp_path / ".bash_completions" / "gaia.sh").read_text(encoding="utf-8")
@@ -79,7 +79,7 @@ def test_the_script_is_installed_for_the_shell_that_is_named(monkeypatch: pytest
 def test_bash_itself_completes_with_it(tmp_path: Path) -> None:
     """The script is loaded and asked as bash does when somebody presses Tab."""
     command = tmp_path / "gaia"
-    command.write_text(f'#!/bin/sh\nexec {" ".join(COMMAND)} "$@"\n', encoding="utf-8")
+    command.write_text(f'#!/bin/sh\nexec {" ".join(GAIA_COMMAND)} "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     program = """
 eval "$(gaia --show-completion bash)"
@@ -95,7 +95,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 def test_a_shell_that_nobody_knows_is_refused() -> None:
     """With those that are known."""
-    done = gaia_process("--show-completion", "nosuch")
+    done = run_gaia_process("--show-completion", "nosuch")
 
     assert (done.code, done.out) == (2, "")
     assert "name bash, zsh, fish" in done.err

@@ -13,7 +13,7 @@ from gaia_memory.cli import main, sweep
 from gaia_memory.cli.demo import story
 from gaia_memory.cli.ui.terminal import coloured
 from gaia_memory.errors import MemoryUnavailable
-from support.commandline import Done, gaia
+from support.commandline import CommandResult, run_gaia
 
 
 def failing(error: Exception) -> object:
@@ -25,19 +25,19 @@ def failing(error: Exception) -> object:
     return load
 
 
-def run_main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> Done:
+def run_main(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> CommandResult:
     """Run the entry point itself, which is the last to see an exception."""
     monkeypatch.setattr(sys, "argv", ["gaia", *arguments])
     with pytest.raises(SystemExit) as left:
         main()
     out, err = capsys.readouterr()
-    return Done(int(left.value.code or 0), out, err)
+    return CommandResult(int(left.value.code or 0), out, err)
 
 
 def test_an_error_of_ours_is_its_message_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says what to do; the exit code is 1."""
     monkeypatch.setattr(sweep, "load_config", failing(MemoryUnavailable("the disk is full", remedy="make room")))
-    done = gaia("sweep")
+    done = run_gaia("sweep")
 
     assert (done.code, done.out, done.err) == (1, "", "gaia: the disk is full: make room\n")
 
@@ -86,8 +86,8 @@ def test_log_lines_are_single_lines_without_tracebacks_and_handlers_do_not_stay(
         raise MemoryUnavailable("away")
 
     monkeypatch.setattr(sweep, "load_config", load)
-    gaia("sweep")
-    done = gaia("sweep")
+    run_gaia("sweep")
+    done = run_gaia("sweep")
 
     assert done.err == "warning: running on fumes\ngaia: away\n"
 
@@ -95,12 +95,12 @@ def test_log_lines_are_single_lines_without_tracebacks_and_handlers_do_not_stay(
 def test_a_demo_in_which_something_does_not_hold_leaves_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
     """The failed observation is marked, and counted at the end."""
 
-    async def tell(told: story.Story) -> None:
+    async def tell(told: story.DemoScript) -> None:
         told._observe("water is wet", True)
         told._observe("pigs fly", False)
 
-    monkeypatch.setattr(story.Story, "tell", tell)
-    done = gaia("demo")
+    monkeypatch.setattr(story.DemoScript, "run", tell)
+    done = run_gaia("demo")
 
     assert done.code == 1
     assert done.out.splitlines()[1:] == ["OK   water is wet", "FAIL pigs fly"]
@@ -126,7 +126,7 @@ def test_debug_shows_what_this_package_says_below_the_level_of_others(monkeypatc
         raise typer.Exit(3)
 
     monkeypatch.setattr(sweep, "load_config", load)
-    plain, told = gaia("sweep"), gaia("--debug", "sweep")
+    plain, told = run_gaia("sweep"), run_gaia("--debug", "sweep")
 
     assert ("why it failed" in plain.err, "why it failed" in told.err) == (False, True)
     assert "noise" not in told.err

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from support.commandline import COMMAND, gaia
+from support.commandline import GAIA_COMMAND, run_gaia
 
 HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "alembic", "numpy")
 COMMANDS = (
@@ -32,7 +32,7 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_help_of_every_command_has_an_example(command: tuple[str, ...]) -> None:
     """It says what the command does and shows how it is used."""
-    done = gaia(*command, "--help")
+    done = run_gaia(*command, "--help")
 
     assert done.code == 0
     assert "Example" in done.out
@@ -65,7 +65,7 @@ def test_the_help_takes_little_longer_than_loading_what_prints_it() -> None:
         return time.perf_counter() - started
 
     def both() -> tuple[float, float]:
-        return seconds(*COMMAND, "--help"), seconds(sys.executable, "-c", "import typer, rich.markdown, asyncio")
+        return seconds(*GAIA_COMMAND, "--help"), seconds(sys.executable, "-c", "import typer, rich.markdown, asyncio")
 
     tries = [both()]
     while not (is_soon := min(own for own, _ in tries) < 3 * min(peer for _, peer in tries)) and len(tries) < 6:
@@ -78,17 +78,17 @@ def test_the_version_is_that_of_the_package() -> None:
     """`gaia --version` names package and version."""
     from importlib.metadata import version
 
-    assert gaia("--version").out == f"gaia-memory {version('gaia-memory')}\n"
+    assert run_gaia("--version").out == f"gaia-memory {version('gaia-memory')}\n"
 
 
 def test_completion_can_be_installed() -> None:
     """The help offers shell completion."""
-    assert "--install-completion" in gaia("--help").out
+    assert "--install-completion" in run_gaia("--help").out
 
 
 def test_a_command_without_its_user_is_a_usage_error() -> None:
     """The exit code of wrong usage is 2, and the missing option is named."""
-    done = gaia("memory", "list")
+    done = run_gaia("memory", "list")
 
     assert done.code == 2
     assert "--user" in done.err

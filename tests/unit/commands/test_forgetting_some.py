@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.forget.delete import LIVE_TALK
-from gaia_memory.sessions.pending_confirmations import Shown
-from support.commands import ListMemory, typed
+from gaia_memory.forget.delete import OPEN_SESSION_NOTE
+from gaia_memory.sessions.pending_confirmations import PendingConfirmations
+from support.commands import ListMemory, run_command
 from support.mind import KEY
 
 KNOWN = ["likes tea", "is allergic to nuts", "lives in Haifa", "keeps NUTS at home"]
 
 
 async def said(text: str, memory: ListMemory) -> str:
-    return (await typed(text, memory)).text
+    return (await run_command(text, memory)).text
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ async def test_a_question_that_was_answered_is_in_nobodys_way() -> None:
     memory = ListMemory(list(KNOWN))
     await said("/forget 2", memory)
     await said("/forget 2 yes", memory)
-    memory.shown.keep(KEY, "memory", "embedder openai", ["openai"])
+    memory.shown.add(KEY, "memory", "embedder openai", ["openai"])
 
     assert "3 facts" in await said("/forget yes", memory)
     assert memory.texts == []
@@ -225,7 +225,7 @@ async def test_a_bare_yes_after_a_restart_is_no_yes_to_everything() -> None:
     """What was shown is gone with the process, and that something was is known: it asks for everything first."""
     memory = ListMemory(list(KNOWN))
     await said("/forget 2", memory)
-    memory.shown = Shown()
+    memory.shown = PendingConfirmations()
 
     asked = await said("/forget yes", memory)
     before = list(memory.texts)
@@ -243,7 +243,7 @@ async def test_a_question_that_was_answered_or_replaced_is_none_after_a_restart(
     memory = ListMemory(list(KNOWN))
     await said("/forget 2", memory)
     await said(answered, memory)
-    memory.shown = Shown()
+    memory.shown = PendingConfirmations()
 
     assert "I forgot" in await said("/forget yes", memory)
     assert memory.texts == []
@@ -258,7 +258,7 @@ class Noting:
     async def change(self, path: tuple[str, str], value: object) -> bool:
         return True
 
-    async def allow(self, path: tuple[str, str], value: object) -> None:
+    async def validate_change(self, path: tuple[str, str], value: object) -> None:
         """Allow it."""
 
     async def change_at_restart(self, path: tuple[str, str], value: object) -> bool:
@@ -271,9 +271,9 @@ async def test_rows_that_were_shown_are_no_question_of_another_command() -> None
     memory, settings = ListMemory(["uses the embedder openai"]), Noting()
     await said("/forget embedder openai", memory)
 
-    asked = await typed("/memory embedder openai yes", memory, settings=settings, is_admin=True)
+    asked = await run_command("/memory embedder openai yes", memory, settings=settings, is_admin=True)
     before = list(settings.written)
-    await typed("/memory embedder openai yes", memory, settings=settings, is_admin=True)
+    await run_command("/memory embedder openai yes", memory, settings=settings, is_admin=True)
 
     assert "Nothing has been changed yet" in asked.text
     assert before == []
@@ -285,12 +285,12 @@ async def test_rows_that_were_shown_are_no_question_of_another_command() -> None
 async def test_what_is_still_open_can_be_ended_with_a_reset(clear: str, is_named: bool, what: str) -> None:
     """Where a reset clears, the answer names it beside the receipt's note."""
     config = GaiaConfig.model_validate({"sessions": {"clear": clear}})
-    memory = ListMemory(list(KNOWN), notes=(LIVE_TALK,), config=config)
+    memory = ListMemory(list(KNOWN), notes=(OPEN_SESSION_NOTE,), config=config)
     await said(f"/forget {what}", memory)
 
     done = (await said(f"/forget {what}yes", memory)).splitlines()
 
-    assert f"Note: {LIVE_TALK}." in done
+    assert f"Note: {OPEN_SESSION_NOTE}." in done
     assert ("/reset" in done[-1]) == is_named
 
 
@@ -319,7 +319,7 @@ async def test_the_receipts_notes_are_told_once_and_without_places() -> None:
 
 async def test_a_memory_that_goes_away_in_between_is_told_truly() -> None:
     """One of two is gone, and the answer says one."""
-    memory = ListMemory(list(KNOWN), breaks_after=1)
+    memory = ListMemory(list(KNOWN), fails_after_forgets=1)
     await said("/forget nuts", memory)
 
     done = await said("/forget nuts yes", memory)
@@ -330,7 +330,7 @@ async def test_a_memory_that_goes_away_in_between_is_told_truly() -> None:
 
 async def test_a_memory_that_is_away_from_the_start_forgets_nothing_and_says_why() -> None:
     """As every command does."""
-    memory = ListMemory(list(KNOWN), breaks_after=0)
+    memory = ListMemory(list(KNOWN), fails_after_forgets=0)
     await said("/forget nuts", memory)
 
     assert "the disk is full" in await said("/forget nuts yes", memory)

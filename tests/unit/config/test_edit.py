@@ -15,8 +15,8 @@ import pytest
 
 from gaia_memory.config.render import render_yaml
 from gaia_memory.config.sources.load import Origin, load
-from gaia_memory.config.sources.watched_file import Version
-from gaia_memory.config.sources.yaml_edit import edited, rewrite
+from gaia_memory.config.sources.watched_file import FileSnapshot
+from gaia_memory.config.sources.yaml_edit import edit_content, set_in_file
 from gaia_memory.errors import ConfigError
 
 ENABLED = ("memory", "enabled")
@@ -24,7 +24,7 @@ ENABLED = ("memory", "enabled")
 
 def off(text: str) -> str:
     """Return a text with memory off."""
-    return edited(text.encode(), ENABLED, False, source="gaia.yaml").decode()
+    return edit_content(text.encode(), ENABLED, False, source="gaia.yaml").decode()
 
 
 def origin_of(path: Path, environ: dict[str, str] | None = None) -> Origin:
@@ -96,9 +96,9 @@ def test_the_file_that_init_writes_can_be_switched_off_and_on() -> None:
     """And is then what it was, with the one line set."""
     text = render_yaml()
     switched = off(text)
-    back = edited(switched.encode(), ENABLED, True, source="gaia.yaml").decode()
+    back = edit_content(switched.encode(), ENABLED, True, source="gaia.yaml").decode()
 
-    assert Version(Path("x"), switched.encode()).settings()["memory"]["enabled"] is False
+    assert FileSnapshot(Path("x"), switched.encode()).settings()["memory"]["enabled"] is False
     assert [line for line in back.splitlines() if line not in text.splitlines()] in ([], ["memory:", "  enabled: true"])
 
 
@@ -110,7 +110,7 @@ def test_the_file_is_replaced_as_a_whole_and_stays_what_it_was(tmp_path: Path) -
     link.symlink_to(real)
     before = real.stat().st_ino
 
-    rewrite(origin_of(link), ENABLED, False)
+    set_in_file(origin_of(link), ENABLED, False)
 
     assert real.read_text() == "memory: {enabled: false}\n"
     assert link.is_symlink()
@@ -125,7 +125,7 @@ def test_a_setting_that_a_variable_decides_is_refused(tmp_path: Path) -> None:
     path.write_text("app: x\n")
 
     with pytest.raises(ConfigError, match="decided by a variable"):
-        rewrite(origin_of(path, {"GAIA_MEMORY__ENABLED": "true"}), ENABLED, False)
+        set_in_file(origin_of(path, {"GAIA_MEMORY__ENABLED": "true"}), ENABLED, False)
 
     assert path.read_text() == "app: x\n"
 
@@ -138,7 +138,7 @@ def test_a_file_that_was_broken_meanwhile_is_left_to_its_editor(tmp_path: Path) 
     path.write_text("memory: {recall_limit: many}\n")
 
     with pytest.raises(ConfigError, match=r"recall_limit"):
-        rewrite(origin, ENABLED, False)
+        set_in_file(origin, ENABLED, False)
 
     assert path.read_text() == "memory: {recall_limit: many}\n"
 
@@ -155,7 +155,7 @@ def test_an_edit_that_comes_in_between_is_not_lost(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(os, "fsync", saved_meanwhile)
     with pytest.raises(ConfigError, match="try again"):
-        rewrite(origin, ENABLED, False)
+        set_in_file(origin, ENABLED, False)
 
     assert path.read_text() == "app: x\nmodel: offline\n"
     assert list(tmp_path.glob(".*")) == []
@@ -168,10 +168,10 @@ def test_a_file_that_is_gone_or_a_pipe_is_refused(tmp_path: Path) -> None:
     origin = origin_of(path)
     path.unlink()
     with pytest.raises(ConfigError, match="cannot be written"):
-        rewrite(origin, ENABLED, False)
+        set_in_file(origin, ENABLED, False)
     os.mkfifo(path)
     with pytest.raises(ConfigError, match="no ordinary file"):
-        rewrite(origin, ENABLED, False)
+        set_in_file(origin, ENABLED, False)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -183,7 +183,7 @@ def test_a_folder_that_may_not_be_written_in_is_said(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(ConfigError, match="cannot be written"):
-            rewrite(origin, ENABLED, False)
+            set_in_file(origin, ENABLED, False)
     finally:
         tmp_path.chmod(0o700)
 
@@ -221,7 +221,7 @@ OPENAI = {"provider": "openai", "model": "m"}
 )
 def test_a_section_of_a_section_changes_as_a_whole(before: str, after: str) -> None:
     """Nothing of the old provider stays, and whatever stands around it does."""
-    assert edited(before.encode(), EMBEDDER, OPENAI, source="gaia.yaml").decode() == after
+    assert edit_content(before.encode(), EMBEDDER, OPENAI, source="gaia.yaml").decode() == after
 
 
 @pytest.mark.parametrize("how", [errno.EBUSY, errno.EACCES, errno.EROFS])
@@ -237,8 +237,8 @@ def test_a_file_that_cannot_be_replaced_is_written_in_place(
         raise OSError(how, os.strerror(how))
 
     monkeypatch.setattr(os, "replace", refuse)
-    rewrite(origin_of(path), ENABLED, False)
-    rewrite(origin_of(path), ENABLED, True)
+    set_in_file(origin_of(path), ENABLED, False)
+    set_in_file(origin_of(path), ENABLED, True)
 
     assert path.read_text() == "memory: {enabled: true}   # ours\n"
     assert path.stat().st_ino == before

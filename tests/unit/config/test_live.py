@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
-from gaia_memory.config.describe import AFTER_A_RESTART, dotted, settings, takes_effect
+from gaia_memory.config.describe import AFTER_RESTART, dotted_key, iter_settings, takes_effect
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources import watched_file as config_file
-from gaia_memory.config.sources.live_config import LiveConfig, newest
+from gaia_memory.config.sources.live_config import LiveConfig, load_newest
 from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.errors import ConfigError
 
@@ -89,7 +89,7 @@ def as_if_later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[Non
 
 
 async def limit(config: LiveConfig) -> int:
-    await config.look()
+    await config.reload_if_changed()
     return config.config.memory.recall_limit
 
 
@@ -97,13 +97,13 @@ async def test_an_edit_is_in_force_after_the_next_look(file: Path) -> None:
     """A look returns what changed, and nothing where nothing did."""
     config = await live(file)
 
-    assert await config.look() is None
+    assert await config.reload_if_changed() is None
     write(file, "memory: {recall_limit: 7}\n")
-    fresh = await config.look()
+    fresh = await config.reload_if_changed()
 
     assert fresh is config.current
     assert config.config.memory.recall_limit == 7
-    assert await config.look() is None
+    assert await config.reload_if_changed() is None
 
 
 async def test_what_is_in_force_is_told_by_the_names_of_its_keys(file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -111,7 +111,7 @@ async def test_what_is_in_force_is_told_by_the_names_of_its_keys(file: Path, cap
     config = await live(file)
     write(file, "memory: {recall_limit: 7, extraction_instructions: About cats}\nsessions: {window_turns: 9}\n")
     with caplog.at_level(logging.INFO):
-        await config.look()
+        await config.reload_if_changed()
 
     [record] = caplog.records
     assert record.levelno == logging.INFO
@@ -136,10 +136,10 @@ async def test_an_old_file_that_did_not_change_is_not_even_read(
     """Its signature is trusted once it is older than the steps of a file system's clock."""
     config = await live(file)
     with as_if_later(monkeypatch, 60):
-        await config.look()
+        await config.reload_if_changed()
         read = len(reads)
         for _ in range(20):
-            await config.look()
+            await config.reload_if_changed()
 
     assert len(reads) == read
 
@@ -150,7 +150,7 @@ async def test_a_young_file_is_read_again_and_not_parsed_again(
     """Bytes are compared: they are few."""
     config = await live(file)
     for _ in range(20):
-        await config.look()
+        await config.reload_if_changed()
 
     assert len(reads) == 21
     assert len(parses) == 1
@@ -161,7 +161,7 @@ async def test_an_edit_whose_times_were_put_back_is_seen(file: Path, monkeypatch
     age(file)
     config = await live(file)
     with as_if_later(monkeypatch, 60):
-        await config.look()
+        await config.reload_if_changed()
         stamp = file.stat()
         write(file, "memory: {recall_limit: 8}\n")
         os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
@@ -174,7 +174,7 @@ async def test_a_file_from_the_future_is_never_trusted(file: Path, reads: list[P
     age(file, seconds=-3600)
     config = await live(file)
     for _ in range(3):
-        await config.look()
+        await config.reload_if_changed()
 
     assert len(reads) == 4
 
@@ -184,11 +184,11 @@ async def test_many_parts_and_looks_parse_one_file_once(file: Path, parses: list
     loads = await asyncio.gather(*(loaded(file) for _ in range(8)))
     parts = [LiveConfig(one) for one in loads]
     for _ in range(10):
-        await asyncio.gather(*(part.look() for part in parts))
+        await asyncio.gather(*(part.reload_if_changed() for part in parts))
 
     assert len(parses) == 1
     write(file, "memory: {recall_limit: 9}\n")
-    await asyncio.gather(*(part.look() for part in parts * 10))
+    await asyncio.gather(*(part.reload_if_changed() for part in parts * 10))
 
     assert len(parses) == 2
     assert {part.config.memory.recall_limit for part in parts} == {9}
@@ -230,7 +230,7 @@ async def test_a_bad_version_changes_nothing_and_is_told_once(
     before, parsed = config.current, len(parses)
     file.write_bytes(text.encode(errors="surrogateescape"))
     for _ in range(5):
-        assert await config.look() is None
+        assert await config.reload_if_changed() is None
 
     assert config.current is before
     assert config.config.memory.enabled is False
@@ -239,15 +239,15 @@ async def test_a_bad_version_changes_nothing_and_is_told_once(
     assert str(file) in warning.message
     assert "last good version stays in force" in warning.message
     assert "sk-0123456789" not in caplog.text
-    assert config.trouble is not None
-    assert str(file) in config.trouble.reason
-    assert "correct the file" in config.trouble.remedy
+    assert config.problem is not None
+    assert str(file) in config.problem.reason
+    assert "correct the file" in config.problem.remedy
     assert len(parses) <= parsed + 1
 
     write(file, "memory: {enabled: true}\n")
-    assert await config.look() is not None
+    assert await config.reload_if_changed() is not None
     assert config.config.memory.enabled is True
-    assert config.trouble is None
+    assert config.problem is None
     assert len(caplog.records) == 1
 
 
@@ -256,12 +256,12 @@ async def test_at_first_an_empty_file_means_the_defaults_and_later_a_written_out
     write(file, "")
     config = await live(file)
     write(file, "memory: {recall_limit: 9}\n")
-    await config.look()
+    await config.reload_if_changed()
     write(file, "{}\n")
-    await config.look()
+    await config.reload_if_changed()
 
     assert config.config.memory == GaiaConfig().memory
-    assert config.trouble is None
+    assert config.problem is None
 
 
 async def test_a_bad_version_that_goes_back_to_the_good_one_is_no_trouble(
@@ -272,14 +272,14 @@ async def test_a_bad_version_that_goes_back_to_the_good_one_is_no_trouble(
     changes: list[GaiaConfig] = []
     config = await live(file, apply=changes.append)
     write(file, "- oops\n")
-    await config.look()
+    await config.reload_if_changed()
     write(file, good)
 
-    assert await config.look() is None
-    assert config.trouble is None
+    assert await config.reload_if_changed() is None
+    assert config.problem is None
     assert changes == []
     write(file, "- oops\n")
-    await config.look()
+    await config.reload_if_changed()
     assert len(caplog.records) == 2
 
 
@@ -304,7 +304,7 @@ async def test_a_file_that_goes_and_comes_back_is_taken_up(file: Path, caplog: p
     write(file, "memory: {recall_limit: 4}\n")
 
     assert await limit(config) == 4
-    assert config.trouble is None
+    assert config.problem is None
 
 
 async def test_a_switched_link_is_followed_and_stays_the_same_memory(tmp_path: Path) -> None:
@@ -360,8 +360,8 @@ async def test_a_folder_in_its_place_changes_nothing(file: Path) -> None:
     file.mkdir()
 
     assert await limit(config) == 3
-    assert config.trouble is not None
-    assert "cannot be read (Is a directory)" in config.trouble.reason
+    assert config.problem is not None
+    assert "cannot be read (Is a directory)" in config.problem.reason
 
 
 async def test_a_pipe_is_read_once(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ async def test_half_a_file_is_read_again_until_it_is_whole(file: Path, monkeypat
         return found
 
     monkeypatch.setattr(config_file.os, "fstat", writing)
-    await config.look()
+    await config.reload_if_changed()
 
     assert (config.config.memory.enabled, config.config.memory.recall_limit) == (True, 4)
 
@@ -407,7 +407,7 @@ FIXED = {
 
 def test_the_keys_that_take_effect_after_a_restart_are_these() -> None:
     """Everything else is taken up while memory is open."""
-    fixed = {dotted(path) for path, field in settings(GaiaConfig) if takes_effect(field) == AFTER_A_RESTART}
+    fixed = {dotted_key(path) for path, field in iter_settings(GaiaConfig) if takes_effect(field) == AFTER_RESTART}
 
     assert fixed == {key for _, key in FIXED.values()}
 
@@ -424,27 +424,27 @@ async def test_a_key_that_needs_a_restart_keeps_its_value_and_the_rest_is_taken(
     edited = {**yaml.safe_load(text), "people": {"unknown": "allow"}}
     write(path, yaml.safe_dump(edited))
     for _ in range(3):
-        await config.look()
+        await config.reload_if_changed()
 
     assert config.config == before.model_copy(update={"people": config.config.people})
     assert config.config.people.unknown == "allow"
     assert config.current.identity == identity
     [warning] = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert f"until then the old value stays in force: {key}" in warning.message
-    assert config.trouble is not None
-    assert key in config.trouble.reason
-    assert "restart" in config.trouble.remedy
+    assert config.problem is not None
+    assert key in config.problem.reason
+    assert "restart" in config.problem.remedy
 
 
 async def test_a_key_that_waits_for_a_restart_is_no_trouble_once_it_is_undone(file: Path) -> None:
     """The file says what is in force again."""
     config = await live(file)
     write(file, "app: other\nmemory: {recall_limit: 3}\n")
-    await config.look()
+    await config.reload_if_changed()
     write(file, "memory: {recall_limit: 3}\n")
-    await config.look()
+    await config.reload_if_changed()
 
-    assert config.trouble is None
+    assert config.problem is None
 
 
 async def accepted(_: GaiaConfig) -> None:
@@ -456,12 +456,12 @@ async def test_whoever_opens_memory_anew_gets_the_whole_file_as_it_is_then(file:
     stale = await loaded(file)
     config = LiveConfig(stale)
     write(file, "app: other\nmemory: {recall_limit: 4}\n")
-    await config.look()
+    await config.reload_if_changed()
 
     for kept in (stale, config.current):
-        fresh = await newest(kept, check=accepted)
+        fresh = await load_newest(kept, check=accepted)
         assert (fresh.config.app, fresh.config.memory.recall_limit) == ("other", 4)
-        assert await newest(fresh, check=accepted) is fresh
+        assert await load_newest(fresh, check=accepted) is fresh
 
 
 @pytest.mark.parametrize("text", ["", "- list\n", "app: no-good app\n"])
@@ -470,7 +470,7 @@ async def test_whoever_opens_memory_anew_over_a_bad_file_gets_the_last_good_vers
     stale = await loaded(file)
     write(file, text)
 
-    assert await newest(stale, check=accepted) is stale
+    assert await load_newest(stale, check=accepted) is stale
 
 
 async def refusing(config: GaiaConfig) -> None:
@@ -489,8 +489,8 @@ async def test_a_version_that_fails_the_check_changes_nothing(file: Path, caplog
 
     assert ["'opnai' is not a provider" in record.message for record in caplog.records] == [True]
     assert str(file) in caplog.text
-    assert config.trouble is not None
-    assert await newest(stale, check=refusing) is stale
+    assert config.problem is not None
+    assert await load_newest(stale, check=refusing) is stale
 
 
 async def test_a_change_is_applied_in_one_step(file: Path) -> None:
@@ -514,7 +514,7 @@ async def test_a_change_is_applied_in_one_step(file: Path) -> None:
     config = await live(file, check=accepted, apply=apply)
     ticking = asyncio.create_task(tick())
     write(file, "memory: {recall_limit: 4}\n")
-    await config.look()
+    await config.reload_if_changed()
     await asyncio.sleep(0)
     ticking.cancel()
 
@@ -528,7 +528,7 @@ async def test_many_tasks_that_look_at_once_read_once_and_warn_once(
     config = await live(file)
     read, parsed = len(reads), len(parses)
     write(file, "- oops\n")
-    await asyncio.gather(*(config.look() for _ in range(100)))
+    await asyncio.gather(*(config.reload_if_changed() for _ in range(100)))
 
     assert len(reads) - read <= 2
     assert len(parses) - parsed == 1
@@ -541,16 +541,16 @@ async def test_a_look_that_began_before_the_edit_does_not_stand_for_one_after_it
     """The message was sent after the file was saved."""
     config = await live(file)
     has_read, go_on = threading.Event(), threading.Event()
-    original = config_file.WatchedFile.version
+    original = config_file.WatchedFile.snapshot
 
-    def slow(self: config_file.WatchedFile) -> config_file.Version:
+    def slow(self: config_file.WatchedFile) -> config_file.FileSnapshot:
         found = original(self)
         has_read.set()
         go_on.wait(60)
         return found
 
-    monkeypatch.setattr(config_file.WatchedFile, "version", slow)
-    early = asyncio.create_task(config.look())
+    monkeypatch.setattr(config_file.WatchedFile, "snapshot", slow)
+    early = asyncio.create_task(config.reload_if_changed())
     await asyncio.to_thread(has_read.wait, 60)
     write(file, "memory: {recall_limit: 4}\n")
     late = asyncio.create_task(limit(config))
@@ -565,9 +565,9 @@ async def test_a_look_that_was_given_up_does_not_stand_for_another(file: Path, m
     """A cancelled turn must not keep the one that shares its look on the old values."""
     config = await live(file)
     looks: list[threading.Event] = []
-    original = config_file.WatchedFile.version
+    original = config_file.WatchedFile.snapshot
 
-    def slow(self: config_file.WatchedFile) -> config_file.Version:
+    def slow(self: config_file.WatchedFile) -> config_file.FileSnapshot:
         found = original(self)
         looks.append(threading.Event())
         looks[-1].wait(60)
@@ -578,11 +578,11 @@ async def test_a_look_that_was_given_up_does_not_stand_for_another(file: Path, m
             while len(looks) < number:
                 await asyncio.sleep(0.005)
 
-    monkeypatch.setattr(config_file.WatchedFile, "version", slow)
-    early = asyncio.create_task(config.look())
+    monkeypatch.setattr(config_file.WatchedFile, "snapshot", slow)
+    early = asyncio.create_task(config.reload_if_changed())
     await under_way(1)
     write(file, "memory: {recall_limit: 4}\n")
-    given_up, sharing = asyncio.create_task(config.look()), asyncio.create_task(limit(config))
+    given_up, sharing = asyncio.create_task(config.reload_if_changed()), asyncio.create_task(limit(config))
     await asyncio.sleep(0)
     looks[0].set()
     await under_way(2)
@@ -601,7 +601,7 @@ async def test_two_loops_warn_once_of_one_bad_version(file: Path, caplog: pytest
     write(file, "- oops\n")
 
     def turn() -> LoadedConfig | None:
-        return asyncio.run(LiveConfig(stale).look())
+        return asyncio.run(LiveConfig(stale).reload_if_changed())
 
     for _ in range(3):
         assert await asyncio.to_thread(turn) is None
@@ -613,10 +613,10 @@ async def test_the_environment_is_read_with_each_version(file: Path, monkeypatch
     """It lies over the file as at the start; alone it changes nothing."""
     config = LiveConfig(await loaded(file, environ=None))
     monkeypatch.setenv("GAIA_SESSIONS__WINDOW_TURNS", "7")
-    assert await config.look() is None
+    assert await config.reload_if_changed() is None
     assert config.config.sessions.window_turns == 30
     write(file, "sessions: {window_turns: 9}\n")
-    await config.look()
+    await config.reload_if_changed()
 
     assert config.config.sessions.window_turns == 7
 
@@ -625,18 +625,18 @@ async def test_arguments_stay_over_every_version(file: Path, tmp_path: Path) -> 
     """What the program said wins over the file, whenever that is saved."""
     config = LiveConfig(await loaded(file, home=tmp_path / "mine", model="offline"))
     write(file, "home: /elsewhere\nmodel: other\nmemory: {recall_limit: 4}\n")
-    await config.look()
+    await config.reload_if_changed()
 
     assert (config.config.home, config.config.model) == (tmp_path / "mine", "offline")
     assert config.config.memory.recall_limit == 4
-    assert config.trouble is None
+    assert config.problem is None
 
 
 async def test_settings_of_the_program_stay_over_every_version_key_by_key(file: Path) -> None:
     """`gaia chat` waits for no burst, whatever the file says; its other settings count."""
     config = LiveConfig(await loaded(file, settings={"sessions": {"coalesce_seconds": 0.0}}))
     write(file, "sessions: {coalesce_seconds: 9, window_turns: 7}\n")
-    await config.look()
+    await config.reload_if_changed()
 
     assert (config.config.sessions.coalesce_seconds, config.config.sessions.window_turns) == (0.0, 7)
     finished = await loaded(config.config, settings={"sessions": {"window_turns": 8}})
@@ -649,7 +649,7 @@ async def test_without_a_file_there_is_nothing_to_look_at(source: Any) -> None:
     config = LiveConfig(await loaded(source))
 
     assert not config.can_change
-    assert await config.look() is None
+    assert await config.reload_if_changed() is None
 
 
 @pytest.mark.parametrize(
@@ -669,7 +669,7 @@ async def test_the_fingerprint_is_that_of_the_settings(
     before = config.fingerprint
     write(file, text)
     with caplog.at_level(logging.INFO):
-        fresh = await config.look()
+        fresh = await config.reload_if_changed()
 
     assert (config.fingerprint == before) is is_same
     assert (fresh is None) is is_same
@@ -725,7 +725,7 @@ async def test_a_change_is_in_the_file_and_in_force_at_once(file: Path) -> None:
 
     assert in_file
     assert file.read_text(encoding="utf-8") == "memory: {enabled: false, recall_limit: 3}\n"
-    assert (live.config.memory.enabled, live.config.memory.recall_limit, live.trouble) == (False, 3, None)
+    assert (live.config.memory.enabled, live.config.memory.recall_limit, live.problem) == (False, 3, None)
     assert applied == [False]
 
 
@@ -798,10 +798,10 @@ async def test_a_change_that_waits_for_a_restart_is_written_and_not_in_force(fil
 
     assert waits
     assert live.config.memory.embedder.provider == "auto"
-    assert live.trouble is not None
+    assert live.problem is not None
     assert fresh.config.memory.embedder.provider == "offline"
     assert not await live.change_at_restart(OFFLINE[0], {"provider": "auto"})
-    assert live.trouble is None
+    assert live.problem is None
 
 
 @pytest.mark.acceptance("C18")
@@ -816,6 +816,6 @@ async def test_a_change_at_restart_that_could_not_work_is_not_written(file: Path
     with pytest.raises(ConfigError, match="offline lacks its key"):
         await live.change_at_restart(*OFFLINE)
     with pytest.raises(ConfigError, match=r"no gaia\.yaml to keep it in"):
-        await LiveConfig(load({}, environ={})).allow(*OFFLINE)
+        await LiveConfig(load({}, environ={})).validate_change(*OFFLINE)
 
     assert file.read_bytes() == before

@@ -18,7 +18,7 @@ def test_the_defaults_of_the_file_are_those_of_recall() -> None:
     """And every setting of recall but its fillers has a key."""
     assert recall_settings(GaiaConfig()) == RecallSettings()
     keys = {*RecallWeights.model_fields, *RecallConfig.model_fields} - {"weights"}
-    assert keys == {each.name for each in fields(RecallSettings)} - {"fillers"}
+    assert keys == {each.name for each in fields(RecallSettings)} - {"fallback_retrievers"}
 
 
 def test_every_key_reaches_recall() -> None:

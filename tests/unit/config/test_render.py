@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gaia_memory.config import render
-from gaia_memory.config.describe import allowed, dotted, settings, takes_effect, variable
+from gaia_memory.config.describe import allowed_values, dotted_key, env_variable, iter_settings, takes_effect
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import load
 
@@ -34,28 +34,28 @@ def test_the_rendered_yaml_and_page_document_every_key():
     text, page = render.render_yaml(), render.render_reference()
     flat = " ".join(line.strip().lstrip("# ") for line in text.splitlines())
 
-    for path, field in settings(GaiaConfig):
+    for path, field in iter_settings(GaiaConfig):
         value = yaml.safe_load(text)
         for part in path:
             value = value[part]
-        assert value == render.default_of(field)
+        assert value == render.default_value(field)
         assert field.description
         assert field.description in flat
         when = f"A change takes effect {takes_effect(field)}."
-        assert f"Allowed: {allowed(field)} Variable: {variable(path)}. {when} {path[-1]}:" in flat
-        assert f"| `{dotted(path)}` |" in page
+        assert f"Allowed: {allowed_values(field)} Variable: {env_variable(path)}. {when} {path[-1]}:" in flat
+        assert f"| `{dotted_key(path)}` |" in page
         assert field.description in page
 
 
 def test_every_number_has_its_unit_and_range():
     """`30` alone says nothing."""
-    for path, field in settings(GaiaConfig):
-        words = allowed(field)
+    for path, field in iter_settings(GaiaConfig):
+        words = allowed_values(field)
         numeric = any(kind in str(field.annotation) for kind in ("int", "float"))
 
-        assert not words.startswith("a number of from"), dotted(path)
-        assert not numeric or " of " in words, dotted(path)
-        assert not numeric or "from" in words or "above" in words, dotted(path)
+        assert not words.startswith("a number of from"), dotted_key(path)
+        assert not numeric or " of " in words, dotted_key(path)
+        assert not numeric or "from" in words or "above" in words, dotted_key(path)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_the_range_is_told_in_words(annotation, field, words):
     """The words come from the type, so they cannot go stale."""
     field.annotation = annotation
 
-    assert allowed(field) == words
+    assert allowed_values(field) == words
 
 
 def test_the_json_schema_knows_every_key_and_refuses_others():
@@ -93,12 +93,12 @@ def test_the_json_schema_knows_every_key_and_refuses_others():
 
 
 @pytest.mark.acceptance("G08")
-@pytest.mark.parametrize("name", sorted(render.files()))
+@pytest.mark.parametrize("name", sorted(render.rendered_files()))
 def test_the_rendered_files_in_the_repository_are_fresh(name):
     """`python -m gaia_memory.config.render` in the checkout refreshes them."""
     committed = (CHECKOUT / name).read_text(encoding="utf-8")
 
-    assert committed == render.files()[name], f"{name} is stale: run `python -m gaia_memory.config.render`"
+    assert committed == render.rendered_files()[name], f"{name} is stale: run `python -m gaia_memory.config.render`"
 
 
 def test_rendering_writes_into_a_checkout_and_nowhere_else(tmp_path, monkeypatch, capsys):

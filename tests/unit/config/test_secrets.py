@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.config.secrets import PROVIDER_VARIABLES, is_secret_name, masked
+from gaia_memory.config.secrets import PROVIDER_VARIABLES, is_secret_name, mask_secrets
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_names_that_only_resemble_them(name):
 )
 def test_secrets_are_masked_in_text(text, shown):
     """What is left tells enough."""
-    assert masked(text) == shown
+    assert mask_secrets(text) == shown
 
 
 def sources(package: str) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import strategies as st
 
-from gaia_memory.facts.identity.text_identity import hashes_to_look_for, tombstone_forms, tombstone_hashes
-from support.generated import generated
+from gaia_memory.facts.identity.text_identity import tombstone_forms, tombstone_hashes, tombstone_lookup_hashes
+from support.generated import property_test
 
 CYRILLIC = dict(zip("aceopxyijsBEKMHOPCTX", "асеорхуіјѕВЕКМНОРСТХ", strict=True))  # noqa: RUF001 - look-alikes are meant
 GREEK = dict(zip("oviuwABEZHIKMNOPTYX", "ονιυωΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", strict=True))
@@ -77,10 +77,10 @@ in_any = st.lists(st.text(letters, min_size=1, max_size=6), min_size=1, max_size
 
 def known_again(text: str, disguised: str) -> bool:
     """Say whether what is kept of a text is found when the other one is looked up."""
-    return not tombstone_hashes(text, "salt").isdisjoint(hashes_to_look_for(disguised, "salt"))
+    return not tombstone_hashes(text, "salt").isdisjoint(tombstone_lookup_hashes(disguised, "salt"))
 
 
-@generated(in_latin, st.permutations([*HIDDEN, *FORMS, *ALIKE]), st.integers(0, 2**32), usual=400)
+@property_test(in_latin, st.permutations([*HIDDEN, *FORMS, *ALIKE]), st.integers(0, 2**32), default_cases=400)
 def test_a_text_is_known_in_any_disguises_at_once(text: str, disguises: list[Disguise], seed: int) -> None:
     """White space, punctuation, what shows nothing, composed or wide or look-alike letters, one after the other."""
     chance = random.Random(seed)
@@ -93,7 +93,7 @@ def test_a_text_is_known_in_any_disguises_at_once(text: str, disguises: list[Dis
     assert known_again(text, disguised), (text, disguised)
 
 
-@generated(in_any, st.sampled_from([*CASES[:1], *HIDDEN, *FORMS]), st.integers(0, 2**32), usual=400)
+@property_test(in_any, st.sampled_from([*CASES[:1], *HIDDEN, *FORMS]), st.integers(0, 2**32), default_cases=400)
 def test_a_text_of_any_writing_is_known_in_another_spelling(text: str, disguise: Disguise, seed: int) -> None:
     """Also where a letter has no case, or one that is written with two."""
     disguised = disguise(text, random.Random(seed))
@@ -101,7 +101,7 @@ def test_a_text_of_any_writing_is_known_in_another_spelling(text: str, disguise:
     assert known_again(text, disguised), (text, disguised)
 
 
-@generated(st.text(signs, max_size=30))
+@property_test(st.text(signs, max_size=30))
 def test_the_form_of_a_form_is_itself(text: str) -> None:
     """And one that says nothing is nobody else's."""
     for form in tombstone_forms(text):

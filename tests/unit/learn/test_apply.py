@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gaia_memory.errors import ModelUnavailableError
-from gaia_memory.learn.embed_drafts import BATCH, embed_drafts
+from gaia_memory.learn.embed_drafts import EMBED_BATCH_SIZE, embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.testing import ScriptedEmbedder
 
@@ -57,7 +57,7 @@ async def test_each_draft_gets_its_vector_and_its_embedder():
 @pytest.mark.acceptance("R04")
 async def test_an_embedder_that_is_down_holds_no_fact_back(failure, caplog):
     """Errors, silence and short answers leave facts without vectors, and no text in the log."""
-    done = await embed_drafts(FailsFrom(1, failure), drafts(2), seconds=0.02)
+    done = await embed_drafts(FailsFrom(1, failure), drafts(2), timeout_seconds=0.02)
 
     assert done == drafts(2)
     assert "facts are kept without a vector for now (2)" in caplog.text
@@ -67,10 +67,10 @@ async def test_an_embedder_that_is_down_holds_no_fact_back(failure, caplog):
 async def test_the_first_failing_batch_ends_the_waiting():
     """What was embedded before it stays; nobody waits for each further batch."""
     embedder = FailsFrom(2, unreachable)
-    done = await embed_drafts(embedder, drafts(BATCH * 3))
+    done = await embed_drafts(embedder, drafts(EMBED_BATCH_SIZE * 3))
 
     assert embedder.calls == 2
-    assert [draft.vector is not None for draft in done] == [True] * BATCH + [False] * BATCH * 2
+    assert [draft.vector is not None for draft in done] == [True] * EMBED_BATCH_SIZE + [False] * EMBED_BATCH_SIZE * 2
 
 
 async def test_vectors_that_are_there_are_kept():
@@ -85,14 +85,24 @@ async def test_vectors_that_are_there_are_kept():
 @pytest.mark.parametrize(
     ("embedder", "told"),
     [
-        (ScriptedEmbedder(), [(BATCH, 2 * BATCH + 1), (2 * BATCH, 2 * BATCH + 1), (2 * BATCH + 1, 2 * BATCH + 1)]),
-        (FailsFrom(2, unreachable), [(BATCH, 2 * BATCH + 1), (2 * BATCH + 1, 2 * BATCH + 1)]),
+        (
+            ScriptedEmbedder(),
+            [
+                (EMBED_BATCH_SIZE, 2 * EMBED_BATCH_SIZE + 1),
+                (2 * EMBED_BATCH_SIZE, 2 * EMBED_BATCH_SIZE + 1),
+                (2 * EMBED_BATCH_SIZE + 1, 2 * EMBED_BATCH_SIZE + 1),
+            ],
+        ),
+        (
+            FailsFrom(2, unreachable),
+            [(EMBED_BATCH_SIZE, 2 * EMBED_BATCH_SIZE + 1), (2 * EMBED_BATCH_SIZE + 1, 2 * EMBED_BATCH_SIZE + 1)],
+        ),
     ],
     ids=["all", "one batch"],
 )
 async def test_who_waits_is_told_how_far_it_is(embedder, told):
     """After each batch; once one failed, nothing is left to wait for."""
     seen = []
-    await embed_drafts(embedder, drafts(2 * BATCH + 1), progress=lambda done, of: seen.append((done, of)))
+    await embed_drafts(embedder, drafts(2 * EMBED_BATCH_SIZE + 1), progress=lambda done, of: seen.append((done, of)))
 
     assert seen == told

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.learn.chunk import CONTEXT_CHARACTERS, MAX_CHARACTERS, chunks
-from gaia_memory.models import Chunk, Turn, zone_named
-from gaia_memory.sessions.learning.async_iter import each
-from support.mind import KEY, NOON, message, turn
+from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS, MAX_CONTEXT_CHARACTERS, split_into_chunks
+from gaia_memory.models import Chunk, Turn, load_time_zone
+from gaia_memory.sessions.learning.async_iter import to_async_iter
+from support.mind import KEY, NOON, make_message, make_turn
 
 
 def cut_of(turns: list[Turn], **bounds: Any) -> list[Chunk]:
     """Return the chunks of these turns."""
 
     async def cut() -> list[Chunk]:
-        return [chunk async for chunk in chunks(each(turns), key=KEY, **bounds)]
+        return [chunk async for chunk in split_into_chunks(to_async_iter(turns), key=KEY, **bounds)]
 
     return asyncio.run(cut())
 
@@ -31,7 +31,7 @@ def cut_of(turns: list[Turn], **bounds: Any) -> list[Chunk]:
 )
 def test_every_turn_is_in_exactly_one_chunk_in_order(lengths, max_characters, max_turns):
     """Cutting loses, doubles and reorders nothing, whatever the bounds."""
-    turns = [turn(seq, "x" * length) for seq, length in enumerate(lengths, 1)]
+    turns = [make_turn(seq, "x" * length) for seq, length in enumerate(lengths, 1)]
 
     cut = cut_of(turns, max_characters=max_characters, max_turns=max_turns)
 
@@ -49,19 +49,19 @@ def test_every_turn_is_in_exactly_one_chunk_in_order(lengths, max_characters, ma
 @pytest.mark.acceptance("I13")
 def test_a_long_conversation_is_asked_for_in_bounded_pieces_and_each_turn_once():
     """120 turns of 500 characters go out in pieces of at most 12,000, and no person's word goes out twice."""
-    turns = [turn(seq, f"turn {seq:03} " + "x" * 490) for seq in range(1, 121)]
+    turns = [make_turn(seq, f"turn {seq:03} " + "x" * 490) for seq in range(1, 121)]
 
     sent = [[*piece.before, *piece.messages] for piece in cut_of(turns)]
 
     assert len(sent) > 4
-    assert all(sum(len(each.text) for each in piece) <= 12_000 + CONTEXT_CHARACTERS for piece in sent)
+    assert all(sum(len(each.text) for each in piece) <= 12_000 + MAX_CONTEXT_CHARACTERS for piece in sent)
     for seq in range(1, 121):
         assert sum(f"turn {seq:03} " in each.text for piece in sent for each in piece) == 1
 
 
 def test_repeated_bad_answers_halve_the_bounds_down_to_one_turn():
     """A single slip of the model changes nothing; each turn is still in exactly one chunk."""
-    turns = [turn(seq, "x") for seq in range(1, 41)]
+    turns = [make_turn(seq, "x") for seq in range(1, 41)]
 
     sizes = [[len(piece.turns) for piece in cut_of(turns, bad_answers=bad)] for bad in range(9)]
 
@@ -72,16 +72,16 @@ def test_repeated_bad_answers_halve_the_bounds_down_to_one_turn():
 def test_a_turn_longer_than_the_bound_is_cut_into_pieces_that_are_asked_for_alone():
     """A pasted book: all of it is asked for once, at most as much at a time as the bound."""
     book = " ".join(f"Sentence {number} of the book." for number in range(8_000))
-    turns = [turn(1, "a"), turn(2, book, "a fine book"), turn(3, "c")]
+    turns = [make_turn(1, "a"), make_turn(2, book, "a fine book"), make_turn(3, "c")]
 
     cut = cut_of(turns)
     pieces = [piece for piece in cut if piece.turns[0].seq == 2]
 
     assert len(book) > 200_000
     assert "".join(each.text for piece in pieces for each in piece.messages) == book + "a fine book"
-    assert all(sum(len(each.text) for each in piece.messages) <= MAX_CHARACTERS for piece in pieces)
-    assert all(piece.turns[0].ended == turns[1].ended for piece in pieces)
-    assert [piece.goes_on for piece in pieces] == [True] * (len(pieces) - 1) + [False]
+    assert all(sum(len(each.text) for each in piece.messages) <= MAX_CHUNK_CHARACTERS for piece in pieces)
+    assert all(piece.turns[0].end == turns[1].end for piece in pieces)
+    assert [piece.is_continued for piece in pieces] == [True] * (len(pieces) - 1) + [False]
     assert all(piece.messages[-1].text.endswith(". ") for piece in pieces[:-1])
     assert [[each.seq for each in piece.turns] for piece in (cut[0], cut[-1])] == [[1], [3]]
     assert [each.text for each in cut[-1].before] == ["a fine book"]
@@ -93,8 +93,8 @@ def test_a_turn_longer_than_the_bound_is_cut_into_pieces_that_are_asked_for_alon
 )
 def test_whatever_is_cut_nothing_of_it_is_lost(texts, room):
     """Only what is white space all through is left out."""
-    said = turn(1, "x")
-    messages = tuple(message("user", text) for text in texts if text)
+    said = make_turn(1, "x")
+    messages = tuple(make_message("user", text) for text in texts if text)
     whole = [replace(said, messages=messages)]
 
     cut = cut_of(whole, max_characters=room)
@@ -107,7 +107,7 @@ def test_whatever_is_cut_nothing_of_it_is_lost(texts, room):
 
 def test_pieces_of_a_turn_do_not_shrink_to_nothing_after_bad_answers():
     """A question about half a sentence has no answer."""
-    cut = cut_of([turn(1, "x" * 12_000)], bad_answers=30)
+    cut = cut_of([make_turn(1, "x" * 12_000)], bad_answers=30)
 
     assert {len(piece.messages[0].text) for piece in cut} == {1_000, 2}
 
@@ -115,9 +115,9 @@ def test_pieces_of_a_turn_do_not_shrink_to_nothing_after_bad_answers():
 @pytest.mark.acceptance("I15")
 def test_a_chunk_holds_the_talk_of_one_day():
     """ "Tomorrow" has one meaning in a chunk: that of the day it was said."""
-    turns = [turn(1, "a"), turn(2, "b"), turn(3, "c", at=NOON + timedelta(days=1))]
+    turns = [make_turn(1, "a"), make_turn(2, "b"), make_turn(3, "c", at=NOON + timedelta(days=1))]
 
-    cut = cut_of(turns, zone=zone_named("Europe/Berlin"))
+    cut = cut_of(turns, zone=load_time_zone("Europe/Berlin"))
 
     assert [[each.seq for each in piece.turns] for piece in cut] == [[1, 2], [3]]
     assert cut[1].said_at == NOON + timedelta(days=1)
@@ -135,35 +135,35 @@ def test_a_chunk_holds_the_talk_of_one_day():
 def test_a_day_ends_where_the_person_is(zone, days):
     """Also the day on which summer time begins in Berlin, which has 23 hours."""
     times = ["28T14:30", "28T22:30", "28T23:30", "29T21:30", "29T22:30"]
-    turns = [turn(seq, "hi", at=datetime.fromisoformat(f"2026-03-{at}+00:00")) for seq, at in enumerate(times, 1)]
+    turns = [make_turn(seq, "hi", at=datetime.fromisoformat(f"2026-03-{at}+00:00")) for seq, at in enumerate(times, 1)]
 
-    cut = cut_of(turns, zone=zone_named(zone))
+    cut = cut_of(turns, zone=load_time_zone(zone))
 
     assert [[each.seq for each in piece.turns] for piece in cut] == days
 
 
 def test_a_chunk_knows_what_was_answered_just_before_it():
     """ "Yes, the second one" needs the answer it replies to, which is bounded."""
-    turns = [turn(1, "which?", "a" * 2000 + " this or that?"), turn(2, "the second")]
+    turns = [make_turn(1, "which?", "a" * 2000 + " this or that?"), make_turn(2, "the second")]
 
     first, second = cut_of(turns, max_turns=1)
 
     assert first.before == ()
     assert [each.role for each in second.before] == ["assistant"]
     assert second.before[0].text.endswith("this or that?")
-    assert len(second.before[0].text) == CONTEXT_CHARACTERS
+    assert len(second.before[0].text) == MAX_CONTEXT_CHARACTERS
 
 
 def test_the_first_chunk_takes_its_context_from_the_caller():
     """What was answered before the watermark is context too."""
-    [only] = cut_of([turn(2, "yes")], before=[message("assistant", "Tea?")])
+    [only] = cut_of([make_turn(2, "yes")], before=[make_message("assistant", "Tea?")])
 
     assert [each.text for each in only.before] == ["Tea?"]
 
 
 def test_what_was_said_before_something_left_out_is_no_context():
     """It is not what the next turn replies to."""
-    _, second, third = cut_of([turn(1, "Tea?"), turn(2, "yes"), turn(4, "no")], max_turns=1)
+    _, second, third = cut_of([make_turn(1, "Tea?"), make_turn(2, "yes"), make_turn(4, "no")], max_turns=1)
 
     assert [each.event_id for each in second.before] == ["1-assistant"]
     assert third.before == ()
@@ -171,7 +171,7 @@ def test_what_was_said_before_something_left_out_is_no_context():
 
 def test_words_of_the_person_are_no_context():
     """What they said belongs to the chunk it was said in, and is learned once."""
-    [only] = cut_of([turn(2, "yes")], before=[message("assistant", "Tea?"), message("user", "hm")])
+    [only] = cut_of([make_turn(2, "yes")], before=[make_message("assistant", "Tea?"), make_message("user", "hm")])
 
     assert only.before == ()
 

@@ -3,15 +3,20 @@
 import pytest
 
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.learn.prompts import ATTRIBUTION, DEFAULT_INSTRUCTIONS, USER_ALONE, instructions
+from gaia_memory.learn.prompts import (
+    ATTRIBUTION_INSTRUCTIONS,
+    DEFAULT_INSTRUCTIONS,
+    USER_ONLY_INSTRUCTIONS,
+    extraction_instructions,
+)
 
 
 @pytest.mark.acceptance("L06")
 def test_the_default_steering_asks_for_durable_facts_and_for_nothing_of_logs():
     """Without a key in the configuration our own text steers."""
-    text = instructions(GaiaConfig())
+    text = extraction_instructions(GaiaConfig())
 
-    assert text == f"{DEFAULT_INSTRUCTIONS}\n{USER_ALONE}\n{ATTRIBUTION}"
+    assert text == f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
     assert "durable facts" in text
     assert "extract nothing" in text
 
@@ -21,7 +26,7 @@ def test_own_instructions_replace_the_default_ones():
     """Only how to mark whose word a fact is stands behind them: what is marked as the assistant's is left out."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": " ONLY-CATS\n"}})
 
-    assert instructions(config) == f"ONLY-CATS\n{ATTRIBUTION}"
+    assert extraction_instructions(config) == f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}"
 
 
 @pytest.mark.parametrize(("own", "text"), [("", DEFAULT_INSTRUCTIONS), ("ONLY-CATS", "ONLY-CATS")])
@@ -29,4 +34,4 @@ def test_where_the_assistants_word_counts_nothing_is_said_against_it(own: str, t
     """`memory.learn_from: both`."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": own, "learn_from": "both"}})
 
-    assert instructions(config) == text
+    assert extraction_instructions(config) == text

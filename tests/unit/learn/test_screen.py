@@ -6,9 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.learn.screen import MAX_CHARACTERS, drafts_of, holds_credential, of_the_user, screen
-from gaia_memory.models import Extracted
-from support.mind import KEY, chunk, turn
+from gaia_memory.learn.screen import (
+    MAX_FACT_CHARACTERS,
+    build_drafts,
+    contains_credential,
+    drop_assistant_claims,
+    drop_unkeepable,
+)
+from gaia_memory.models import ExtractedFact
+from support.mind import KEY, make_chunk, make_turn
 
 # Put together at run time, so that scanners do not take the tests for a leak.
 CREDENTIALS = [
@@ -55,27 +61,29 @@ HARMLESS = [
 @pytest.mark.parametrize("text", CREDENTIALS)
 def test_a_credential_is_recognised_by_its_form(text):
     """Vendor prefixes, PEM, JSON web tokens, random tokens and named passwords never become facts."""
-    assert holds_credential(text)
-    assert screen([Extracted(text=text)]) == []
+    assert contains_credential(text)
+    assert drop_unkeepable([ExtractedFact(text=text)]) == []
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_talk_about_secrets_is_no_credential(text):
     """The form decides, not the topic."""
-    assert not holds_credential(text)
-    assert screen([Extracted(text=text)]) == [Extracted(text=text)]
+    assert not contains_credential(text)
+    assert drop_unkeepable([ExtractedFact(text=text)]) == [ExtractedFact(text=text)]
 
 
 @given(st.text(max_size=300))
 def test_screening_takes_any_text(text):
     """Whatever a model answers, screening neither fails nor leaves loose white space."""
-    for item in screen([Extracted(text=text)]):
+    for item in drop_unkeepable([ExtractedFact(text=text)]):
         assert item.text == " ".join(item.text.split()) != ""
 
 
 def test_blank_and_over_long_texts_are_dropped_and_white_space_is_collapsed():
     """A fact is one line of bounded length."""
-    kept = screen([Extracted(text=text) for text in ["  likes\n  tea ", " \n", "x" * (MAX_CHARACTERS + 1)]])
+    kept = drop_unkeepable(
+        [ExtractedFact(text=text) for text in ["  likes\n  tea ", " \n", "x" * (MAX_FACT_CHARACTERS + 1)]]
+    )
 
     assert [item.text for item in kept] == ["likes tea"]
 
@@ -83,7 +91,7 @@ def test_blank_and_over_long_texts_are_dropped_and_white_space_is_collapsed():
 def test_what_is_dropped_is_counted_but_not_shown_in_the_log(caplog):
     """No text of a person reaches a log."""
     caplog.set_level("INFO")
-    screen([Extracted(text="my password is swordfish"), Extracted(text="likes tea")])
+    drop_unkeepable([ExtractedFact(text="my password is swordfish"), ExtractedFact(text="likes tea")])
 
     assert "1 of 2" in caplog.text
     assert "swordfish" not in caplog.text
@@ -94,22 +102,22 @@ def test_what_the_assistant_alone_said_is_left_out(by, caplog):
     """Told apart by what the extractor says of it, and counted in the log without its text."""
     caplog.set_level("INFO")
     facts = [
-        Extracted(text="User likes tea", attributed_to="user"),
-        Extracted(text="User was recommended a hotel", attributed_to=by),
-        Extracted(text="User flies to Rome"),
-        Extracted(text="Noa plays the cello", attributed_to="Noa"),
+        ExtractedFact(text="User likes tea", attributed_to="user"),
+        ExtractedFact(text="User was recommended a hotel", attributed_to=by),
+        ExtractedFact(text="User flies to Rome"),
+        ExtractedFact(text="Noa plays the cello", attributed_to="Noa"),
     ]
 
-    assert of_the_user(facts) == [facts[0], facts[2], facts[3]]
+    assert drop_assistant_claims(facts) == [facts[0], facts[2], facts[3]]
     assert "1 of 4" in caplog.text
     assert "hotel" not in caplog.text
 
 
 def test_a_draft_says_where_and_when_its_fact_was_said():
     """A fact takes place and time from the turn it shares most words with, and all events of its chunk."""
-    talk = chunk(turn(7, "I flew to Rome"), turn(8, "my sister Noa loves tea"))
+    talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "my sister Noa loves tea"))
 
-    [draft] = drafts_of(talk, [Extracted(text="User's sister is called Noa", attributed_to="user")])
+    [draft] = build_drafts(talk, [ExtractedFact(text="User's sister is called Noa", attributed_to="user")])
 
     assert draft.source == "conversation"
     assert draft.app == KEY.app
@@ -121,9 +129,9 @@ def test_a_draft_says_where_and_when_its_fact_was_said():
 
 def test_a_fact_in_other_words_than_the_talk_stands_at_its_beginning():
     """Where no turn shares a word, the chunk's own time counts."""
-    talk = chunk(turn(7, "I flew to Rome"), turn(8, "and back"))
+    talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "and back"))
 
-    [draft] = drafts_of(talk, [Extracted(text="L'utilisateur aime voyager")])
+    [draft] = build_drafts(talk, [ExtractedFact(text="L'utilisateur aime voyager")])
 
     assert (draft.fact.seq, draft.fact.said_at) == (7, talk.said_at)
     assert draft.fact.metadata == {"speaker": "itay"}
@@ -131,23 +139,31 @@ def test_a_fact_in_other_words_than_the_talk_stands_at_its_beginning():
 
 def test_only_the_facts_that_hold_a_credential_are_left_out():
     """What was said beside it is learned."""
-    said = [Extracted(text="User likes plums"), Extracted(text=CREDENTIALS[0]), Extracted(text="User likes figs")]
+    said = [
+        ExtractedFact(text="User likes plums"),
+        ExtractedFact(text=CREDENTIALS[0]),
+        ExtractedFact(text="User likes figs"),
+    ]
 
-    assert screen(said) == [said[0], said[2]]
+    assert drop_unkeepable(said) == [said[0], said[2]]
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\x00", " \x07 \u2060"])
 def test_an_extracted_text_that_shows_nothing_is_left_out(text):
     """It is no fact, and must not keep the others of its chunk from being learned."""
-    facts = [Extracted(text=text), Extracted(text="User likes plums")]
+    facts = [ExtractedFact(text=text), ExtractedFact(text="User likes plums")]
 
-    assert [draft.fact.text for draft in drafts_of(chunk(turn(0, "I like plums")), facts)] == ["User likes plums"]
+    assert [draft.fact.text for draft in build_drafts(make_chunk(make_turn(0, "I like plums")), facts)] == [
+        "User likes plums"
+    ]
 
 
 def test_what_a_chunk_replies_to_is_among_the_events_of_its_facts():
     """A bare "yes" says nothing by itself: whoever forgets the fact means the question, too."""
-    asked = turn(7, "hm").messages[1]
+    asked = make_turn(7, "hm").messages[1]
 
-    [draft] = drafts_of(replace(chunk(turn(8, "yes")), before=(asked,)), [Extracted(text="User likes tea")])
+    [draft] = build_drafts(
+        replace(make_chunk(make_turn(8, "yes")), before=(asked,)), [ExtractedFact(text="User likes tea")]
+    )
 
     assert draft.event_ids == ("7-assistant", "8-user", "8-assistant")

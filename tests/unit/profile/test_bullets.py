@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.language.printable_text import tokens_of
-from gaia_memory.profile.bullets import MAX_CHARACTERS, bullets_of, within
+from gaia_memory.language.printable_text import estimate_tokens
+from gaia_memory.profile.bullets import MAX_BULLET_CHARACTERS, fit_bullets, parse_bullets
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from gaia_memory.profile.bullets import MAX_CHARACTERS, bullets_of, within
 )
 def test_bullet_lines_are_taken_and_all_else_is_left(answer, bullets):
     """Signs, numbers, fences, introductions and doubles go; an answer of another form gives nothing."""
-    assert bullets_of(answer, limit=20) == bullets
+    assert parse_bullets(answer, limit=20) == bullets
 
 
 @pytest.mark.acceptance("P09")
@@ -36,16 +36,16 @@ def test_the_limit_is_ours():
     """A model that answers 50 lines is cut to what was asked for."""
     answer = "\n".join(f"- fact {number}" for number in range(50))
 
-    assert bullets_of(answer, limit=5) == tuple(f"fact {number}" for number in range(5))
+    assert parse_bullets(answer, limit=5) == tuple(f"fact {number}" for number in range(5))
 
 
 @given(st.text(), st.integers(0, 5))
 def test_any_answer_gives_bounded_lines(answer, limit):
     """Nothing a model says breaks the block."""
-    bullets = bullets_of(answer, limit=limit)
+    bullets = parse_bullets(answer, limit=limit)
 
     assert len(bullets) <= limit
-    assert all(len(line) <= MAX_CHARACTERS and len(line.splitlines()) == 1 for line in bullets)
+    assert all(len(line) <= MAX_BULLET_CHARACTERS and len(line.splitlines()) == 1 for line in bullets)
 
 
 @pytest.mark.parametrize(
@@ -53,21 +53,21 @@ def test_any_answer_gives_bounded_lines(answer, limit):
 )
 def test_tokens_are_counted_cautiously_in_every_script(text, tokens):
     """Scripts without spaces are counted by their signs, not by words."""
-    assert tokens_of(text) == tokens
+    assert estimate_tokens(text) == tokens
 
 
 def test_bullets_are_cut_whole_at_the_tokens():
     """A long one is left out, and what is behind it may still fit."""
     bullets = ("Name: Itay", "x" * 300, "茶" * 40, "Likes tea")
 
-    assert within(bullets, limit=20, tokens=20) == ("Name: Itay", "Likes tea")
-    assert within(bullets, limit=1, tokens=1_000) == ("Name: Itay",)
+    assert fit_bullets(bullets, limit=20, tokens=20) == ("Name: Itay", "Likes tea")
+    assert fit_bullets(bullets, limit=1, tokens=1_000) == ("Name: Itay",)
 
 
-@given(st.lists(st.text(min_size=1, max_size=MAX_CHARACTERS), min_size=1), st.integers(50, 500))
+@given(st.lists(st.text(min_size=1, max_size=MAX_BULLET_CHARACTERS), min_size=1), st.integers(50, 500))
 def test_bullets_never_take_more_tokens_than_they_may(bullets, tokens):
     """Something is told in any case: where the first is too long, the beginning of it."""
-    kept = within(bullets, limit=20, tokens=tokens)
+    kept = fit_bullets(bullets, limit=20, tokens=tokens)
 
     assert kept
-    assert sum(tokens_of(text) + 1 for text in kept) <= tokens
+    assert sum(estimate_tokens(text) + 1 for text in kept) <= tokens

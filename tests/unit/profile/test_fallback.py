@@ -4,9 +4,9 @@
 
 import pytest
 
-from gaia_memory.profile.bullets import MAX_CHARACTERS, within
-from gaia_memory.profile.fact_categories import DOINGS, IDENTITY, NEEDS, PEOPLE, REST, TASTES, kind_of
-from gaia_memory.profile.fallback import plain_bullets
+from gaia_memory.profile.bullets import MAX_BULLET_CHARACTERS, fit_bullets
+from gaia_memory.profile.fact_categories import ACTIVITIES, IDENTITY, NEEDS, OTHER, PEOPLE, TASTES, categorize
+from gaia_memory.profile.fallback import fallback_bullets
 
 
 @pytest.mark.acceptance("P07")
@@ -22,7 +22,7 @@ def test_what_matters_most_comes_first():
         "Saw a swan",
     ]
 
-    assert plain_bullets(facts, ["gym site (running)"]) == (
+    assert fallback_bullets(facts, ["gym site (running)"]) == (
         "Name is Itay",
         "Sister works at a bank",
         "Allergic to nuts",
@@ -38,11 +38,11 @@ def test_what_matters_most_comes_first():
 def test_three_hundred_facts_are_cut_to_the_limit():
     """The block stays bounded, and so does each line; what matters is not cut off."""
     facts = ["Allergic to nuts", *(f"fact {number} " + "x" * 1000 for number in range(300))]
-    bullets = within(plain_bullets(facts, []), limit=20, tokens=10_000)
+    bullets = fit_bullets(fallback_bullets(facts, []), limit=20, tokens=10_000)
 
     assert len(bullets) == 20
     assert bullets[0] == "Allergic to nuts"
-    assert max(map(len, bullets)) == MAX_CHARACTERS
+    assert max(map(len, bullets)) == MAX_BULLET_CHARACTERS
 
 
 LANGUAGES = {
@@ -86,15 +86,15 @@ LANGUAGES = {
 @pytest.mark.parametrize("facts", LANGUAGES.values(), ids=LANGUAGES)
 def test_each_language_is_ranked_alike(facts):
     """Who they are, their people, needs, doings, tastes, the rest: by the obvious words of each."""
-    assert plain_bullets(facts, []) == facts
-    assert plain_bullets(facts[::-1], []) == facts
-    assert [kind_of(fact) for fact in facts] == [IDENTITY, PEOPLE, NEEDS, DOINGS, TASTES, REST]
+    assert fallback_bullets(facts, []) == facts
+    assert fallback_bullets(facts[::-1], []) == facts
+    assert [categorize(fact) for fact in facts] == [IDENTITY, PEOPLE, NEEDS, ACTIVITIES, TASTES, OTHER]
 
 
 def test_no_language_is_ranked_below_another():
     """The facts of all languages together come kind by kind, not language by language."""
     together = [fact for facts in LANGUAGES.values() for fact in facts]
-    kinds = [kind_of(fact) for fact in plain_bullets(together, [])]
+    kinds = [categorize(fact) for fact in fallback_bullets(together, [])]
 
     assert kinds == sorted(kinds)
     assert kinds.count(NEEDS) == len(LANGUAGES)
@@ -103,4 +103,4 @@ def test_no_language_is_ranked_below_another():
 @pytest.mark.parametrize("fact", ["ナッツアレルギーがある", "حساسية من المكسرات", "对坚果过敏", "แพ้ถั่ว"])
 def test_a_fact_nobody_can_tell_counts_as_a_need(fact):
     """In a script without a list of words it may be an allergy, and must not be cut off behind trifles."""
-    assert plain_bullets([fact, "Saw a heron", "Likes tea"], [])[0] == fact
+    assert fallback_bullets([fact, "Saw a heron", "Likes tea"], [])[0] == fact

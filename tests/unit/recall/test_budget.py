@@ -3,10 +3,10 @@
 import pytest
 
 from gaia_memory.models import Hit
-from gaia_memory.recall.ranking.token_budget import within
-from support.mind import fact
+from gaia_memory.recall.ranking.token_budget import cut_to_budget
+from support.mind import make_fact
 
-HITS = [Hit(fact=fact(str(score), "x" * 400), score=score, why={}) for score in (0.9, 0.6, 0.3)]
+HITS = [Hit(fact=make_fact(str(score), "x" * 400), score=score, why={}) for score in (0.9, 0.6, 0.3)]
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ HITS = [Hit(fact=fact(str(score), "x" * 400), score=score, why={}) for score in 
 )
 def test_hits_are_cut_to_limit_threshold_and_tokens(bounds, kept):
     """The best come first, three letters counting a token; one hit too long for the budget is better than none."""
-    assert within(HITS, **bounds) == HITS[:kept]
+    assert cut_to_budget(HITS, **bounds) == HITS[:kept]

@@ -4,15 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.index.columns import NONE, Codes, Labels
-from gaia_memory.recall.index.neighbours import links_of
+from gaia_memory.recall.index.columns import NO_CATEGORY, CategoryColumn, RaggedColumn
+from gaia_memory.recall.index.neighbours import build_neighbour_graph
 
 CODES = st.lists(st.lists(st.integers(0, 2**31 - 1), max_size=4), max_size=8)
 LABELS = st.lists(st.sampled_from([None, "a", "b", "\u05d3", ""]), max_size=8)
 
 
 def column(facts):
-    return Codes.of([np.array(each, dtype="<i4").tobytes() for each in facts])
+    return RaggedColumn.from_packed([np.array(each, dtype="<i4").tobytes() for each in facts])
 
 
 def lists(codes):
@@ -20,30 +20,30 @@ def lists(codes):
 
 
 def texts(labels):
-    return [None if code == NONE else labels.texts[code] for code in labels.codes.tolist()]
+    return [None if code == NO_CATEGORY else labels.texts[code] for code in labels.codes.tolist()]
 
 
 @given(CODES, CODES, st.data())
 def test_codes_are_taken_and_put_beside_each_other_as_lists_are(one, other, data):
     """In any order, none, some twice."""
-    both = column(one).beside(column(other))
+    both = column(one).concat(column(other))
     rows = data.draw(st.lists(st.integers(0, len(one + other) - 1), max_size=6)) if one + other else []
 
     assert lists(both) == one + other
-    assert lists(both.taken(np.array(rows, dtype=np.intp))) == [(one + other)[row] for row in rows]
+    assert lists(both.select(np.array(rows, dtype=np.intp))) == [(one + other)[row] for row in rows]
     assert both.rows.tolist() == [row for row, each in enumerate(one + other) for _ in each]
 
 
 @given(LABELS, LABELS, st.data())
 def test_labels_are_taken_and_put_beside_each_other_as_lists_are(one, other, data):
     """And keep no text that none of them has."""
-    both = Labels.of(one).beside(Labels.of(other))
+    both = CategoryColumn.from_texts(one).concat(CategoryColumn.from_texts(other))
     rows = data.draw(st.lists(st.integers(0, len(one + other) - 1), max_size=6)) if one + other else []
-    taken = both.taken(np.array(rows, dtype=np.intp))
+    taken = both.select(np.array(rows, dtype=np.intp))
 
     assert texts(both) == one + other
     assert texts(taken) == [(one + other)[row] for row in rows]
-    assert set(taken.texts) == {(one + other)[row] for row in rows} - {None}
+    assert set(taken.categories) == {(one + other)[row] for row in rows} - {None}
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6)), max_size=10), st.data())
@@ -51,10 +51,12 @@ def test_links_join_what_stands_up_to_three_turns_apart(places, data):
     """Both ways, of one conversation, each pair once."""
     places.sort()
     talks, turns = (np.array(each, dtype=np.int64) for each in ([p[0] for p in places], [p[1] for p in places]))
-    links = links_of(talks, turns, np.ones(len(places)), np.zeros(len(places), dtype=bool))
+    links = build_neighbour_graph(talks, turns, np.ones(len(places)), np.zeros(len(places), dtype=bool))
     chosen = sorted(data.draw(st.sets(st.integers(0, len(places) - 1)))) if places else []
-    number, link = links.from_facts(np.array(chosen, dtype=np.int64))
-    found = sorted((chosen[each], int(links.to[at])) for each, at in zip(number.tolist(), link.tolist(), strict=True))
+    number, link = links.find_edges(np.array(chosen, dtype=np.int64))
+    found = sorted(
+        (chosen[each], int(links.targets[at])) for each, at in zip(number.tolist(), link.tolist(), strict=True)
+    )
 
     assert found == sorted(
         (one, other)

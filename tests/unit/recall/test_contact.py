@@ -8,7 +8,7 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Contact, Fact, Scope
-from gaia_memory.recall.contact import find_contact, phone_numbers
+from gaia_memory.recall.contact import find_contact, find_phone_numbers
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -97,9 +97,9 @@ def test_a_blank_name_is_an_error():
 )
 def test_numbers_are_read_as_people_write_them(text, numbers):
     """Spaces, dashes, brackets and the zero that is dialled at home only."""
-    assert phone_numbers(text) == numbers
+    assert find_phone_numbers(text) == numbers
 
 
 def test_what_may_begin_with_a_year_is_read_both_ways():
     """Asking is better than dialling the wrong one."""
-    assert phone_numbers("since 2019 050 123 4567") == ["20190501234567", "0501234567"]
+    assert find_phone_numbers("since 2019 050 123 4567") == ["20190501234567", "0501234567"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gaia_memory.recall.index.whitened_cosine import SPREAD, vectors_of
+from gaia_memory.recall.index.whitened_cosine import REGULARIZATION, build_vector_matrix
 
 NUMBERS = st.floats(-1, 1, width=32)
 ROWS = st.integers(1, 12).flatmap(lambda count: arrays(np.float32, (count, 5), elements=NUMBERS))
@@ -26,41 +26,41 @@ def about(what, side=1.0, share=0.6):
 
 def test_what_all_facts_share_says_nothing():
     """All are about Maria, and who asks for Maria asks for none of them."""
-    facts = vectors_of(np.array([*map(about, range(10))]))
+    facts = build_vector_matrix(np.array([*map(about, range(10))]))
     asked = about(0, share=0.0)
 
     assert facts.cosines(asked).min() > 0.8
-    assert np.abs(facts.contrasts(asked)).max() < 0.01
+    assert np.abs(facts.whitened_cosines(asked)).max() < 0.01
 
 
 def test_the_farther_all_spread_in_a_direction_the_less_it_counts():
     """Half are about Maria and half about John: whom it is about says less than what."""
-    facts = vectors_of(np.array([about(what, side=(-1) ** what) for what in range(10)]))
+    facts = build_vector_matrix(np.array([about(what, side=(-1) ** what) for what in range(10)]))
     asked = about(3, share=0.4)
 
     assert facts.cosines(asked)[3] < facts.cosines(asked)[2]
-    assert facts.contrasts(asked).argmax() == 3
+    assert facts.whitened_cosines(asked).argmax() == 3
 
 
 @given(ROWS, QUESTIONS)
 def test_contrasts_are_the_cosines_after_an_inverted_covariance(rows, asked):
     """What is found step by step is what inverting gives."""
-    facts = vectors_of(rows)
+    facts = build_vector_matrix(rows)
     centred = (facts.rows - facts.mean).astype(float)
-    spread = centred.T @ centred / len(rows) + SPREAD * np.eye(5)
+    spread = centred.T @ centred / len(rows) + REGULARIZATION * np.eye(5)
     turned = np.linalg.solve(spread, (asked - facts.mean).astype(float))
     lengths = np.linalg.norm(centred, axis=1) * np.linalg.norm(turned)
     clear = lengths > 1e-2
 
     np.testing.assert_allclose(
-        facts.contrasts(asked)[clear], (centred @ turned)[clear] / lengths[clear], atol=1e-2, rtol=0
+        facts.whitened_cosines(asked)[clear], (centred @ turned)[clear] / lengths[clear], atol=1e-2, rtol=0
     )
 
 
 @given(ROWS, QUESTIONS)
 def test_contrasts_lie_between_minus_1_and_1(rows, asked):
     """Also of equal facts, of a single one, and of a vector of zeros."""
-    found = vectors_of(rows).contrasts(asked)
+    found = build_vector_matrix(rows).whitened_cosines(asked)
 
     assert np.isfinite(found).all()
     assert (np.abs(found) <= 1.01).all()
@@ -69,7 +69,7 @@ def test_contrasts_lie_between_minus_1_and_1(rows, asked):
 def test_what_is_no_vector_is_like_nothing_and_harms_no_other():
     """A row that was damaged on disk."""
     sound = np.array([unit(1, 0, 0), unit(0, 1, 0), unit(0, 0, 1)])
-    facts = vectors_of(np.array([*sound, [np.nan, 1, 0], [np.inf, 0, 0]], dtype=np.float32))
+    facts = build_vector_matrix(np.array([*sound, [np.nan, 1, 0], [np.inf, 0, 0]], dtype=np.float32))
 
     assert facts.cosines(unit(1, 1, 0))[3:].tolist() == [0, 0]
-    assert facts.contrasts(unit(1, 0.5, 0)).argmax() == 0
+    assert facts.whitened_cosines(unit(1, 0.5, 0)).argmax() == 0

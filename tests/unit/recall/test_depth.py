@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.ranking.adaptive_limit import FEW, MANY, SOME, depth
+from gaia_memory.recall.ranking.adaptive_limit import BROAD_LIMIT, DEFAULT_LIMIT, NARROW_LIMIT, adaptive_limit
 
 CLEAR = [1.0, 0.4, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
 FALLING = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
@@ -25,7 +25,7 @@ LEVEL = [1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.8, 0.8, 0.8, 0.8]
 )
 def test_several_things_asked_for_need_ten_facts(question):
     """By English words for several, or by a second question in any language, however clear the first fact is."""
-    assert depth(question, CLEAR) == MANY
+    assert adaptive_limit(question, CLEAR) == BROAD_LIMIT
 
 
 @pytest.mark.parametrize(
@@ -41,22 +41,22 @@ def test_several_things_asked_for_need_ten_facts(question):
 )
 def test_one_thing_with_a_clear_answer_needs_three(question):
     """In any language: the scores tell."""
-    assert depth(question, CLEAR) == FEW
+    assert adaptive_limit(question, CLEAR) == NARROW_LIMIT
 
 
 def test_where_no_fact_stands_out_ten_are_returned_and_else_five():
     """Ten that are nearly as good as each other are all shown; five where the scores fall slowly."""
-    assert depth("Wo wohnt sie?", LEVEL) == MANY
-    assert depth("Wo wohnt sie?", FALLING) == SOME
+    assert adaptive_limit("Wo wohnt sie?", LEVEL) == BROAD_LIMIT
+    assert adaptive_limit("Wo wohnt sie?", FALLING) == DEFAULT_LIMIT
 
 
 def test_a_long_question_is_no_short_one():
     """Who tells a story before asking wants more than one fact."""
-    assert depth("x" * 81, CLEAR) == SOME
-    assert depth("x" * 80, CLEAR) == FEW
+    assert adaptive_limit("x" * 81, CLEAR) == DEFAULT_LIMIT
+    assert adaptive_limit("x" * 80, CLEAR) == NARROW_LIMIT
 
 
 @given(st.text(max_size=200), st.lists(st.floats(0, 3), max_size=40))
 def test_the_depth_is_one_of_three(question, scores):
     """Whatever is asked, and however few facts there are."""
-    assert depth(question, sorted(scores, reverse=True)) in (FEW, SOME, MANY)
+    assert adaptive_limit(question, sorted(scores, reverse=True)) in (NARROW_LIMIT, DEFAULT_LIMIT, BROAD_LIMIT)

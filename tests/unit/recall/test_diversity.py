@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.models import line_of
-from gaia_memory.recall.index.fact_columns import shelf_of
-from gaia_memory.recall.ranking.diversity import LOOKED_AT, diversified
-from gaia_memory.recall.ranking.rank import Placed
-from support.mind import fact
+from gaia_memory.models import index_fact
+from gaia_memory.recall.index.fact_columns import build_fact_columns
+from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW, diversify
+from gaia_memory.recall.ranking.rank import RankedFact
+from support.mind import make_fact
 
 
 def ranked(*rows):
     """Give facts with their totals, best first, and their shelf."""
-    facts = [fact(f"f{place:03}", text) for place, (text, _) in enumerate(rows)]
+    facts = [make_fact(f"f{place:03}", text) for place, (text, _) in enumerate(rows)]
     placed = [
-        Placed(fact_id=each.id, parts={"keywords": total}, share=1.0)
+        RankedFact(fact_id=each.id, parts={"keywords": total}, query_coverage=1.0)
         for each, (_, total) in zip(facts, rows, strict=True)
     ]
-    return placed, shelf_of(list(map(line_of, facts)))
+    return placed, build_fact_columns(list(map(index_fact, facts)))
 
 
 def places(items):
@@ -38,11 +38,11 @@ ROWS, SHELF = ranked(
 
 def test_what_says_the_same_comes_behind_what_says_something_else():
     """The best wording stays first, and the reason says what the others lost."""
-    found = diversified(ROWS, SHELF, 0.5)
+    found = diversify(ROWS, SHELF, 0.5)
 
     assert places(found)[:2] == [0, 3]
     assert found[3].parts["diversity"] == pytest.approx(-0.475)
-    assert diversified(ROWS, SHELF, 0.0) == ROWS
+    assert diversify(ROWS, SHELF, 0.0) == ROWS
 
 
 def test_facts_of_one_form_about_different_things_are_not_alike():
@@ -51,20 +51,20 @@ def test_facts_of_one_form_about_different_things_are_not_alike():
     said = [(f"A friend of mine lives in {city} now", 1 - place / 100) for place, city in enumerate(cities)]
     rows, shelf = ranked(*said)
 
-    assert diversified(rows, shelf, 1.0) == rows
+    assert diversify(rows, shelf, 1.0) == rows
 
 
 def test_the_same_words_of_two_people_are_not_alike():
     """Who likes tea is what was asked for."""
     rows, shelf = ranked(("Maria: I like green tea", 1.0), ("John: I like green tea", 0.9), ("It rained", 0.7))
 
-    assert diversified(rows, shelf, 0.5) == rows
+    assert diversify(rows, shelf, 0.5) == rows
 
 
 @given(
     st.lists(
         st.tuples(st.sampled_from(["tea", "tea tea", "green tea", "", "a dog", "茶が好き"]), st.floats(0, 2)),
-        max_size=LOOKED_AT + 10,
+        max_size=DIVERSITY_WINDOW + 10,
     ),
     st.floats(0, 1),
 )
@@ -72,7 +72,7 @@ def test_nothing_is_lost_and_the_best_come_first(rows, weight):
     """Whatever is alike, every fact comes out once, in falling order, never for more than it had."""
     placed, shelf = ranked(*rows)
     given_rows = sorted(placed, key=lambda item: -item.total)
-    found = diversified(given_rows, shelf, weight)
+    found = diversify(given_rows, shelf, weight)
 
     assert sorted(places(found)) == sorted(places(given_rows))
     totals = [item.total for item in found]

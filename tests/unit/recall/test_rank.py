@@ -6,12 +6,12 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.models import line_of
-from gaia_memory.recall.index.candidates import pool_of
-from gaia_memory.recall.query.parsed_query import read
+from gaia_memory.models import index_fact
+from gaia_memory.recall.index.candidates import build_candidate_matrix
+from gaia_memory.recall.query.parsed_query import parse_query
 from gaia_memory.recall.ranking.rank import rank
 from gaia_memory.recall.settings import RecallSettings
-from support.mind import NOON, fact
+from support.mind import NOON, make_fact
 
 IDS = [f"f{number}" for number in range(12)]
 TEXTS = st.sampled_from(["tea", "green tea", "the dog Rex", "nothing of it", "tea? tea!", "a dog and tea", ""])
@@ -24,13 +24,14 @@ ASKED = "which tea did the dog like?"
 
 def facts_of(rows):
     return [
-        fact(fact_id, text, session=session, seq=seq) for fact_id, (text, (session, seq)) in zip(IDS, rows, strict=True)
+        make_fact(fact_id, text, session=session, seq=seq)
+        for fact_id, (text, (session, seq)) in zip(IDS, rows, strict=True)
     ]
 
 
 def ranked(facts, found, asked=ASKED, *, rarity=None, **settings):
-    question = read(asked)
-    pool = pool_of(question, rarity or [1.0] * len(question.terms), list(map(line_of, facts)))
+    question = parse_query(asked)
+    pool = build_candidate_matrix(question, rarity or [1.0] * len(question.terms), list(map(index_fact, facts)))
     return rank(question, pool, found, NOON, RecallSettings(**settings))
 
 
@@ -76,14 +77,14 @@ def test_hashed_vectors_never_outvote_the_words(rows, hashed):
 
 def test_hashed_vectors_answer_where_the_words_find_nothing():
     """A typo is better answered by parts of words than not at all."""
-    facts = [fact("a", "likes tee"), fact("b", "likes teas")]
+    facts = [make_fact("a", "likes tee"), make_fact("b", "likes teas")]
 
     assert order(facts, {"hashed": {"a": 0.3, "b": 0.6}}, "teaa") == ["b", "a"]
 
 
 def test_the_words_lead_and_vectors_decide_between_near_equals():
     """The best match by words stays first; a real embedder moves what lies close behind."""
-    facts = [fact("best", "green tea"), fact("near", "a green hat"), fact("nearer", "a green mat")]
+    facts = [make_fact("best", "green tea"), make_fact("near", "a green hat"), make_fact("nearer", "a green mat")]
 
     assert order(facts, {}, "green tea") == ["best", "near", "nearer"]
     assert order(facts, {"vectors": {"nearer": 0.9, "near": 0.5, "best": 0.5}}, "green tea") == [
@@ -110,14 +111,14 @@ def test_with_everything_but_vectors_off_the_order_is_that_of_the_cosine():
         ),
         0.0,
     )
-    facts = [fact("a", "tea"), fact("b", "dog tea"), fact("c", "none")]
+    facts = [make_fact("a", "tea"), make_fact("b", "dog tea"), make_fact("c", "none")]
 
     assert order(facts, {"vectors": {"a": 0.1, "b": 0.4, "c": 0.8}}, "tea dog", **off) == ["c", "b", "a"]
 
 
 def test_what_only_the_index_found_stays_below_what_the_stages_found():
     """The index knows forms of a word that they do not; what it found is not dropped for that."""
-    facts = [fact("a", "green tea"), fact("odd", "teaish"), fact("odder", "teaishness")]
+    facts = [make_fact("a", "green tea"), make_fact("odd", "teaish"), make_fact("odder", "teaishness")]
 
     assert order(facts, {"keywords": {"odd": 7.0, "odder": 9.0}}, "tea") == ["a", "odder", "odd"]
 
@@ -125,10 +126,10 @@ def test_what_only_the_index_found_stays_below_what_the_stages_found():
 def test_of_equal_facts_the_one_said_lately_comes_first_and_then_the_lower_id():
     """By so little that it only decides between near equals, and never wavers."""
     facts = [
-        fact("old", "likes tea", said_at=NOON - timedelta(days=400)),
-        fact("b", "likes tea", said_at=NOON),
-        fact("a", "likes tea", said_at=NOON),
-        fact("best", "tea tea tea", said_at=NOON - timedelta(days=400)),
+        make_fact("old", "likes tea", said_at=NOON - timedelta(days=400)),
+        make_fact("b", "likes tea", said_at=NOON),
+        make_fact("a", "likes tea", said_at=NOON),
+        make_fact("best", "tea tea tea", said_at=NOON - timedelta(days=400)),
     ]
 
     assert order(facts, {}, "tea") == ["best", "a", "b", "old"]

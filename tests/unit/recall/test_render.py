@@ -5,17 +5,17 @@ from datetime import timedelta
 import pytest
 
 from gaia_memory.models import Hit
-from gaia_memory.recall.render import rows
-from support.mind import NOON, fact
+from gaia_memory.recall.render import render_hits
+from support.mind import NOON, make_fact
 
 
 @pytest.mark.acceptance("Q01")
 def test_a_row_is_id_text_and_when_it_was_said():
     """The time is ISO; a fact nobody said at a known time shows when it was stored."""
-    said = Hit(fact=fact("a", "likes tea", said_at=NOON - timedelta(days=1)), score=1.0, why={})
-    stored = Hit(fact=fact("b", "likes coffee"), score=0.5, why={})
+    said = Hit(fact=make_fact("a", "likes tea", said_at=NOON - timedelta(days=1)), score=1.0, why={})
+    stored = Hit(fact=make_fact("b", "likes coffee"), score=0.5, why={})
 
-    assert rows([said, stored]) == [
+    assert render_hits([said, stored]) == [
         {"id": "a", "text": "likes tea", "timestamp": "2024-02-29T12:00:00+00:00"},
         {"id": "b", "text": "likes coffee", "timestamp": "2024-03-01T12:00:00+00:00"},
     ]

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.recall.ranking.rank import Placed
-from gaia_memory.recall.ranking.rerank import reranked
+from gaia_memory.recall.ranking.rank import RankedFact
+from gaia_memory.recall.ranking.rerank import blend_reranker_scores
 
 
 def ranked(*totals):
     return [
-        Placed(fact_id=f"f{place}", parts={"keywords": total}, share=0.5)
+        RankedFact(fact_id=f"f{place}", parts={"keywords": total}, query_coverage=0.5)
         for place, total in enumerate(sorted(totals, reverse=True))
     ]
 
@@ -28,7 +28,7 @@ def test_alone_it_decides_the_order_of_the_first_and_the_others_stay_below(total
     items = ranked(*totals)
     number = data.draw(st.integers(0, len(items)))
     scores = data.draw(st.lists(st.integers(-50, 50).map(float), min_size=number, max_size=number))
-    found = reranked(items, scores, 1.0)
+    found = blend_reranker_scores(items, scores, 1.0)
 
     expected = sorted(range(number), key=lambda place: -scores[place])
     assert ids(found) == [f"f{place}" for place in (*expected, *range(number, len(items)))]
@@ -39,7 +39,7 @@ def test_totals_fall_and_stay_on_their_scale_whatever_the_share(totals, data, sh
     """The best keeps no more than the highest total, so that scores and thresholds mean what they did."""
     items = ranked(*totals)
     scores = data.draw(st.lists(st.floats(-1e3, 1e3), min_size=len(items), max_size=len(items)))
-    found = [item.total for item in reranked(items, scores, share)]
+    found = [item.total for item in blend_reranker_scores(items, scores, share)]
 
     assert found == sorted(found, reverse=True)
     assert found[0] <= items[0].total * (1 + 1e-9)
@@ -50,18 +50,20 @@ def test_a_share_lets_the_other_parts_speak():
     """Half of each: what it moves up wins only where it was near."""
     items = ranked(3.0, 2.9, 1.0)
 
-    assert ids(reranked(items, [0.0, 1.0, 0.4], 0.5)) == ["f1", "f0", "f2"]
-    assert ids(reranked(items, [0.0, 1.0, 0.4], 1.0)) == ["f1", "f2", "f0"]
-    assert reranked(items, [0.0, 1.0, 0.4], 0.5)[0].parts == pytest.approx({"keywords": 1.45, "reranker": 1.5})
+    assert ids(blend_reranker_scores(items, [0.0, 1.0, 0.4], 0.5)) == ["f1", "f0", "f2"]
+    assert ids(blend_reranker_scores(items, [0.0, 1.0, 0.4], 1.0)) == ["f1", "f2", "f0"]
+    assert blend_reranker_scores(items, [0.0, 1.0, 0.4], 0.5)[0].parts == pytest.approx(
+        {"keywords": 1.45, "reranker": 1.5}
+    )
 
 
 def test_equal_totals_are_still_put_in_its_order():
     """There is no scale to put its scores on, and they decide all the same."""
-    assert ids(reranked(ranked(1.0, 1.0, 1.0), [0.1, 0.2, 0.3], 1.0)) == ["f2", "f1", "f0"]
+    assert ids(blend_reranker_scores(ranked(1.0, 1.0, 1.0), [0.1, 0.2, 0.3], 1.0)) == ["f2", "f1", "f0"]
 
 
 def test_without_a_share_nothing_changes():
     """Off is off."""
     items = ranked(3.0, 2.0)
 
-    assert reranked(items, [0.0, 1.0], 0.0) == items
+    assert blend_reranker_scores(items, [0.0, 1.0], 0.0) == items

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.models import Candidate, line_of
-from gaia_memory.recall.index.candidates import pool_of
-from gaia_memory.recall.query.expansion import widened
-from gaia_memory.recall.query.parsed_query import read
-from gaia_memory.recall.ranking.diversity import diversified
-from gaia_memory.recall.ranking.normalise import level_of, scored
-from gaia_memory.recall.ranking.rank import Placed, rank
-from gaia_memory.recall.ranking.rerank import reranked
+from gaia_memory.models import Candidate, index_fact
+from gaia_memory.recall.index.candidates import build_candidate_matrix
+from gaia_memory.recall.query.expansion import with_expansions
+from gaia_memory.recall.query.parsed_query import parse_query
+from gaia_memory.recall.ranking.diversity import diversify
+from gaia_memory.recall.ranking.normalise import answer_confidence, to_hits
+from gaia_memory.recall.ranking.rank import RankedFact, rank
+from gaia_memory.recall.ranking.rerank import blend_reranker_scores
 from gaia_memory.recall.settings import RecallSettings
-from support.mind import NOON, fact
+from support.mind import NOON, make_fact
 
 STAGES = (
     *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),
@@ -47,7 +47,7 @@ WEIGHTS = st.builds(
 
 def facts_of(rows):
     return [
-        fact(f"f{place}", text, session=session, seq=seq, said_at=NOON - timedelta(days=days))
+        make_fact(f"f{place}", text, session=session, seq=seq, said_at=NOON - timedelta(days=days))
         for place, (text, (session, seq, days)) in enumerate(rows)
     ]
 
@@ -62,16 +62,19 @@ def found_in(facts, vectors, hashed):
 
 def recalled(facts, asked, found, *, lines=(), scores=None, share=1.0, **weights):
     """Return the hits as the pipeline makes them, without a store."""
-    wording = widened(read(asked), list(lines))
-    rarity = wording.weighed([1.0] * len(wording.question.terms))
+    wording = with_expansions(parse_query(asked), list(lines))
+    rarity = wording.weigh_terms([1.0] * len(wording.question.terms))
     by_id = {name: {each.fact_id: each.score for each in each_found} for name, each_found in found.items()}
-    pool = pool_of(wording.question, rarity, list(map(line_of, facts)))
+    pool = build_candidate_matrix(wording.question, rarity, list(map(index_fact, facts)))
     known = {each.id: each for each in facts}
     placed = rank(wording.question, pool, by_id, NOON, RecallSettings(**weights))
-    level = max(level_of(wording.question, placed, found), wording.level([known[each.fact_id].text for each in placed]))
+    level = max(
+        answer_confidence(wording.question, placed, found),
+        wording.expansion_confidence([known[each.fact_id].text for each in placed]),
+    )
     if scores is not None:
-        placed = reranked(placed, scores[: len(placed)], share)
-    return scored(diversified(placed, pool.shelf, weights.get("diversity", 0.0)), known, level)
+        placed = blend_reranker_scores(placed, scores[: len(placed)], share)
+    return to_hits(diversify(placed, pool.columns, weights.get("diversity", 0.0)), known, level)
 
 
 @given(
@@ -102,39 +105,51 @@ def test_a_weight_of_0_takes_its_part_out_of_every_reason(stage, rows, asked, ve
 
 OFF = dict.fromkeys(STAGES, 0.0)
 PAIRS = {
-    "keywords": ("tea", [fact("a", "a cup of tea on a very long way"), fact("b", "tea")], {"a": 0.9, "b": 0.8}),
-    "vectors": ("tea", [fact("a", "tea"), fact("b", "tea")], {"a": 0.1, "b": 0.9}),
+    "keywords": (
+        "tea",
+        [make_fact("a", "a cup of tea on a very long way"), make_fact("b", "tea")],
+        {"a": 0.9, "b": 0.8},
+    ),
+    "vectors": ("tea", [make_fact("a", "tea"), make_fact("b", "tea")], {"a": 0.1, "b": 0.9}),
     "surroundings": (
         "green tea",
-        [fact("a", "tea"), fact("b", "tea", session="s", seq=1), fact("c", "green", session="s", seq=4)],
+        [make_fact("a", "tea"), make_fact("b", "tea", session="s", seq=1), make_fact("c", "green", session="s", seq=4)],
         {},
     ),
     "conversation": (
         "green tea",
-        [fact("a", "tea"), fact("b", "tea", session="s", seq=1), fact("c", "green", session="s", seq=9)],
+        [make_fact("a", "tea"), make_fact("b", "tea", session="s", seq=1), make_fact("c", "green", session="s", seq=9)],
         {},
     ),
-    "phrases": ("green tea", [fact("a", "tea, green"), fact("b", "green tea")], {}),
-    "speaker": ("What tea does Maria like?", [fact("a", "John: tea"), fact("b", "Maria: tea")], {}),
-    "subject": ("What tea does Maria like?", [fact("a", "tea for Maria"), fact("b", "Maria likes tea")], {}),
+    "phrases": ("green tea", [make_fact("a", "tea, green"), make_fact("b", "green tea")], {}),
+    "speaker": ("What tea does Maria like?", [make_fact("a", "John: tea"), make_fact("b", "Maria: tea")], {}),
+    "subject": ("What tea does Maria like?", [make_fact("a", "tea for Maria"), make_fact("b", "Maria likes tea")], {}),
     "names": (
         "Which tea is from Assam?",
-        [fact("a", "tea, tea"), fact("b", "Somebody went to Assam last winter")],
+        [make_fact("a", "tea, tea"), make_fact("b", "Somebody went to Assam last winter")],
         {},
     ),
     "dates": (
         "tea in January 2023",
-        [fact("a", "tea", said_at=NOON), fact("b", "tea", said_at=NOON.replace(year=2023, month=1))],
+        [make_fact("a", "tea", said_at=NOON), make_fact("b", "tea", said_at=NOON.replace(year=2023, month=1))],
         {},
     ),
-    "kinds": ("When was the tea?", [fact("a", "tea"), fact("b", "tea yesterday")], {}),
-    "asking": ("tea", [fact("a", "tea?"), fact("b", "tea")], {}),
+    "kinds": ("When was the tea?", [make_fact("a", "tea"), make_fact("b", "tea yesterday")], {}),
+    "asking": ("tea", [make_fact("a", "tea?"), make_fact("b", "tea")], {}),
     "diversity": (
         "green tea",
-        [fact("0", "likes green tea"), fact("a", "likes green tea!"), fact("b", "drinks green tea from Uji")],
+        [
+            make_fact("0", "likes green tea"),
+            make_fact("a", "likes green tea!"),
+            make_fact("b", "drinks green tea from Uji"),
+        ],
         {},
     ),
-    "recency": ("tea", [fact("a", "tea", said_at=NOON - timedelta(days=400)), fact("b", "tea", said_at=NOON)], {}),
+    "recency": (
+        "tea",
+        [make_fact("a", "tea", said_at=NOON - timedelta(days=400)), make_fact("b", "tea", said_at=NOON)],
+        {},
+    ),
 }
 
 
@@ -156,15 +171,23 @@ def test_each_stage_changes_an_order(stage):
 def test_every_stage_is_tested():
     """A stage that joins has its pair."""
     names = {*RecallSettings.__dataclass_fields__}
-    others = {"candidates", "seconds", "fillers", "recency_half_life_days", "rerank_first", "rerank_share", "rewrite"}
+    others = {
+        "candidates",
+        "seconds",
+        "fallback_retrievers",
+        "recency_half_life_days",
+        "rerank_first",
+        "rerank_share",
+        "rewrite",
+    }
 
     assert names - others - {"tokens"} == set(PAIRS) == set(STAGES)
 
 
 def test_how_well_a_question_is_answered_is_told_by_the_likeness_where_a_score_only_tells_facts_apart():
     """A contrast may be high where nothing fits, and low where all do."""
-    facts = [fact("a", "tea")]
-    found = {"vectors": [Candidate(fact_id="a", score=0.9, likeness=0.3)]}
+    facts = [make_fact("a", "tea")]
+    found = {"vectors": [Candidate(fact_id="a", score=0.9, similarity=0.3)]}
 
     assert [hit.score for hit in recalled(facts, "which drink", found, vectors=1.0)] == [pytest.approx(0.3)]
 
@@ -174,6 +197,6 @@ def test_parts_that_take_each_other_away_are_no_score():
     parts = {"keywords": 0.1, "surroundings": 0.2, "asking": -0.3}
     assert sum(parts.values()) > 0
 
-    [hit] = scored([Placed(fact_id="f0", parts=parts, share=1.0)], {"f0": fact("f0", "tea?")}, 0.2)
+    [hit] = to_hits([RankedFact(fact_id="f0", parts=parts, query_coverage=1.0)], {"f0": make_fact("f0", "tea?")}, 0.2)
 
     assert (hit.score, set(hit.why.values())) == (0.0, {0.0})

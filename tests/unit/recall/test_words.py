@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gaia_memory.language.stop_words import MAX_WORDS, words_of
+from gaia_memory.language.stop_words import MAX_QUESTION_WORDS, content_words
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,10 @@ from gaia_memory.language.stop_words import MAX_WORDS, words_of
 )
 def test_function_words_are_dropped_of_english_questions_only_and_never_all(query, words):
     """A question of nothing but function words, or in another language, keeps them."""
-    assert words_of(query) == words
+    assert content_words(query) == words
 
 
 @given(st.text(max_size=300))
 def test_any_question_gives_bounded_words(query):
     """Neither a pasted page nor odd signs trouble the index."""
-    assert len(words_of(query)) <= MAX_WORDS
+    assert len(content_words(query)) <= MAX_QUESTION_WORDS

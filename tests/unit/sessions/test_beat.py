@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from gaia_memory.sessions.learning.sweep_scheduler import Beat
-from support.hosts import until
+from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
+from support.hosts import wait_until
 
 IDLE = 0.08
 """Beats four times as often."""
@@ -43,8 +43,8 @@ class Sweeps:
 
 
 @asynccontextmanager
-async def beating(sweeps: Sweeps) -> AsyncIterator[Beat]:
-    beat = Beat(sweeps, idle_seconds=IDLE)
+async def beating(sweeps: Sweeps) -> AsyncIterator[SweepScheduler]:
+    beat = SweepScheduler(sweeps, idle_seconds=IDLE)
     beat.start()
     try:
         yield beat
@@ -57,13 +57,13 @@ async def test_a_sweep_that_lasts_is_not_begun_a_second_time() -> None:
     sweeps = Sweeps()
     sweeps.gate.clear()
     async with beating(sweeps):
-        await until(lambda: sweeps.begun == 1)
+        await wait_until(lambda: sweeps.begun == 1)
         await asyncio.sleep(5 * IDLE)
 
         assert sweeps.begun == 1
 
         sweeps.gate.set()
-        await until(lambda: sweeps.begun >= 3)
+        await wait_until(lambda: sweeps.begun >= 3)
 
     assert sweeps.most == 1
 
@@ -73,34 +73,34 @@ async def test_a_sweep_that_fails_does_not_end_the_beat() -> None:
     sweeps = Sweeps()
     sweeps.error = OSError("away")
     async with beating(sweeps):
-        await until(lambda: sweeps.ended >= 2)
+        await wait_until(lambda: sweeps.ended >= 2)
         sweeps.error = None
-        await until(lambda: sweeps.ended >= 3)
+        await wait_until(lambda: sweeps.ended >= 3)
 
 
 async def test_a_loop_that_was_blocked_is_made_up_for_once() -> None:
     """The beats it missed are one; none is left out because it comes late."""
     sweeps = Sweeps()
     async with beating(sweeps):
-        await until(lambda: sweeps.ended >= 1)
+        await wait_until(lambda: sweeps.ended >= 1)
         before = sweeps.begun
         time.sleep(10 * IDLE)
         await asyncio.sleep(0)
-        await until(lambda: sweeps.begun > before)
+        await wait_until(lambda: sweeps.begun > before)
 
         assert sweeps.begun - before <= 2
 
 
 async def test_a_stop_cancels_a_sweep_that_lasts_and_none_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it did not commit is learned later."""
-    monkeypatch.setattr("gaia_memory.sessions.learning.sweep_scheduler.GRACE_SECONDS", 0.01)
+    monkeypatch.setattr("gaia_memory.sessions.learning.sweep_scheduler.SHUTDOWN_GRACE_SECONDS", 0.01)
     sweeps = Sweeps()
     sweeps.gate.clear()
     async with beating(sweeps) as beat:
-        await until(lambda: sweeps.begun == 1)
+        await wait_until(lambda: sweeps.begun == 1)
         async with asyncio.timeout(60):
             await beat.stop()
-        beat.soon()
+        beat.trigger()
         await asyncio.sleep(2 * IDLE)
 
     assert (sweeps.begun, sweeps.cancelled) == (1, 1)

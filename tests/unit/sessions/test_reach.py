@@ -8,8 +8,13 @@ import pytest
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.sessions.learning import backoff
-from gaia_memory.sessions.learning.backoff import PARK_AFTER, SPREAD, after_failures, after_outages
-from gaia_memory.sessions.learning.circuit_breaker import ENOUGH, Reach
+from gaia_memory.sessions.learning.backoff import (
+    JITTER_RATIO,
+    PARK_AFTER_BAD_ANSWERS,
+    failure_backoff_seconds,
+    outage_backoff_seconds,
+)
+from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD, ModelCircuitBreaker
 from gaia_memory.testing import FakeClock
 
 
@@ -18,24 +23,24 @@ class Seen:
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.reach = Reach(self.clock)
+        self.reach = ModelCircuitBreaker(self.clock)
 
     def now(self) -> float:
         return self.clock.now().timestamp()
 
     def miss(self, *persons: str, retry_after: float | None = None) -> None:
         for person in persons:
-            with pytest.raises(ModelUnavailableError), self.reach.asking(person):
+            with pytest.raises(ModelUnavailableError), self.reach.observe_request(person):
                 raise ModelUnavailableError(f"not for {person}", retry_after=retry_after)
 
     def hear(self, person: str) -> None:
-        with self.reach.asking(person):
+        with self.reach.observe_request(person):
             pass
 
     def pause(self) -> float:
-        away = self.reach.away()
+        away = self.reach.current_outage()
         assert away is not None
-        return away.until - self.now()
+        return away.retry_at - self.now()
 
     def over(self) -> None:
         self.clock.advance(timedelta(seconds=self.pause() + 0.001))
@@ -47,16 +52,16 @@ def test_it_is_away_when_it_was_missed_for_several_persons_in_a_row() -> None:
     began = seen.now()
     seen.miss("a", "b")
 
-    assert seen.reach.away() is None
+    assert seen.reach.current_outage() is None
 
     seen.clock.advance(timedelta(seconds=60))
     seen.miss("c")
-    away = seen.reach.away()
+    away = seen.reach.current_outage()
 
     assert away is not None
     assert (away.since, away.reason) == (began, "not for c")
-    assert 15 <= seen.pause() <= 15 * (1 + SPREAD)
-    assert (seen.reach.misses, seen.reach.in_a_row) == (ENOUGH, {"a", "b", "c"})
+    assert 15 <= seen.pause() <= 15 * (1 + JITTER_RATIO)
+    assert (seen.reach.failure_count, seen.reach.recent_failures) == (FAILURE_THRESHOLD, {"a", "b", "c"})
 
 
 @pytest.mark.parametrize("bad", [False, True], ids=["a good answer", "a bad one"])
@@ -65,17 +70,17 @@ def test_an_answer_ends_the_row(bad: bool) -> None:
     seen = Seen()
     seen.miss("a", "b")
     if bad:
-        with pytest.raises(BadAnswerError), seen.reach.asking("x"):
+        with pytest.raises(BadAnswerError), seen.reach.observe_request("x"):
             raise BadAnswerError("blank")
     else:
         seen.hear("x")
     seen.miss("c", "d")
 
-    assert seen.reach.away() is None
+    assert seen.reach.current_outage() is None
 
     seen.miss("e")
 
-    assert seen.reach.away() is not None
+    assert seen.reach.current_outage() is not None
 
 
 def test_one_person_whose_questions_always_take_too_long_stops_nobody_else() -> None:
@@ -83,20 +88,20 @@ def test_one_person_whose_questions_always_take_too_long_stops_nobody_else() -> 
     seen = Seen()
     seen.miss(*["slow"] * 50)
 
-    assert seen.reach.away() is None
-    assert seen.reach.resting(seen.now()) == {"slow"}
-    alone = seen.reach.away("slow")
+    assert seen.reach.current_outage() is None
+    assert seen.reach.users_backing_off(seen.now()) == {"slow"}
+    alone = seen.reach.current_outage("slow")
     assert alone is not None
-    assert seen.reach.away("other") is None
-    assert seen.reach.resting(alone.until) == set()
+    assert seen.reach.current_outage("other") is None
+    assert seen.reach.users_backing_off(alone.retry_at) == set()
 
     seen.hear("other")
 
-    assert seen.reach.resting(seen.now()) == {"slow"}
+    assert seen.reach.users_backing_off(seen.now()) == {"slow"}
 
     seen.hear("slow")
 
-    assert seen.reach.resting(seen.now()) == set()
+    assert seen.reach.users_backing_off(seen.now()) == set()
 
 
 def test_each_probe_in_vain_makes_the_pause_longer_up_to_ten_minutes() -> None:
@@ -129,7 +134,7 @@ def test_a_pause_that_the_provider_names_is_kept_within_a_bound() -> None:
     seen.over()
     seen.miss("d", retry_after=86_400)
 
-    assert seen.pause() == backoff.LONGEST_NAMED_PAUSE
+    assert seen.pause() == backoff.MAX_RETRY_AFTER_SECONDS
 
 
 def test_after_an_outage_nobody_is_left_alone_for_what_failed_in_it() -> None:
@@ -137,52 +142,52 @@ def test_after_an_outage_nobody_is_left_alone_for_what_failed_in_it() -> None:
     seen = Seen()
     seen.miss("a", "a", "a", "b", "c")
 
-    assert seen.reach.resting(seen.now()) == {"a"}
+    assert seen.reach.users_backing_off(seen.now()) == {"a"}
 
     seen.hear("x")
 
-    assert seen.reach.away() is None
-    assert seen.reach.resting(seen.now()) == set()
+    assert seen.reach.current_outage() is None
+    assert seen.reach.users_backing_off(seen.now()) == set()
 
 
 def test_a_sweep_can_tell_what_was_in_vain_since_it_began() -> None:
     """A forced one tries each person again, once."""
     seen = Seen()
     seen.miss("a", "a", "a")
-    before = seen.reach.misses
+    before = seen.reach.failure_count
 
-    assert seen.reach.in_vain_since(before) == set()
+    assert seen.reach.users_failing_since(before) == set()
 
     seen.miss("a", "b")
 
-    assert seen.reach.in_vain_since(before) == {"a"}
+    assert seen.reach.users_failing_since(before) == {"a"}
 
 
 def test_another_model_begins_within_reach() -> None:
     """Somebody edited the file."""
     seen = Seen()
     seen.miss("a", "b", "c")
-    seen.reach.forget()
+    seen.reach.reset()
 
-    assert seen.reach.away() is None
-    assert seen.reach.in_a_row == set()
+    assert seen.reach.current_outage() is None
+    assert seen.reach.recent_failures == set()
 
 
 def test_pauses_double_with_a_share_left_to_chance() -> None:
     """Outages from a quarter of a minute to ten minutes, all else from a minute to an hour."""
-    outages = [min(after_outages(count) for _ in range(50)) for count in range(1, 9)]
-    failures = [min(after_failures(count) for _ in range(50)) for count in range(1, 9)]
-    spread = {round(after_outages(9), 3) for _ in range(50)}
+    outages = [min(outage_backoff_seconds(count) for _ in range(50)) for count in range(1, 9)]
+    failures = [min(failure_backoff_seconds(count) for _ in range(50)) for count in range(1, 9)]
+    spread = {round(outage_backoff_seconds(9), 3) for _ in range(50)}
 
     assert outages == sorted(outages[:6]) + outages[6:]
     assert 15 <= outages[0] < 17
     assert 60 <= failures[0] < 66
     assert failures[1] >= 120
-    assert max(after_outages(count) for count in (0, 9, 99, 10_000)) <= 600
-    assert max(after_failures(count) for count in (0, 9, 99, 10_000)) <= 3600
+    assert max(outage_backoff_seconds(count) for count in (0, 9, 99, 10_000)) <= 600
+    assert max(failure_backoff_seconds(count) for count in (0, 9, 99, 10_000)) <= 3600
     assert max(spread) - min(spread) > 60
 
 
 def test_a_conversation_is_parked_only_after_hours_of_bad_answers() -> None:
     """Somebody who looks once an evening finds few of them."""
-    assert sum(after_failures(count) for count in range(1, PARK_AFTER)) > 1.5 * 3600
+    assert sum(failure_backoff_seconds(count) for count in range(1, PARK_AFTER_BAD_ANSWERS)) > 1.5 * 3600

@@ -10,10 +10,10 @@ from gaia_memory.errors import ConfigError
 if TYPE_CHECKING:
     from google.adk.models.base_llm import BaseLlm as BaseLlm
 
-GEMINI_KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+GEMINI_KEY_VARIABLES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
 
-def given_model(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
+def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
     """Return what stands for a model as one of ADK's models, or else as a name.
 
     Whatever is neither is left to the check of the configuration, which names it.
@@ -44,21 +44,21 @@ def build_model(name: str) -> BaseLlm:
     from google.adk.models.google_llm import Gemini
     from google.adk.models.registry import LLMRegistry
 
-    wanted = LlmAgent.DEFAULT_MODEL if name == "auto" else name
+    model_name = LlmAgent.DEFAULT_MODEL if name == "auto" else name
     try:
-        kind = LLMRegistry.resolve(wanted)
-        if kind is Gemini:
-            from gaia_memory.adk.models.gemini import patient_gemini
+        model_class = LLMRegistry.resolve(model_name)
+        if model_class is Gemini:
+            from gaia_memory.adk.models.gemini import build_gemini
 
-            return patient_gemini(wanted)
-        model = LLMRegistry.new_llm(wanted)
+            return build_gemini(model_name)
+        model = LLMRegistry.new_llm(model_name)
     except (ImportError, ValueError) as error:
-        raise ConfigError([f"model is {name!r}, {_unknown(name)}"]) from error
-    if kind.__name__ == "OpenAILlm":
+        raise ConfigError([f"model is {name!r}, {_unknown_model_reason(name)}"]) from error
+    if model_class.__name__ == "OpenAILlm":
         # Its client takes half a second to import, which no other model should cost.
-        from gaia_memory.adk.models.openai import patient_openai
+        from gaia_memory.adk.models.openai import build_openai
 
-        return patient_openai(model.model)
+        return build_openai(model.model)
     return model
 
 
@@ -73,13 +73,13 @@ async def close_model(model: BaseLlm) -> None:
         await close()
 
 
-def _unknown(name: str) -> str:
+def _unknown_model_reason(name: str) -> str:
     """Return why ADK has no model of a name, and what can be done about it."""
     if "/" in name:
-        own = f"openai:{name.rpartition('/')[2]}"
+        openai_name = f"openai:{name.rpartition('/')[2]}"
         return (
             "which ADK asks through LiteLLM: pip install litellm mcp. A server that speaks OpenAI's "
-            f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {own}`"
+            f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {openai_name}`"
         )
     if name.startswith("claude"):
         return "which needs a package: pip install anthropic"
@@ -88,4 +88,4 @@ def _unknown(name: str) -> str:
 
 def has_gemini_key() -> bool:
     """Say whether the environment holds a key for Gemini."""
-    return any(os.environ.get(key, "").strip() for key in GEMINI_KEYS)
+    return any(os.environ.get(key, "").strip() for key in GEMINI_KEY_VARIABLES)

@@ -27,19 +27,19 @@ _QUESTION = re.compile(
     r"have|has|tell me|remind me)\b",
     re.IGNORECASE,
 )
-_ABOUT_ITSELF = re.compile(
+_SELF_QUESTION = re.compile(
     r"\b(?:who|what) are you\b|\bare you (?:an? )?(?:offline|real|ai|bot|model|gemini)\b|\b(?:which|what) model\b",
     re.IGNORECASE,
 )
-_PROFILE = re.compile(r"<USER_PROFILE>(.*?)</USER_PROFILE>", re.DOTALL)
+_PROFILE_BLOCK = re.compile(r"<USER_PROFILE>(.*?)</USER_PROFILE>", re.DOTALL)
 _WORD = re.compile(r"\w+")
 _PIECE = re.compile(r"\S+\s*|\s+")
-_COMMON = """
+_STOP_WORD_LIST = """
     a about am an and any are at be can could did do does for from had has have how i in is it know many me mine
     much my of on or our please remember s she he should tell that the their them they this to user was we were
     what when where which who whom whose why will with would you your
 """
-_COMMON_WORDS = frozenset(_COMMON.split())
+_STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
 class OfflineModel(BaseLlm):
@@ -78,30 +78,32 @@ def _response(part: types.Part, *, partial: bool) -> LlmResponse:
 def _answer(request: LlmRequest) -> str | types.Part:
     responses = _responses(request.contents)
     if responses:
-        return _introduced(request, "\n".join(_worded(response) for response in responses))
-    text = _last_words(request.contents)
-    if _ABOUT_ITSELF.search(text):
+        return _with_introduction(request, "\n".join(_describe_response(response) for response in responses))
+    text = _last_user_text(request.contents)
+    if _SELF_QUESTION.search(text):
         return INTRODUCTION
-    wish = _REMEMBER.fullmatch(text)
-    if wish and not text.endswith("?") and "remember" in request.tools_dict:
-        return types.Part.from_function_call(name="remember", args={"fact": wish["fact"].strip()})
+    remember_match = _REMEMBER.fullmatch(text)
+    if remember_match and not text.endswith("?") and "remember" in request.tools_dict:
+        return types.Part.from_function_call(name="remember", args={"fact": remember_match["fact"].strip()})
     if text.endswith("?") or _QUESTION.match(text):
-        return _recalled(request, text)
-    return _introduced(request, "Noted.")
+        return _answer_from_memory(request, text)
+    return _with_introduction(request, "Noted.")
 
 
-def _recalled(request: LlmRequest, question: str) -> str | types.Part:
-    wanted = _content_words(question)
+def _answer_from_memory(request: LlmRequest, question: str) -> str | types.Part:
+    question_words = _content_words(question)
     # "What do you know about me?" asks for nothing in particular.
-    known = [line for line in _profile(request) if not wanted or wanted & _content_words(line)]
-    if known:
-        return _introduced(request, _listing("From what I know about you:", known))
+    matching_lines = [
+        line for line in _profile_lines(request) if not question_words or question_words & _content_words(line)
+    ]
+    if matching_lines:
+        return _with_introduction(request, _bullet_list("From what I know about you:", matching_lines))
     if "load_memory" in request.tools_dict:
         return types.Part.from_function_call(name="load_memory", args={"query": question})
-    return _introduced(request, "I cannot answer that.")
+    return _with_introduction(request, "I cannot answer that.")
 
 
-def _worded(response: types.FunctionResponse) -> str:
+def _describe_response(response: types.FunctionResponse) -> str:
     answer: Mapping[str, Any] = response.response or {}
     status = answer.get("status")
     if response.name == "remember":
@@ -114,18 +116,20 @@ def _worded(response: types.FunctionResponse) -> str:
         if status == "error":
             return f"I could not look that up: {answer.get('message', 'memory did not answer')}."
         memories = [str(memory.get("text", "")) for memory in answer.get("memories") or []]
-        return _listing("I remember:", memories) if memories else "I don't remember anything about that."
+        return _bullet_list("I remember:", memories) if memories else "I don't remember anything about that."
     return "Done."
 
 
-def _listing(head: str, lines: Sequence[str]) -> str:
+def _bullet_list(head: str, lines: Sequence[str]) -> str:
     return "\n".join([head, *(f"- {line}" for line in lines)])
 
 
-def _introduced(request: LlmRequest, text: str) -> str:
+def _with_introduction(request: LlmRequest, text: str) -> str:
     """Put the introduction before an answer, once a conversation."""
-    said = any(INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or [])
-    return text if said else f"{INTRODUCTION}\n{text}"
+    is_introduced = any(
+        INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or []
+    )
+    return text if is_introduced else f"{INTRODUCTION}\n{text}"
 
 
 def _responses(contents: Sequence[types.Content]) -> list[types.FunctionResponse]:
@@ -133,7 +137,7 @@ def _responses(contents: Sequence[types.Content]) -> list[types.FunctionResponse
     return [part.function_response for part in parts if part.function_response]
 
 
-def _last_words(contents: Sequence[types.Content]) -> str:
+def _last_user_text(contents: Sequence[types.Content]) -> str:
     for content in reversed(contents):
         texts = [part.text for part in content.parts or [] if part.text and not part.thought]
         if content.role == "user" and texts:
@@ -141,12 +145,12 @@ def _last_words(contents: Sequence[types.Content]) -> str:
     return ""
 
 
-def _profile(request: LlmRequest) -> list[str]:
+def _profile_lines(request: LlmRequest) -> list[str]:
     system = request.config.system_instruction
-    block = _PROFILE.search(system) if isinstance(system, str) else None
+    block = _PROFILE_BLOCK.search(system) if isinstance(system, str) else None
     lines = block[1].splitlines() if block else []
     return [line[2:].strip() for line in lines if line.startswith("- ")]
 
 
 def _content_words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if word not in _COMMON_WORDS}
+    return {word for word in _WORD.findall(text.casefold()) if word not in _STOP_WORDS}

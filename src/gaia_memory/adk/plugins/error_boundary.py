@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from gaia_memory.errors import ConfigError, GaiaMemoryError, MemoryUnavailable
-from gaia_memory.log import Lines, logger_for
-from gaia_memory.outage import outage_of
+from gaia_memory.log import MultiLine, logger_for
+from gaia_memory.outage import classify_error
 
 logger = logger_for(__name__)
 
@@ -24,7 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Guarded(Protocol):
+class GuardedPlugin(Protocol):
     """A plugin whose callbacks are guarded."""
 
     @property
@@ -33,7 +33,7 @@ class Guarded(Protocol):
         ...
 
 
-S = TypeVar("S", bound=Guarded)
+S = TypeVar("S", bound=GuardedPlugin)
 
 
 def never_breaks_the_turn(
@@ -60,12 +60,12 @@ def never_breaks_the_turn(
     return guarded
 
 
-class Contained:
+class ErrorBoundary:
     """A block whose error goes no further: it is logged, and `error` holds it afterwards."""
 
-    def __init__(self, what: str, *, asks_model: bool = False) -> None:
+    def __init__(self, operation: str, *, asks_model: bool = False) -> None:
         """Name the work for the log; with `asks_model` nothing goes on without it."""
-        self._what = what
+        self._operation = operation
         self._asks_model = asks_model
         self.error: Exception | None = None
 
@@ -77,32 +77,32 @@ class Contained:
             return False
         self.error = error
         if self._asks_model:
-            outage = outage_of(error)
-            told = outage.told("the model") if outage is not None else _kind(error)
-            logger.error("%s failed: %s\n%s", self._what, told, _place(error))
+            outage = classify_error(error)
+            description = outage.describe("the model") if outage is not None else _error_kind(error)
+            logger.error("%s failed: %s\n%s", self._operation, description, _traceback_lines(error))
         else:
-            log_failure(self._what, error)
+            log_failure(self._operation, error)
         return True
 
 
-def log_failure(what: str, error: Exception) -> None:
+def log_failure(operation: str, error: Exception) -> None:
     """Log an error's kind and where it came from, without its message; not again what is logged already."""
     logger.log(
         logging.DEBUG if isinstance(error, GaiaMemoryError) and error.is_logged else logging.ERROR,
         "%s failed and the turn goes on without it: %s\n%s",
-        what,
-        _kind(error),
-        _place(error),
+        operation,
+        _error_kind(error),
+        _traceback_lines(error),
     )
 
 
-def _place(error: Exception) -> Lines:
-    return Lines("".join(traceback.format_tb(error.__traceback__)))
+def _traceback_lines(error: Exception) -> MultiLine:
+    return MultiLine("".join(traceback.format_tb(error.__traceback__)))
 
 
-def _kind(error: Exception) -> Lines:
+def _error_kind(error: Exception) -> MultiLine:
     name = type(error).__name__
     if isinstance(error, MemoryUnavailable | ConfigError):
-        return Lines(f"{name}: {error}")
+        return MultiLine(f"{name}: {error}")
     code = getattr(error, "code", None)
-    return Lines(f"{name} ({code})" if isinstance(code, int) else name)
+    return MultiLine(f"{name} ({code})" if isinstance(code, int) else name)

@@ -14,27 +14,29 @@ if TYPE_CHECKING:
 
     from gaia_memory.adk.engine_source import EngineSource
 
-_EVALUATION = "google.adk.evaluation."
+_EVALUATION_MODULE_PREFIX = "google.adk.evaluation."
 _TEST_USER = "test_user"
 
 
-def is_left_alone(invocation: InvocationContext, source: EngineSource) -> bool:
+def should_skip(invocation: InvocationContext, source: EngineSource) -> bool:
     """Say whether a plugin has to keep out of this run: it is a trial, and nobody named the memory for it.
 
     What people are remembered by, found through the environment, must neither change its outcome nor learn from it.
     """
     service = invocation.memory_service
     is_named = source.is_named or (isinstance(service, Mem0MemoryService) and service.source.is_named)
-    return not is_named and is_trial(invocation)
+    return not is_named and is_evaluation(invocation)
 
 
-def is_trial(invocation: InvocationContext) -> bool:
+def is_evaluation(invocation: InvocationContext) -> bool:
     """Say whether this run belongs to an evaluation or to recorded tests, and to nobody who talks to the agent."""
     plugins = invocation.plugin_manager.plugins
-    return any(type(plugin).__module__.startswith(_EVALUATION) for plugin in plugins) or _is_recorded(invocation)
+    return any(
+        type(plugin).__module__.startswith(_EVALUATION_MODULE_PREFIX) for plugin in plugins
+    ) or _is_recording_test(invocation)
 
 
-def _is_recorded(invocation: InvocationContext) -> bool:
+def _is_recording_test(invocation: InvocationContext) -> bool:
     """Say whether `adk test` replays a recording, or makes one.
 
     Its runner has no mark of its own. It runs in a process that knows the folder of the tests, or names

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from google.adk.agents.run_config import RunConfig
 
-from gaia_memory.adk.sessions.event_mapping import PRIVATE_STAMP, stamps_of
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY, metadata_keys
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from google.genai import types
 
 
-def stamp(invocation: InvocationContext, name: str, value: str | bool) -> None:
+def set_metadata(invocation: InvocationContext, name: str, value: str | bool) -> None:
     """Have ADK stamp every event of this invocation from now on; the caller's RunConfig is left alone."""
     run_config = invocation.run_config or RunConfig()
     metadata = {**(run_config.custom_metadata or {}), name: value}
     invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata})
 
 
-def lift(invocation: InvocationContext, name: str) -> None:
+def clear_metadata(invocation: InvocationContext, name: str) -> None:
     """Have ADK stamp no further event of this invocation so."""
     run_config = invocation.run_config or RunConfig()
     metadata = {key: value for key, value in (run_config.custom_metadata or {}).items() if key != name}
@@ -32,12 +32,12 @@ def lift(invocation: InvocationContext, name: str) -> None:
 
 def is_private(run: InvocationContext | ToolContext) -> bool:
     """Say whether what is said in a run is private."""
-    return bool(run.run_config and (run.run_config.custom_metadata or {}).get(PRIVATE_STAMP))
+    return bool(run.run_config and (run.run_config.custom_metadata or {}).get(PRIVATE_KEY))
 
 
-def answers_in_private(events: Sequence[Event], message: types.Content | None) -> bool:
+def answers_private_call(events: Sequence[Event], message: types.Content | None) -> bool:
     """Say whether a message answers a call that was made in private: what is said to that is private, too."""
     responses = [part.function_response for part in (message.parts if message else None) or []]
-    answered = {response.id for response in responses if response}
-    private = [event for event in events if PRIVATE_STAMP in stamps_of(event)]
-    return any(call.id in answered for event in private for call in event.get_function_calls())
+    answered_ids = {response.id for response in responses if response}
+    private_events = [event for event in events if PRIVATE_KEY in metadata_keys(event)]
+    return any(call.id in answered_ids for event in private_events for call in event.get_function_calls())

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from gaia_memory.engine import Engine
     from gaia_memory.models import LedgerRow, Profile, SessionKey
 
-_TRIES = 2
+_MAX_TRIES = 2
 """A write between making and freezing a profile makes it stale; a second one in a row costs this turn its block."""
 
 
-async def session_block(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
+async def profile_block_for_session(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
     """Return the profile block of a session, empty when there is nothing to tell.
 
     `row` is the session's row as this turn found it: without a frozen profile, or with one of another
@@ -25,7 +25,7 @@ async def session_block(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
     profile_key = engine.live.fingerprint
     if row.profile is not None and row.profile_key == profile_key:
         return row.profile
-    for _ in range(_TRIES):
+    for _ in range(_MAX_TRIES):
         profile = await engine.memory.profile(engine.scope(key.app, key.user))
         block = render_block(profile)
         if await _freeze(engine, key, profile, block, profile_key):
@@ -33,11 +33,11 @@ async def session_block(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
     return ""
 
 
-async def still_frozen(engine: Engine, key: SessionKey, block: str) -> str:
+async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> str:
     """Return the block as it is frozen now: a forget drops it, also for the turn that is running."""
     if not block:
         return ""
-    row = await engine.marks.row(key)
+    row = await engine.turn_presence.row(key)
     return (row.profile if row is not None else None) or ""
 
 

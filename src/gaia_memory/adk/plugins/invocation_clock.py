@@ -13,26 +13,26 @@ from gaia_memory.models import Invocation
 if TYPE_CHECKING:
     from google.adk.events.event import Event
 
-_APART_SECONDS = 0.5
+CLOCK_TOLERANCE_SECONDS = 0.5
 """How far two clocks may run apart in a turn before one of them counts as set back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class InvocationStart:
     """An invocation, and when it began by a clock that nobody sets."""
 
     invocation: Invocation
-    started: float
+    started_monotonic: float
 
     @classmethod
-    def now(cls, invocation_id: str, first: Event | None) -> Begun:
+    def now(cls, invocation_id: str, first: Event | None) -> InvocationStart:
         """Note an invocation that begins now; its first event may be there already."""
         now = platform_time.get_time()
-        began = now if first is None else min(now, first.timestamp)
-        return cls(Invocation(invocation_id, began), asyncio.get_running_loop().time())
+        started_at = now if first is None else min(now, first.timestamp)
+        return cls(Invocation(invocation_id, started_at), asyncio.get_running_loop().time())
 
-    def set_back(self) -> Invocation | None:
+    def invocation_after_rollback(self) -> Invocation | None:
         """Return the invocation with when it would have begun by the clock as it is now, if that was set back."""
-        began = platform_time.get_time() - (asyncio.get_running_loop().time() - self.started)
-        is_back = began < self.invocation.began - _APART_SECONDS
-        return Invocation(self.invocation.id, began) if is_back else None
+        started_at = platform_time.get_time() - (asyncio.get_running_loop().time() - self.started_monotonic)
+        is_rolled_back = started_at < self.invocation.started_at - CLOCK_TOLERANCE_SECONDS
+        return Invocation(self.invocation.id, started_at) if is_rolled_back else None

@@ -7,29 +7,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gaia_memory.models import SessionKey
-    from gaia_memory.sessions.turns.turn_lease import Hold
+    from gaia_memory.sessions.turns.turn_lease import TurnLease
 
-_held: ContextVar[tuple[Hold, ...]] = ContextVar("held", default=())
-_calling: ContextVar[Hold | None] = ContextVar("calling", default=None)
+_leases: ContextVar[tuple[TurnLease, ...]] = ContextVar("held", default=())
+_tool_lease: ContextVar[TurnLease | None] = ContextVar("calling", default=None)
 
 
-def held_here(key: SessionKey) -> Hold | None:
+def current_lease(key: SessionKey) -> TurnLease | None:
     """Return the hold on a conversation within which this runs; None where it is on its own."""
-    return next((hold for hold in reversed(_held.get()) if hold.key == key and not hold.is_over), None)
+    return next((hold for hold in reversed(_leases.get()) if hold.key == key and not hold.is_released), None)
 
 
-def hold_here(hold: Hold) -> None:
+def enter_lease(lease: TurnLease) -> None:
     """Let what runs in this context from now on count as within a hold, until that is over."""
-    if hold not in _held.get():
-        _held.set((*(each for each in _held.get() if not each.is_over), hold))
+    if lease not in _leases.get():
+        _leases.set((*(each for each in _leases.get() if not each.is_released), lease))
 
 
-def call_tool_here(hold: Hold) -> None:
+def enter_tool_call(lease: TurnLease) -> None:
     """Let what runs in this context from now on count as a tool of a turn, which waits for it."""
-    _calling.set(hold)
+    _tool_lease.set(lease)
 
 
-def is_tool_here(key: SessionKey) -> bool:
+def is_in_tool_of(key: SessionKey) -> bool:
     """Say whether this runs in a tool that a turn of a conversation waits for."""
-    hold = _calling.get()
-    return hold is not None and hold.key == key and not hold.is_over
+    lease = _tool_lease.get()
+    return lease is not None and lease.key == key and not lease.is_released

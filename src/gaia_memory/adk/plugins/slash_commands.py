@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from google.genai import types
 
-from gaia_memory.adk.plugins.error_boundary import Contained
-from gaia_memory.adk.sessions.event_mapping import COMMAND_STAMP, stamped_places
-from gaia_memory.commands.command import Call, Reset
+from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
+from gaia_memory.commands.command import Call, ResetOutcome
 from gaia_memory.commands.dispatch import COMMANDS, parse, run
-from gaia_memory.commands.redact_locations import without_places
+from gaia_memory.commands.redact_locations import redact_locations
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -26,14 +26,14 @@ UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """What a command answers, and whether the session is to be cleared once its run is over."""
 
     text: str
-    clears: bool = False
+    clears_session: bool = False
 
 
-def command_in(message: types.Content | None) -> tuple[str, str] | None:
+def parse_command(message: types.Content | None) -> tuple[str, str] | None:
     """Return the name and argument of a known command, when that is all the text of a message.
 
     What is attached to it is not looked at. An unknown command is the host's own business, or the model's.
@@ -45,14 +45,19 @@ def command_in(message: types.Content | None) -> tuple[str, str] | None:
     return parsed if parsed and parsed[0] in COMMANDS else None
 
 
-def worded(message: types.Content, text: str) -> types.Content:
+def with_text(message: types.Content, text: str) -> types.Content:
     """Return a message with this text in place of its own, and with what is attached to it."""
     attached = [part for part in message.parts or [] if not part.text]
     return message.model_copy(update={"parts": [types.Part(text=text), *attached]})
 
 
-def call_of(
-    engine: Engine, key: SessionKey, argument: str, reset: Callable[[], Awaitable[Reset]], *, is_admin: bool = False
+def build_call(
+    engine: Engine,
+    key: SessionKey,
+    argument: str,
+    reset: Callable[[], Awaitable[ResetOutcome]],
+    *,
+    is_admin: bool = False,
 ) -> Call:
     """Return the use of a command in a conversation; whom `people:` names an admin now is one in any case."""
     person = engine.config.people.users.get(key.user)
@@ -61,33 +66,33 @@ def call_of(
         key=key,
         argument=argument,
         memory=engine.memory,
-        privacy=engine.marks,
-        shown=engine.shown,
-        questions=engine.marks,
-        enabled=engine.config.memory.enabled,
+        privacy=engine.turn_presence,
+        pending_confirmations=engine.pending_confirmations,
+        confirmation_store=engine.turn_presence,
+        is_memory_enabled=engine.config.memory.enabled,
         settings=engine.live,
         is_admin=is_admin or (person is not None and person.admin),
         reset=reset,
     )
 
 
-def without_commands(events: Sequence[Event]) -> list[Event]:
+def drop_commands(events: Sequence[Event]) -> list[Event]:
     """Return the events without the turns of slash commands.
 
     A command's turn to which a rewind goes back is emptied instead of dropped: ADK ignores a rewind whose
     target is missing, and would bring back what was rewound.
     """
-    commands = stamped_places(events, COMMAND_STAMP)
-    if not commands:
+    command_indices = indices_with_key(events, COMMAND_KEY)
+    if not command_indices:
         return list(events)
     targets = {event.actions.rewind_before_invocation_id for event in events}
-    kept = []
-    for place, event in enumerate(events):
-        if place not in commands:
-            kept.append(event)
+    remaining = []
+    for index, event in enumerate(events):
+        if index not in command_indices:
+            remaining.append(event)
         elif event.invocation_id in targets:
-            kept.append(event.model_copy(update={"content": None}))
-    return kept
+            remaining.append(event.model_copy(update={"content": None}))
+    return remaining
 
 
 async def answer_command(
@@ -96,27 +101,33 @@ async def answer_command(
     name: str,
     argument: str,
     *,
-    trouble: GaiaMemoryError | None = None,
-    talker: str = "",
-) -> Answer:
+    open_error: GaiaMemoryError | None = None,
+    lease_owner: str = "",
+) -> CommandAnswer:
     """Return the answer to a command, whatever happens: it must not become talk because memory is away.
 
-    `trouble` is what kept the engine from being opened, said without the places that the log names; `talker` holds
-    the conversation meanwhile. A reset learns now, so that its answer is true. It clears after the run: ADK still
+    `open_error` is what kept the engine from being opened, said without the places that the log names; `lease_owner`
+    holds the conversation meanwhile. A reset learns now, so that its answer is true. It clears after the run: ADK still
     appends the command's own events to the session it has loaded.
     """
     if engine is None:
-        return Answer(UNAVAILABLE if trouble is None else f"{UNAVAILABLE_BECAUSE} {without_places(str(trouble))}")
-    clears = False
+        return CommandAnswer(
+            UNAVAILABLE if open_error is None else f"{UNAVAILABLE_BECAUSE} {redact_locations(str(open_error))}"
+        )
+    clears_session = False
 
-    async def reset() -> Reset:
-        nonlocal clears
-        outcome = await engine.consolidate(key, clear=False, talker=talker) if engine.learns else "learned"
+    async def reset() -> ResetOutcome:
+        nonlocal clears_session
+        outcome = (
+            await engine.consolidate(key, clear=False, turn_owner=lease_owner)
+            if engine.is_learning_enabled
+            else "learned"
+        )
         if outcome != "learned":
             return "failed" if outcome == "failed" else "busy"
-        clears = engine.config.sessions.clear != "keep"
-        return "cleared" if clears else "kept"
+        clears_session = engine.config.sessions.clear != "keep"
+        return "cleared" if clears_session else "kept"
 
-    with Contained(f"/{name}"):
-        return Answer((await run(name, call_of(engine, key, argument, reset))).text, clears)
-    return Answer(UNAVAILABLE)
+    with ErrorBoundary(f"/{name}"):
+        return CommandAnswer((await run(name, build_call(engine, key, argument, reset))).text, clears_session)
+    return CommandAnswer(UNAVAILABLE)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from google.adk.agents.run_config import RunConfig
 
 
-def content_wanted(run_config: RunConfig | None) -> bool | None:
+def wants_span_content(run_config: RunConfig | None) -> bool | None:
     """Return what `RunConfig.telemetry` says, as ADK reads it for its own spans; None where it says nothing."""
     telemetry = run_config.telemetry if run_config is not None else None
     if telemetry is None or telemetry.capture_message_content is None:

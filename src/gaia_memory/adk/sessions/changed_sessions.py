@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 from google.adk.sessions.database_session_service import DatabaseSessionService
 
-from gaia_memory.adk.sessions.event_pages import is_known, service_behind
-from gaia_memory.adk.sessions.session_table import Changes, changed_in
+from gaia_memory.adk.sessions.event_pages import has_current_schema, unwrap_service
+from gaia_memory.adk.sessions.session_table import SessionChanges, query_changed_sessions
 
 if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import BaseSessionService
 
 
-async def changed_sessions(service: BaseSessionService, app: str, *, since: float | None) -> Changes:
+async def find_changed_sessions(service: BaseSessionService, app: str, *, since: float | None) -> SessionChanges:
     """Return the sessions of an app that were changed at `since` or later; None for all."""
-    service = await service_behind(service, app)
-    lists = getattr(service.list_sessions, "__func__", None)
-    if isinstance(service, DatabaseSessionService) and lists is DatabaseSessionService.list_sessions:
+    service = await unwrap_service(service, app)
+    list_method = getattr(service.list_sessions, "__func__", None)
+    if isinstance(service, DatabaseSessionService) and list_method is DatabaseSessionService.list_sessions:
         await service.prepare_tables()
-        if is_known(service):
-            return await changed_in(service.db_engine, app, since=since)
+        if has_current_schema(service):
+            return await query_changed_sessions(service.db_engine, app, since=since)
     # It loads every session's state.
     listed = (await service.list_sessions(app_name=app)).sessions
     found = {(session.user_id, session.id): session.last_update_time for session in listed}

@@ -9,8 +9,8 @@ from google.adk.sessions.schemas.v1 import StorageEvent, StorageSession
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sqlalchemy import and_, delete, select
 
-from gaia_memory.adk.sessions.event_pages import is_known, service_behind
-from gaia_memory.adk.sessions.stale_session import marker_of
+from gaia_memory.adk.sessions.event_pages import has_current_schema, unwrap_service
+from gaia_memory.adk.sessions.stale_session import update_marker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,62 +21,70 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 
-async def delete_unchanged(service: BaseSessionService, session: Session) -> bool:
+async def delete_if_unchanged(service: BaseSessionService, session: Session) -> bool:
     """Delete a session with its events; False, and nothing deleted, where it changed since it was loaded.
 
     A service whose tables are not known here is asked to delete it, whatever it holds by then.
     """
-    service = await service_behind(service, session.app_name)
+    service = await unwrap_service(service, session.app_name)
     if (
         isinstance(service, DatabaseSessionService)
-        and is_known(service)
-        and _deletes_as(service, DatabaseSessionService)
-        and marker_of(session) is not None
+        and has_current_schema(service)
+        and _uses_delete_of(service, DatabaseSessionService)
+        and update_marker(session) is not None
     ):
         await service.prepare_tables()
-        return await _delete_from(service.db_engine, session)
+        return await _delete_from_database(service.db_engine, session)
     connect = getattr(service, "_get_db_connection", None)
-    if isinstance(service, SqliteSessionService) and _deletes_as(service, SqliteSessionService) and connect is not None:
-        return await _delete_from_file(connect, session)
+    if (
+        isinstance(service, SqliteSessionService)
+        and _uses_delete_of(service, SqliteSessionService)
+        and connect is not None
+    ):
+        return await _delete_from_sqlite(connect, session)
     await service.delete_session(app_name=session.app_name, user_id=session.user_id, session_id=session.id)
     return True
 
 
-def _deletes_as(service: BaseSessionService, kind: type[BaseSessionService]) -> bool:
+def _uses_delete_of(service: BaseSessionService, kind: type[BaseSessionService]) -> bool:
     return getattr(service.delete_session, "__func__", None) is kind.delete_session
 
 
-async def _delete_from(engine: AsyncEngine, session: Session) -> bool:
-    its = and_(
+async def _delete_from_database(engine: AsyncEngine, session: Session) -> bool:
+    session_filter = and_(
         StorageSession.app_name == session.app_name,
         StorageSession.user_id == session.user_id,
         StorageSession.id == session.id,
     )
-    its_events = and_(
+    event_filter = and_(
         StorageEvent.app_name == session.app_name,
         StorageEvent.user_id == session.user_id,
         StorageEvent.session_id == session.id,
     )
     async with engine.begin() as connection:
-        changed = (await connection.execute(select(StorageSession.update_time).where(its))).scalar_one_or_none()
-        if changed is None:
+        stored_update_time = (
+            await connection.execute(select(StorageSession.update_time).where(session_filter))
+        ).scalar_one_or_none()
+        if stored_update_time is None:
             return True
-        if StorageSession(update_time=changed).get_update_marker() != marker_of(session):
+        if StorageSession(update_time=stored_update_time).get_update_marker() != update_marker(session):
             return False
         # What is read does not lock: whoever spoke since then is found by the condition.
-        deleted = await connection.execute(delete(StorageSession).where(its, StorageSession.update_time == changed))
+        deleted = await connection.execute(
+            delete(StorageSession).where(session_filter, StorageSession.update_time == stored_update_time)
+        )
         if deleted.rowcount:
-            await connection.execute(delete(StorageEvent).where(its_events))
+            await connection.execute(delete(StorageEvent).where(event_filter))
     return bool(deleted.rowcount)
 
 
-async def _delete_from_file(connect: Callable[[], AbstractAsyncContextManager[Any]], session: Session) -> bool:
-    its = "app_name = ? AND user_id = ? AND id = ?"
+async def _delete_from_sqlite(connect: Callable[[], AbstractAsyncContextManager[Any]], session: Session) -> bool:
+    session_filter = "app_name = ? AND user_id = ? AND id = ?"
     values = (session.app_name, session.user_id, session.id)
     async with connect() as connection:
-        statement = f"DELETE FROM sessions WHERE {its} AND update_time = ?"
+        statement = f"DELETE FROM sessions WHERE {session_filter} AND update_time = ?"
         cursor = await connection.execute(statement, (*values, session.last_update_time))
         deleted = cursor.rowcount
-        left = await connection.execute_fetchall(f"SELECT 1 FROM sessions WHERE {its}", values)
+        remaining = await connection.execute_fetchall(f"SELECT 1 FROM sessions WHERE {session_filter}", values)
         await connection.commit()
-    return bool(deleted) or not left
+    return bool(deleted) or not remaining

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from gaia_memory.adk.sessions.database_transcript import ConfiguredTranscript
+from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript
 from gaia_memory.log import logger_for
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 logger = logger_for(__name__)
 
 
-class ConfiguredSessions:
+class DatabaseTranscriptFinder:
     """Finds the sessions of apps that have no Runner in this process, so that one sweep learns for all of them."""
 
     def __init__(self, database: SessionDatabase) -> None:
         self._database = database
 
-    async def find(self, key: SessionKey) -> ConfiguredTranscript | None:
+    async def find_transcript(self, key: SessionKey) -> DatabaseTranscript | None:
         """Return a transcript over the configured session database when it holds this session."""
         try:
-            if not await self._database.holds(key):
+            if not await self._database.has_session(key):
                 return None
         except (ValueError, SQLAlchemyError, OSError) as error:
             logger.info("the configured session database cannot be read for other apps: %s", type(error).__name__)
             return None
         # Turns of that app pass through a Runner that is not ours to know, and it may keep more sessions elsewhere.
-        return ConfiguredTranscript(self._database, key.app, clears_by="rewind", is_whole=False)
+        return DatabaseTranscript(self._database, key.app, clear_method="rewind", is_complete=False)

@@ -5,35 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from gaia_memory.adk.lazy_imports import load
+from gaia_memory.adk.lazy_imports import load_module
 from gaia_memory.adk.sessions.session_database import SessionDatabase
-from gaia_memory.adk.sessions.session_table import EVAL_SESSIONS
-from gaia_memory.models import Mark, SessionKey, Talk, Turn
+from gaia_memory.adk.sessions.session_table import EVAL_SESSION_PREFIXES
+from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
 
 if TYPE_CHECKING:
     from gaia_memory.adk.sessions.transcript import SessionTranscript
 
 
-class ConfiguredTranscript:
+class DatabaseTranscript:
     """The `Transcript` of one app in the configured session database.
 
     A sweep that finds nothing to learn there goes without ADK: which sessions changed is asked of the table alone.
     """
 
     def __init__(
-        self, database: SessionDatabase, app: str, *, clears_by: Literal["delete", "rewind"], is_whole: bool = True
+        self,
+        database: SessionDatabase,
+        app: str,
+        *,
+        clear_method: Literal["delete", "rewind"],
+        is_complete: bool = True,
     ) -> None:
         """Read and clear the sessions of `app`, as `SessionTranscript` does."""
-        self.clears_by = clears_by
-        self.is_whole = is_whole
+        self.clear_method = clear_method
+        self.is_complete = is_complete
         self.database = database
         self._app = app
 
     def __eq__(self, other: object) -> bool:
         """Say whether another transcript reads the same sessions, however it clears them."""
-        if isinstance(other, ConfiguredTranscript):
+        if isinstance(other, DatabaseTranscript):
             return (self.database, self._app) == (other.database, other._app)
-        return self.database.is_served and self._with_adk() == other
+        return self.database.has_service and self._adk_transcript() == other
 
     def __hash__(self) -> int:
         """Go by the app alone, as every transcript does."""
@@ -41,42 +46,46 @@ class ConfiguredTranscript:
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
         """Return the sessions of the app changed at `since` or later, with when, but for those of evaluations."""
-        found = await self.database.changed(self._app, since=since)
+        found = await self.database.changed_sessions(self._app, since=since)
         if found is None:
-            return await (await self._opened()).sessions(since=since)
+            return await (await self._open_transcript()).sessions(since=since)
         return {
             SessionKey(self._app, user, session): at
             for (user, session), at in found.items()
-            if not session.startswith(EVAL_SESSIONS)
+            if not session.startswith(EVAL_SESSION_PREFIXES)
         }
 
-    async def read(self, key: SessionKey, *, after: Mark | None, turns_before: int) -> Talk | None:
+    async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
         """Return what was said after a mark; None when there is no such session."""
         if await self._is_empty():
             return None
-        return await (await self._opened()).read(key, after=after, turns_before=turns_before)
+        return await (await self._open_transcript()).read(key, after=after, turns_before=turns_before)
 
-    async def late(
-        self, key: SessionKey, began: Mapping[str, float], *, after: Mark | None, turns_before: int
+    async def read_out_of_order(
+        self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> tuple[Turn, ...] | None:
         """Return what was said in some invocations and reading on from a mark misses; None without a session."""
         if await self._is_empty():
             return None
-        return await (await self._opened()).late(key, began, after=after, turns_before=turns_before)
+        return await (await self._open_transcript()).read_out_of_order(
+            key, started_at, after=after, turns_before=turns_before
+        )
 
-    async def clear(self, talk: Talk, *, how: Literal["delete", "rewind"]) -> bool:
+    async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
         """Clear what was read; False, and nothing changed, when somebody spoke since."""
-        return await (await self._opened()).clear(talk, how=how)
+        return await (await self._open_transcript()).clear(conversation, how=how)
 
     async def _is_empty(self) -> bool:
-        return not self.database.is_served and (await self.database.tables()).is_empty
+        return not self.database.has_service and (await self.database.tables()).is_empty
 
-    async def _opened(self) -> SessionTranscript:
-        await self.database.served()
-        await load("sessions.transcript")
-        return self._with_adk()
+    async def _open_transcript(self) -> SessionTranscript:
+        await self.database.load_service()
+        await load_module("sessions.transcript")
+        return self._adk_transcript()
 
-    def _with_adk(self) -> SessionTranscript:
+    def _adk_transcript(self) -> SessionTranscript:
         from gaia_memory.adk.sessions.transcript import SessionTranscript
 
-        return SessionTranscript(self.database.service, self._app, clears_by=self.clears_by, is_whole=self.is_whole)
+        return SessionTranscript(
+            self.database.service, self._app, clear_method=self.clear_method, is_complete=self.is_complete
+        )

@@ -10,58 +10,58 @@ from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
-from gaia_memory.models import Mark, Message, Role, Turn, zone_named
-from gaia_memory.sessions.replay_window import live_places
+from gaia_memory.models import EventPosition, Message, Role, Turn, load_time_zone
+from gaia_memory.sessions.replay_window import live_indices
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.sessions.session import Session
 
-COMMAND_STAMP = "gaia:command"
+COMMAND_KEY = "gaia:command"
 """Key in an event's custom metadata: part of a slash command; neither replayed nor learned."""
 
-PRIVATE_STAMP = "gaia:private"
+PRIVATE_KEY = "gaia:private"
 """Key in an event's custom metadata: part of a private turn; replayed, never learned."""
 
-UNMARKED_STAMP = "gaia:unmarked"
+UNMARKED_KEY = "gaia:unmarked"
 """Key in an event's custom metadata: part of a turn for which it could not be looked up whether it is private."""
 
-OFF_STAMP = "gaia:off"
+MEMORY_OFF_KEY = "gaia:off"
 """Key in an event's custom metadata: part of a turn while memory was off; replayed, never learned."""
 
-LEFT_OUT = frozenset({COMMAND_STAMP, PRIVATE_STAMP, OFF_STAMP})
+UNLEARNED_KEYS = frozenset({COMMAND_KEY, PRIVATE_KEY, MEMORY_OFF_KEY})
 """What carries one of these is not learned, nor what is said in the same breath."""
 
-TIME_ZONE = "user:time_zone"
+TIME_ZONE_KEY = "user:time_zone"
 """Key in a session's state: the IANA name of the time zone the person is in."""
 
-REQUESTS_TO_THE_USER = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
+USER_REQUEST_CALLS = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
 """Calls with which ADK itself asks the person for something; their text is no talk."""
 
-_CUT_FOR_LENGTH = "MAX_TOKENS"
+_MAX_TOKENS_ERROR_CODE = "MAX_TOKENS"
 """ADK's error code of a streamed answer that is too long; the person read what there is of it."""
 
-Breath = tuple[str, int | str]
+MessageGroup = tuple[str, int | str]
 """An invocation with the number of what the person said last in it, or no invocation with an event."""
 
-UNSTAMPED: frozenset[str] = frozenset()
+NO_KEYS: frozenset[str] = frozenset()
 _USER_ROLES = frozenset({None, "", "user"})
 _AGENT_ROLES = frozenset({None, "", "model", "assistant"})
-_NO_SPEAKERS = frozenset({"", "system", "tool", "function", "developer"})
+_NON_SPEAKER_AUTHORS = frozenset({"", "system", "tool", "function", "developer"})
 
 
 async def zone_of(session: Session) -> tzinfo:
     """Return where the person of a session is, as its state says; UTC, which says nothing, where it does not."""
-    name = session.state.get(TIME_ZONE)
+    name = session.state.get(TIME_ZONE_KEY)
     if isinstance(name, str) and name:
         with suppress(ValueError):
-            return await asyncio.to_thread(zone_named, name)
+            return await asyncio.to_thread(load_time_zone, name)
     return UTC
 
 
-def mark_of(event: Event) -> Mark:
+def position_of(event: Event) -> EventPosition:
     """Return an event's place in its transcript."""
-    return Mark(event.timestamp, event.id)
+    return EventPosition(event.timestamp, event.id)
 
 
 def live_events(events: Sequence[Event]) -> list[Event]:
@@ -70,8 +70,8 @@ def live_events(events: Sequence[Event]) -> list[Event]:
     A rewind to an invocation that is not among them takes everything before it back: the invocation was
     before the part that was loaded.
     """
-    places = live_places((event.invocation_id, event.actions.rewind_before_invocation_id or None) for event in events)
-    return [events[place] for place in places]
+    indices = live_indices((event.invocation_id, event.actions.rewind_before_invocation_id or None) for event in events)
+    return [events[place] for place in indices]
 
 
 def turns_of(events: Sequence[Event], *, turns_before: int, zone: tzinfo = UTC) -> tuple[Turn, ...]:
@@ -82,13 +82,13 @@ def turns_of(events: Sequence[Event], *, turns_before: int, zone: tzinfo = UTC) 
     branches, thoughts, calls, responses, files, and whatever is neither the person's nor an agent's.
     """
     live = live_events(events)
-    stamps = Breaths(live).stamps
-    turning, breaths = Turning(turns_before, zone), Breaths()
-    turns = [turning.add(event, stamps.get(breaths.of(event), UNSTAMPED)) for event in live]
-    return tuple(turn for turn in [*turns, turning.rest()] if turn is not None)
+    keys_by_group = MessageGroups(live).keys_by_group
+    builder, groups = TurnBuilder(turns_before, zone), MessageGroups()
+    turns = [builder.add(event, keys_by_group.get(groups.group_of(event), NO_KEYS)) for event in live]
+    return tuple(turn for turn in [*turns, builder.finish()] if turn is not None)
 
 
-class Turning:
+class TurnBuilder:
     """Makes turns of events that are told one by one: those that no rewind took back, in order."""
 
     def __init__(self, turns_before: int, zone: tzinfo = UTC) -> None:
@@ -96,31 +96,31 @@ class Turning:
         self._seq = turns_before
         self._zone = zone
         self._messages: list[Message] = []
-        self._ended: Mark | None = None
+        self._last_position: EventPosition | None = None
 
-    def add(self, event: Event, stamps: frozenset[str]) -> Turn | None:
+    def add(self, event: Event, keys: frozenset[str]) -> Turn | None:
         """Return the turn that is over with this event, which is said in a breath with these stamps."""
-        over = None
-        message = None if stamps & LEFT_OUT else message_of(event, self._zone)
+        finished_turn = None
+        message = None if keys & UNLEARNED_KEYS else message_of(event, self._zone)
         if message is not None:
             if message.role == "user":
-                over = self.rest()
-            self._messages.append(replace(message, may_be_private=UNMARKED_STAMP in stamps))
-        self._ended = mark_of(event)
-        return over
+                finished_turn = self.finish()
+            self._messages.append(replace(message, may_be_private=UNMARKED_KEY in keys))
+        self._last_position = position_of(event)
+        return finished_turn
 
-    def rest(self) -> Turn | None:
+    def finish(self) -> Turn | None:
         """Return the turn that is not over."""
-        if not self._messages or self._ended is None:
+        if not self._messages or self._last_position is None:
             return None
-        said, self._messages = tuple(self._messages), []
+        messages, self._messages = tuple(self._messages), []
         self._seq += 1
-        return Turn(seq=self._seq, messages=said, ended=self._ended)
+        return Turn(seq=self._seq, messages=messages, end=self._last_position)
 
 
 def message_of(event: Event, zone: tzinfo = UTC) -> Message | None:
     """Return what was said in an event, or None when it holds no talk; `zone` is where it was said."""
-    if not _is_talk(event):
+    if not _is_conversation(event):
         return None
     role = _role(event)
     text = _text(event)
@@ -135,19 +135,19 @@ def message_of(event: Event, zone: tzinfo = UTC) -> Message | None:
     )
 
 
-def stamps_of(event: Event) -> frozenset[str]:
+def metadata_keys(event: Event) -> frozenset[str]:
     """Return our stamps that an event carries itself."""
-    carried = event.custom_metadata or {}
-    return frozenset(stamp for stamp in (*LEFT_OUT, UNMARKED_STAMP) if carried.get(stamp))
+    metadata = event.custom_metadata or {}
+    return frozenset(stamp for stamp in (*UNLEARNED_KEYS, UNMARKED_KEY) if metadata.get(stamp))
 
 
-def stamped_places(events: Sequence[Event], stamp: str) -> set[int]:
+def indices_with_key(events: Sequence[Event], key: str) -> set[int]:
     """Return the places of events that carry one of our stamps, and of those said in the same breath."""
-    stamps, breaths = Breaths(events).stamps, Breaths()
-    return {place for place, event in enumerate(events) if stamp in stamps.get(breaths.of(event), UNSTAMPED)}
+    keys_by_group, groups = MessageGroups(events).keys_by_group, MessageGroups()
+    return {place for place, event in enumerate(events) if key in keys_by_group.get(groups.group_of(event), NO_KEYS)}
 
 
-class Breaths:
+class MessageGroups:
     """Tells in which breath each event of a talk is said: in one invocation, up to what the person says next.
 
     ADK does not put a stamp on a message that another plugin replaced. What else is in the invocation may be talk:
@@ -156,38 +156,38 @@ class Breaths:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         """Begin where a talk begins; `stamps` are those of the breaths with any, as far as events were told."""
-        self.stamps: dict[Breath, frozenset[str]] = {}
-        self._asked: Counter[str] = Counter()
+        self.keys_by_group: dict[MessageGroup, frozenset[str]] = {}
+        self._message_counts: Counter[str] = Counter()
         for event in events:
-            self.of(event)
+            self.group_of(event)
 
-    def of(self, event: Event) -> Breath:
+    def group_of(self, event: Event) -> MessageGroup:
         """Return the breath of the next event; number 0 of an invocation began before the events that were told."""
-        breath: Breath = ("", event.id)
+        group: MessageGroup = ("", event.id)
         if event.invocation_id:
-            asks = event.author == "user" and bool(event.content) and not event.get_function_responses()
-            self._asked[event.invocation_id] += asks
-            breath = (event.invocation_id, self._asked[event.invocation_id])
-        stamps = stamps_of(event)
-        if stamps:
-            self.stamps[breath] = self.stamps.get(breath, UNSTAMPED) | stamps
-        return breath
+            is_message = event.author == "user" and bool(event.content) and not event.get_function_responses()
+            self._message_counts[event.invocation_id] += is_message
+            group = (event.invocation_id, self._message_counts[event.invocation_id])
+        keys = metadata_keys(event)
+        if keys:
+            self.keys_by_group[group] = self.keys_by_group.get(group, NO_KEYS) | keys
+        return group
 
 
-def _is_talk(event: Event) -> bool:
+def _is_conversation(event: Event) -> bool:
     return not (
         event.partial
-        or (event.error_code and event.error_code != _CUT_FOR_LENGTH)
+        or (event.error_code and event.error_code != _MAX_TOKENS_ERROR_CODE)
         or event.actions.compaction
         or event.branch
         or event.isolation_scope
-        or any(call.name in REQUESTS_TO_THE_USER for call in event.get_function_calls())
+        or any(call.name in USER_REQUEST_CALLS for call in event.get_function_calls())
     )
 
 
 def _role(event: Event) -> Role | None:
     role = event.content.role if event.content else None
-    if event.author in _NO_SPEAKERS:
+    if event.author in _NON_SPEAKER_AUTHORS:
         return None
     if event.author == "user":
         return "user" if role in _USER_ROLES and not event.get_function_responses() else None

@@ -16,98 +16,98 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sqlalchemy import ColumnElement, Text, and_, cast, func, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from gaia_memory.adk.sessions.event_mapping import mark_of, stamps_of
-from gaia_memory.models import Mark
+from gaia_memory.adk.sessions.event_mapping import metadata_keys, position_of
+from gaia_memory.models import EventPosition
 
 if TYPE_CHECKING:
     from google.adk.sessions.base_session_service import BaseSessionService
     from google.adk.sessions.session import Session
     from sqlalchemy.ext.asyncio import AsyncEngine
 
-PAGE = 100
+PAGE_SIZE = 100
 """Events that are read at once."""
 
-Carried = Literal["rewind", "stamp"]
+EventMarker = Literal["rewind", "stamp"]
 """What an event may carry that bears on others: it takes them back, or says that they are not to be learned."""
 
-_WORDS: dict[Carried, str] = {"rewind": "rewind_before_invocation_id", "stamp": "gaia:"}
+_MARKER_TEXTS: dict[EventMarker, str] = {"rewind": "rewind_before_invocation_id", "stamp": "gaia:"}
 """What the stored form of an event that carries it holds; other events may hold it too."""
 
 _DIALECTS = ("sqlite", "postgresql")
-_SERVICE_OF_SERVICES = "PerAgentDatabaseSessionService"
+_PER_AGENT_SERVICE = "PerAgentDatabaseSessionService"
 """What `adk web` takes when it is given none: a service for each app, in a module that brings a command line along."""
 
-_ITS = "app_name = ? AND user_id = ? AND session_id = ?"
-_LAST = 2**62
+_SESSION_FILTER = "app_name = ? AND user_id = ? AND session_id = ?"
+_MAX_ROWID = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EventRange:
     """A part of a transcript: behind `after`, up to `until` and ahead of `before`, each where it is given.
 
     Of what is `carrying` something it holds all, and maybe others; of `invocations` only theirs.
     """
 
-    after: Mark | None = None
-    until: Mark | None = None
-    before: Mark | None = None
-    carrying: Carried | None = None
+    after: EventPosition | None = None
+    until: EventPosition | None = None
+    before: EventPosition | None = None
+    carrying: EventMarker | None = None
     invocations: Collection[str] | None = None
 
 
 class StoredEvents(Protocol):
     """The events of one session in the order of its service."""
 
-    async def select(self, part: Part, *, limit: int, newest: bool = False) -> list[Event]:
+    async def select(self, event_range: EventRange, *, limit: int, newest: bool = False) -> list[Event]:
         """Return the oldest events of a part, or (`newest`) the newest ones with the last one first."""
 
 
-async def pages(events: StoredEvents, part: Part) -> AsyncIterator[list[Event]]:
+async def pages(events: StoredEvents, event_range: EventRange) -> AsyncIterator[list[Event]]:
     """Yield the events of a part, oldest first, page by page."""
     while True:
-        page = await events.select(part, limit=PAGE)
+        page = await events.select(event_range, limit=PAGE_SIZE)
         if page:
             yield page
-        if len(page) < PAGE:
+        if len(page) < PAGE_SIZE:
             return
-        part = replace(part, after=mark_of(page[-1]))
+        event_range = replace(event_range, after=position_of(page[-1]))
 
 
-async def pager_of(service: BaseSessionService, app: str) -> Callable[[Session], StoredEvents] | None:
+async def event_reader_for(service: BaseSessionService, app: str) -> Callable[[Session], StoredEvents] | None:
     """Return what reads an app's session in parts; None where this service can only load it as a whole.
 
     ADK's own services are asked past `get_session`, which has no way to read on from an event: only where that
     is what it would return, and the tables are those known here.
     """
-    service = await service_behind(service, app)
-    if isinstance(service, DatabaseSessionService) and _loads_as(service, DatabaseSessionService):
+    service = await unwrap_service(service, app)
+    if isinstance(service, DatabaseSessionService) and _uses_get_session_of(service, DatabaseSessionService):
         await service.prepare_tables()
-        if service.db_engine.dialect.name in _DIALECTS and is_known(service):
+        if service.db_engine.dialect.name in _DIALECTS and has_current_schema(service):
             return partial(DatabaseEvents, service.db_engine)
-    if isinstance(service, SqliteSessionService) and _loads_as(service, SqliteSessionService):
+    if isinstance(service, SqliteSessionService) and _uses_get_session_of(service, SqliteSessionService):
         connect = getattr(service, "_get_db_connection", None)
         return partial(SqliteEvents, connect) if connect is not None else None
     return None
 
 
-def _loads_as(service: BaseSessionService, kind: type[BaseSessionService]) -> bool:
+def _uses_get_session_of(service: BaseSessionService, kind: type[BaseSessionService]) -> bool:
     return getattr(service.get_session, "__func__", None) is kind.get_session
 
 
-def stands_for_many(service: BaseSessionService) -> bool:
+def is_per_agent_service(service: BaseSessionService) -> bool:
     """Say whether it is the service of `adk web`, which keeps a `SqliteSessionService` for each app."""
-    return type(service).__name__ == _SERVICE_OF_SERVICES
+    return type(service).__name__ == _PER_AGENT_SERVICE
 
 
-async def service_behind(service: BaseSessionService, app: str) -> BaseSessionService:
+async def unwrap_service(service: BaseSessionService, app: str) -> BaseSessionService:
     """Return the service that keeps an app's sessions, where one stands for many."""
-    if stands_for_many(service) and hasattr(service, "_get_service"):
-        behind: BaseSessionService = await service._get_service(app)
-        return behind
+    if is_per_agent_service(service) and hasattr(service, "_get_service"):
+        app_service: BaseSessionService = await service._get_service(app)
+        return app_service
     return service
 
 
-def is_known(service: DatabaseSessionService) -> bool:
+def has_current_schema(service: DatabaseSessionService) -> bool:
     """Say whether its tables are those of ADK's present version."""
     # ADK's older tables keep what is asked for here in pickles.
     classes = getattr(service, "_get_schema_classes", lambda: None)()
@@ -119,42 +119,46 @@ class LoadedEvents:
 
     def __init__(self, events: Sequence[Event]) -> None:
         self._events = events
-        self._places = {event.id: place for place, event in enumerate(events)}
+        self._indices = {event.id: place for place, event in enumerate(events)}
 
-    async def select(self, part: Part, *, limit: int, newest: bool = False) -> list[Event]:
+    async def select(self, event_range: EventRange, *, limit: int, newest: bool = False) -> list[Event]:
         """Return events of a part; the oldest ones all at once."""
         found: list[Event] = []
-        places = self._range(part)
-        for place in reversed(places) if newest else places:
-            event = self._events[place]
-            if part.after is not None and part.after.event_id not in self._places and event.timestamp <= part.after.at:
+        indices = self._index_range(event_range)
+        for index in reversed(indices) if newest else indices:
+            event = self._events[index]
+            if (
+                event_range.after is not None
+                and event_range.after.event_id not in self._indices
+                and event.timestamp <= event_range.after.timestamp
+            ):
                 continue
-            if part.carrying is not None and not _carries(event, part.carrying):
+            if event_range.carrying is not None and not _has_marker(event, event_range.carrying):
                 continue
-            if part.invocations is None or event.invocation_id in part.invocations:
+            if event_range.invocations is None or event.invocation_id in event_range.invocations:
                 found.append(event)
             if newest and len(found) == limit:
                 break
         return found
 
-    def _range(self, part: Part) -> range:
-        first = 0 if part.after is None else self._places.get(part.after.event_id, -1) + 1
+    def _index_range(self, event_range: EventRange) -> range:
+        first = 0 if event_range.after is None else self._indices.get(event_range.after.event_id, -1) + 1
         ends = [len(self._events)]
-        if part.until is not None:
-            ends.append(self._behind(part.until))
-        if part.before is not None:
-            ends.append(self._places.get(part.before.event_id, len(self._events)))
+        if event_range.until is not None:
+            ends.append(self._end_index(event_range.until))
+        if event_range.before is not None:
+            ends.append(self._indices.get(event_range.before.event_id, len(self._events)))
         return range(first, min(ends))
 
-    def _behind(self, mark: Mark) -> int:
-        if mark.event_id in self._places:
-            return self._places[mark.event_id] + 1
-        later = (place for place, event in enumerate(self._events) if event.timestamp > mark.at)
+    def _end_index(self, mark: EventPosition) -> int:
+        if mark.event_id in self._indices:
+            return self._indices[mark.event_id] + 1
+        later = (place for place, event in enumerate(self._events) if event.timestamp > mark.timestamp)
         return next(later, len(self._events))
 
 
-def _carries(event: Event, what: Carried) -> bool:
-    return bool(event.actions.rewind_before_invocation_id) if what == "rewind" else bool(stamps_of(event))
+def _has_marker(event: Event, marker: EventMarker) -> bool:
+    return bool(event.actions.rewind_before_invocation_id) if marker == "rewind" else bool(metadata_keys(event))
 
 
 class DatabaseEvents:
@@ -165,45 +169,45 @@ class DatabaseEvents:
 
     def __init__(self, engine: AsyncEngine, session: Session) -> None:
         self._engine = engine.execution_options(read_only=True)
-        self._is_its = and_(
+        self._session_filter = and_(
             StorageEvent.app_name == session.app_name,
             StorageEvent.user_id == session.user_id,
             StorageEvent.session_id == session.id,
         )
 
-    async def select(self, part: Part, *, limit: int, newest: bool = False) -> list[Event]:
+    async def select(self, event_range: EventRange, *, limit: int, newest: bool = False) -> list[Event]:
         """Return events of a part."""
         order = (StorageEvent.timestamp, StorageEvent.id)
-        statement = select(StorageEvent).where(self._is_its, *self._within(part)).limit(limit)
+        statement = select(StorageEvent).where(self._session_filter, *self._range_conditions(event_range)).limit(limit)
         statement = statement.order_by(*(column.desc() for column in order) if newest else order)
         async with AsyncSession(self._engine) as rows:
             return [row.to_event() for row in await rows.scalars(statement)]
 
-    def _within(self, part: Part) -> list[ColumnElement[bool]]:
+    def _range_conditions(self, event_range: EventRange) -> list[ColumnElement[bool]]:
         conditions = []
-        if part.after is not None:
-            at = self._time_of(part.after)
-            later = or_(StorageEvent.timestamp > at, StorageEvent.id > part.after.event_id)
+        if event_range.after is not None:
+            at = self._stored_time(event_range.after)
+            later = or_(StorageEvent.timestamp > at, StorageEvent.id > event_range.after.event_id)
             conditions += [StorageEvent.timestamp >= at, later]
-        if part.until is not None:
-            at = self._time_of(part.until)
-            earlier = or_(StorageEvent.timestamp < at, StorageEvent.id <= part.until.event_id)
+        if event_range.until is not None:
+            at = self._stored_time(event_range.until)
+            earlier = or_(StorageEvent.timestamp < at, StorageEvent.id <= event_range.until.event_id)
             conditions += [StorageEvent.timestamp <= at, earlier]
-        if part.before is not None:
-            at = self._time_of(part.before)
-            earlier = or_(StorageEvent.timestamp < at, StorageEvent.id < part.before.event_id)
+        if event_range.before is not None:
+            at = self._stored_time(event_range.before)
+            earlier = or_(StorageEvent.timestamp < at, StorageEvent.id < event_range.before.event_id)
             conditions += [StorageEvent.timestamp <= at, earlier]
-        if part.invocations is not None:
-            conditions.append(StorageEvent.invocation_id.in_(part.invocations))
-        if part.carrying is not None:
-            conditions.append(cast(StorageEvent.event_data, Text).contains(_WORDS[part.carrying]))
+        if event_range.invocations is not None:
+            conditions.append(StorageEvent.invocation_id.in_(event_range.invocations))
+        if event_range.carrying is not None:
+            conditions.append(cast(StorageEvent.event_data, Text).contains(_MARKER_TEXTS[event_range.carrying]))
         return conditions
 
-    def _time_of(self, mark: Mark) -> ColumnElement[Any]:
+    def _stored_time(self, mark: EventPosition) -> ColumnElement[Any]:
         """Return a mark's time as it is stored, also where that is not what we would store."""
-        stored = select(StorageEvent.timestamp).where(self._is_its, StorageEvent.id == mark.event_id)
-        told = literal(timestamp_to_utc_datetime(mark.at), StorageEvent.timestamp.type)
-        return func.coalesce(stored.scalar_subquery(), told)
+        stored = select(StorageEvent.timestamp).where(self._session_filter, StorageEvent.id == mark.event_id)
+        given_time = literal(timestamp_to_utc_datetime(mark.timestamp), StorageEvent.timestamp.type)
+        return func.coalesce(stored.scalar_subquery(), given_time)
 
 
 class SqliteEvents:
@@ -213,26 +217,30 @@ class SqliteEvents:
         self._connect = connect
         self._session = (session.app_name, session.user_id, session.id)
 
-    async def select(self, part: Part, *, limit: int, newest: bool = False) -> list[Event]:
+    async def select(self, event_range: EventRange, *, limit: int, newest: bool = False) -> list[Event]:
         """Return events of a part."""
-        where = [_ITS]
+        where = [_SESSION_FILTER]
         values: list[object] = [*self._session]
-        for mark, compared, instead in ((part.after, ">", _LAST), (part.until, "<=", _LAST), (part.before, "<", 0)):
+        for mark, operator, missing_rowid in (
+            (event_range.after, ">", _MAX_ROWID),
+            (event_range.until, "<=", _MAX_ROWID),
+            (event_range.before, "<", 0),
+        ):
             if mark is not None:
-                stored = f"SELECT {{}} FROM events WHERE {_ITS} AND id = ?"
-                place = f"coalesce(({stored.format('timestamp')}), ?), coalesce(({stored.format('rowid')}), ?)"
-                where.append(f"(timestamp, rowid) {compared} ({place})")
-                values += [*self._session, mark.event_id, mark.at, *self._session, mark.event_id, instead]
-        if part.invocations is not None:
-            where.append(f"invocation_id IN ({', '.join('?' * len(part.invocations))})")
-            values += part.invocations
-        if part.carrying is not None:
+                stored = f"SELECT {{}} FROM events WHERE {_SESSION_FILTER} AND id = ?"
+                position = f"coalesce(({stored.format('timestamp')}), ?), coalesce(({stored.format('rowid')}), ?)"
+                where.append(f"(timestamp, rowid) {operator} ({position})")
+                values += [*self._session, mark.event_id, mark.timestamp, *self._session, mark.event_id, missing_rowid]
+        if event_range.invocations is not None:
+            where.append(f"invocation_id IN ({', '.join('?' * len(event_range.invocations))})")
+            values += event_range.invocations
+        if event_range.carrying is not None:
             where.append("instr(event_data, ?)")
-            values.append(_WORDS[part.carrying])
+            values.append(_MARKER_TEXTS[event_range.carrying])
         order = "timestamp DESC, rowid DESC" if newest else "timestamp, rowid"
         # The places are sorted without what was said, which may be long.
-        wanted = f"SELECT rowid FROM events WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
-        statement = f"SELECT event_data FROM events WHERE rowid IN ({wanted}) ORDER BY {order}"
+        selected_rowids = f"SELECT rowid FROM events WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
+        statement = f"SELECT event_data FROM events WHERE rowid IN ({selected_rowids}) ORDER BY {order}"
         async with self._connect() as connection:
             rows = await connection.execute_fetchall(statement, [*values, limit])
         return [Event.model_validate_json(row[0]) for row in rows]

@@ -12,58 +12,66 @@ from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
 from gaia_memory.adk.sessions.event_mapping import turns_of
-from gaia_memory.adk.sessions.event_pages import Part, pages
-from gaia_memory.models import Mark, Turn
+from gaia_memory.adk.sessions.event_pages import EventRange, pages
+from gaia_memory.models import EventPosition, Turn
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
 
     from gaia_memory.adk.sessions.event_pages import StoredEvents
 
-_CLOSE_SECONDS = 0.01
+_ROUNDING_SECONDS = 0.01
 """How much before its turn an event may be stamped: databases round."""
 
-_INVOCATIONS_A_QUERY = 100
+_MAX_INVOCATIONS_PER_QUERY = 100
 
 
-async def late_turns(
+async def read_out_of_order_turns(
     events: StoredEvents,
-    began: Mapping[str, float],
+    started_at: Mapping[str, float],
     *,
-    border: float,
-    ours: str,
+    boundary: float,
+    own_rewind_key: str,
     turns_before: int,
     zone: tzinfo = UTC,
 ) -> tuple[Turn, ...]:
-    """Return the turns of invocations, said since each `began`, whose first event lies at or before `border`.
+    """Return the turns of invocations, said since each `started_at`, whose first event lies at or before `boundary`.
 
     The others are met by whoever reads on from there. A rewind of a person that goes back to one of them takes it
-    back; our own ones, which carry `ours` in the state, were made before it.
+    back; our own ones, which carry `own_rewind_key` in the state, were made before it.
     """
-    since = Part(after=Mark(min(began.values()) - _CLOSE_SECONDS, ""))
-    said = [event for event in await _of(events, since, sorted(began)) if _is_since(event, began)]
-    first: dict[str, float] = {}
-    for event in said:
-        first[event.invocation_id] = min(event.timestamp, first.get(event.invocation_id, event.timestamp))
-    late = {invocation for invocation, at in first.items() if at <= border}
-    kept = [event for event in said if event.invocation_id in late]
-    async for page in pages(events, replace(since, carrying="rewind")):
-        kept += [event for event in page if _target(event) in late and ours not in event.actions.state_delta]
-    return turns_of(sorted(kept, key=lambda event: event.timestamp), turns_before=turns_before, zone=zone)
+    from_start = EventRange(after=EventPosition(min(started_at.values()) - _ROUNDING_SECONDS, ""))
+    turn_events = [
+        event
+        for event in await _read_invocations(events, from_start, sorted(started_at))
+        if _is_after_start(event, started_at)
+    ]
+    first_times: dict[str, float] = {}
+    for event in turn_events:
+        first_times[event.invocation_id] = min(event.timestamp, first_times.get(event.invocation_id, event.timestamp))
+    late_invocations = {invocation for invocation, at in first_times.items() if at <= boundary}
+    selected = [event for event in turn_events if event.invocation_id in late_invocations]
+    async for page in pages(events, replace(from_start, carrying="rewind")):
+        selected += [
+            event
+            for event in page
+            if _rewind_target(event) in late_invocations and own_rewind_key not in event.actions.state_delta
+        ]
+    return turns_of(sorted(selected, key=lambda event: event.timestamp), turns_before=turns_before, zone=zone)
 
 
-async def _of(events: StoredEvents, part: Part, invocations: list[str]) -> list[Event]:
+async def _read_invocations(events: StoredEvents, event_range: EventRange, invocations: list[str]) -> list[Event]:
     found: list[Event] = []
-    for start in range(0, len(invocations), _INVOCATIONS_A_QUERY):
-        some = replace(part, invocations=invocations[start : start + _INVOCATIONS_A_QUERY])
-        async for page in pages(events, some):
+    for start in range(0, len(invocations), _MAX_INVOCATIONS_PER_QUERY):
+        batch = replace(event_range, invocations=invocations[start : start + _MAX_INVOCATIONS_PER_QUERY])
+        async for page in pages(events, batch):
             found += page
     return found
 
 
-def _is_since(event: Event, began: Mapping[str, float]) -> bool:
-    return event.timestamp >= began[event.invocation_id] - _CLOSE_SECONDS
+def _is_after_start(event: Event, started_at: Mapping[str, float]) -> bool:
+    return event.timestamp >= started_at[event.invocation_id] - _ROUNDING_SECONDS
 
 
-def _target(event: Event) -> str | None:
+def _rewind_target(event: Event) -> str | None:
     return event.actions.rewind_before_invocation_id

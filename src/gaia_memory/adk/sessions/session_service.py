@@ -18,10 +18,10 @@ from tenacity import (
 
 from gaia_memory.adk.sessions.session_table import VERSION_TABLE
 
-ATTEMPTS = 6
+MAX_ATTEMPTS = 6
 
 
-class PreparedSessions(DatabaseSessionService):
+class RaceSafeSessionService(DatabaseSessionService):
     """A `DatabaseSessionService` whose tables are ready at its first use, whoever else makes them just then.
 
     ADK creates them and enters their version in two steps: another process that looks in between finds tables
@@ -40,25 +40,25 @@ class PreparedSessions(DatabaseSessionService):
             return
         prepare = super().prepare_tables
         try:
-            await _patiently(prepare)
+            await _with_retries(prepare)
         except ValueError:
             async with self.db_engine.begin() as connection:
                 await connection.run_sync(_drop_if_empty)
             # Somebody else may have removed it, too, or made it anew by now.
-            await _patiently(prepare)
+            await _with_retries(prepare)
         self._is_prepared = True
 
 
-async def _patiently(prepare: Callable[[], Awaitable[None]]) -> None:
-    tries = AsyncRetrying(
+async def _with_retries(prepare: Callable[[], Awaitable[None]]) -> None:
+    retrying = AsyncRetrying(
         # Who was silent for long is not asked six times.
         retry=retry_if_exception_type((ValueError, SQLAlchemyError, OSError))
         & retry_if_not_exception_type(TimeoutError),
-        stop=stop_after_attempt(ATTEMPTS),
+        stop=stop_after_attempt(MAX_ATTEMPTS),
         wait=wait_random_exponential(multiplier=0.05, max=1.0),
         reraise=True,
     )
-    await tries(prepare)
+    await retrying(prepare)
 
 
 def _drop_if_empty(connection: Connection) -> None:

@@ -10,31 +10,31 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
-from gaia_memory.adk.sessions.event_pages import stands_for_many
+from gaia_memory.adk.sessions.event_pages import is_per_agent_service
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
     from google.adk.sessions.session import Session
 
 
-def refuses_stale(invocation: InvocationContext) -> bool:
+def detects_stale(invocation: InvocationContext) -> bool:
     """Say whether the session service refuses what is appended to a session that changed since it was loaded."""
     service = invocation.session_service
     return (
-        marker_of(invocation.session) is not None
+        update_marker(invocation.session) is not None
         or isinstance(service, SqliteSessionService)
-        or stands_for_many(service)
+        or is_per_agent_service(service)
     )
 
 
-def marker_of(session: Session) -> str | None:
+def update_marker(session: Session) -> str | None:
     """Return by what ADK knows a loaded session's state; services without a marker have the time alone."""
     # It is private, and may be gone in ADK's next version.
     marker: str | None = getattr(session, "_storage_update_marker", None)
     return marker
 
 
-def is_refusal(error: Exception) -> bool:
+def is_stale_error(error: Exception) -> bool:
     """Say whether an append was refused: the session changed, or is gone."""
     # ADK's error for a session that changed meanwhile is a ValueError in a private module.
     return isinstance(error, SessionNotFoundError) or type(error).__name__ == "StaleSessionError"
@@ -48,23 +48,23 @@ async def reload_if_stale(invocation: InvocationContext, *, is_deleted: bool = F
     cleared so, begins anew.
     """
     session = invocation.session
-    stored = await _get(invocation, GetSessionConfig(num_recent_events=0))
+    stored = await _get_session(invocation, GetSessionConfig(num_recent_events=0))
     if stored is None and is_deleted:
-        await _begin_anew(invocation)
+        await _recreate_session(invocation)
     elif stored is None or _revision(stored) == _revision(session):
         return
-    wanted = invocation.run_config.get_session_config if invocation.run_config else None
-    fresh = await _get(invocation, wanted)
+    load_config = invocation.run_config.get_session_config if invocation.run_config else None
+    fresh = await _get_session(invocation, load_config)
     if fresh is None:
         return
     session.events[:] = fresh.events
     session.state.update(fresh.state)
     session.last_update_time = fresh.last_update_time
-    if marker_of(fresh) is not None:
-        session._storage_update_marker = marker_of(fresh)
+    if update_marker(fresh) is not None:
+        session._storage_update_marker = update_marker(fresh)
 
 
-async def _begin_anew(invocation: InvocationContext) -> None:
+async def _recreate_session(invocation: InvocationContext) -> None:
     session = invocation.session
     # Another message may have made it meanwhile.
     with suppress(AlreadyExistsError):
@@ -73,7 +73,7 @@ async def _begin_anew(invocation: InvocationContext) -> None:
         )
 
 
-async def _get(invocation: InvocationContext, config: GetSessionConfig | None) -> Session | None:
+async def _get_session(invocation: InvocationContext, config: GetSessionConfig | None) -> Session | None:
     session = invocation.session
     return await invocation.session_service.get_session(
         app_name=session.app_name, user_id=session.user_id, session_id=session.id, config=config
@@ -81,4 +81,4 @@ async def _get(invocation: InvocationContext, config: GetSessionConfig | None) -
 
 
 def _revision(session: Session) -> tuple[str | None, float]:
-    return marker_of(session), session.last_update_time
+    return update_marker(session), session.last_update_time

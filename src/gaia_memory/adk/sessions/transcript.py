@@ -9,14 +9,14 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import GetSessionConfig
 
-from gaia_memory.adk.sessions.changed_sessions import changed_sessions
-from gaia_memory.adk.sessions.compare_and_delete import delete_unchanged
-from gaia_memory.adk.sessions.event_mapping import mark_of, zone_of
-from gaia_memory.adk.sessions.event_pages import LoadedEvents, Part, pager_of, pages
-from gaia_memory.adk.sessions.out_of_order_turns import late_turns
-from gaia_memory.adk.sessions.session_table import EVAL_SESSIONS
-from gaia_memory.adk.sessions.turn_reader import Reading, live_parts
-from gaia_memory.models import Mark, SessionKey, Talk, Turn
+from gaia_memory.adk.sessions.changed_sessions import find_changed_sessions
+from gaia_memory.adk.sessions.compare_and_delete import delete_if_unchanged
+from gaia_memory.adk.sessions.event_mapping import position_of, zone_of
+from gaia_memory.adk.sessions.event_pages import EventRange, LoadedEvents, event_reader_for, pages
+from gaia_memory.adk.sessions.out_of_order_turns import read_out_of_order_turns
+from gaia_memory.adk.sessions.session_table import EVAL_SESSION_PREFIXES
+from gaia_memory.adk.sessions.turn_reader import TurnReader, live_ranges
+from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from gaia_memory.adk.sessions.event_pages import StoredEvents
 
-CLEARED_AT = "gaia:cleared_at"
+CLEARED_AT_KEY = "gaia:cleared_at"
 """Key in a session's state: everything before this time was rewound, so that it need not be read again."""
 
-_TICK = 1e-6
+_TICK_SECONDS = 1e-6
 _LEAD_SECONDS = 3600.0
 """How far ahead of a mark a session is loaded that cannot be read in parts."""
 
@@ -42,15 +42,15 @@ class SessionTranscript:
         session_service: BaseSessionService,
         app: str,
         *,
-        clears_by: Literal["delete", "rewind"],
-        is_whole: bool = True,
+        clear_method: Literal["delete", "rewind"],
+        is_complete: bool = True,
     ) -> None:
         """Read and clear the sessions of `app`.
 
-        `clears_by` is what "auto" means for this host; without `is_whole` the app may keep sessions elsewhere.
+        `clear_method` is what "auto" means for this host; without `is_complete` the app may keep sessions elsewhere.
         """
-        self.clears_by = clears_by
-        self.is_whole = is_whole
+        self.clear_method = clear_method
+        self.is_complete = is_complete
         self._service = session_service
         self._app = app
 
@@ -67,70 +67,79 @@ class SessionTranscript:
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
         """Return the sessions of the app changed at `since` or later, with when, but for those of evaluations."""
-        found = await changed_sessions(self._service, self._app, since=since)
+        found = await find_changed_sessions(self._service, self._app, since=since)
         return {
             SessionKey(self._app, user, session): at
             for (user, session), at in found.items()
-            if not session.startswith(EVAL_SESSIONS)
+            if not session.startswith(EVAL_SESSION_PREFIXES)
         }
 
-    async def read(self, key: SessionKey, *, after: Mark | None, turns_before: int) -> Talk | None:
+    async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
         """Return what was said after a mark; None when there is no such session."""
-        opened = await self._open(key, since=None if after is None else after.at - _LEAD_SECONDS)
+        opened = await self._open(key, since=None if after is None else after.timestamp - _LEAD_SECONDS)
         if opened is None:
             return None
         session, events = opened
-        if self.clears_by == "delete" and after is not None and not await _holds(events, after):
+        if self.clear_method == "delete" and after is not None and not await _has_event_at(events, after):
             # Deleted and begun anew: all of it is new, also what a host with a slower clock said.
             session, events = await self._open(key, since=None) or opened
-            after = after if await _holds(events, after) else None
-        end = await _end_of(session.events, events, after)
+            after = after if await _has_event_at(events, after) else None
+        end = await _end_position(session.events, events, after)
         zone = await zone_of(session)
-        reading = await Reading.of(events, after=after, end=end, turns_before=turns_before, zone=zone)
-        return Talk(key=key, turns=reading, before=reading.before(), end=end, loaded=session)
+        reader = await TurnReader.create(events, after=after, end=end, turns_before=turns_before, zone=zone)
+        return TranscriptSlice(key=key, turns=reader, before=reader.lead_turns(), end=end, host_session=session)
 
-    async def late(
-        self, key: SessionKey, began: Mapping[str, float], *, after: Mark | None, turns_before: int
+    async def read_out_of_order(
+        self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> tuple[Turn, ...] | None:
         """Return what was said in some invocations and reading on from a mark misses; None without a session."""
-        opened = await self._open(key, since=min(began.values()) - _LEAD_SECONDS)
+        opened = await self._open(key, since=min(started_at.values()) - _LEAD_SECONDS)
         if opened is None:
             return None
         session, events = opened
-        cleared_at = session.state.get(CLEARED_AT)
-        borders = [mark for mark in (after.at if after else None, cleared_at) if isinstance(mark, float)]
-        if not borders:
+        cleared_at = session.state.get(CLEARED_AT_KEY)
+        boundaries = [mark for mark in (after.timestamp if after else None, cleared_at) if isinstance(mark, float)]
+        if not boundaries:
             return ()
         zone = await zone_of(session)
-        found = late_turns(events, began, border=max(borders), ours=CLEARED_AT, turns_before=turns_before, zone=zone)
-        return await found
+        turns = read_out_of_order_turns(
+            events,
+            started_at,
+            boundary=max(boundaries),
+            own_rewind_key=CLEARED_AT_KEY,
+            turns_before=turns_before,
+            zone=zone,
+        )
+        return await turns
 
-    async def clear(self, talk: Talk, *, how: Literal["delete", "rewind"]) -> bool:
+    async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
         """Clear what was read; False, and nothing changed, when somebody spoke since."""
         if how == "rewind":
-            return await self._rewind(talk)
-        newest = await self._load(talk.key, GetSessionConfig(num_recent_events=1))
+            return await self._rewind(conversation)
+        newest = await self._load(conversation.key, GetSessionConfig(num_recent_events=1))
         if newest is None:
             return True
-        if not _ends_with(newest.events, talk.end):
+        if not _ends_with(newest.events, conversation.end):
             return False
-        return await delete_unchanged(self._service, cast("Session", talk.loaded))
+        return await delete_if_unchanged(self._service, cast("Session", conversation.host_session))
 
-    async def _rewind(self, talk: Talk) -> bool:
+    async def _rewind(self, conversation: TranscriptSlice) -> bool:
         """Append one event that takes everything back, with the session that was read as compare-and-swap."""
-        read = cast("Session", talk.loaded)
-        since = read.state.get(CLEARED_AT)
-        opened = await self._open(talk.key, since=since if isinstance(since, float) else None)
+        loaded = cast("Session", conversation.host_session)
+        since = loaded.state.get(CLEARED_AT_KEY)
+        opened = await self._open(conversation.key, since=since if isinstance(since, float) else None)
         if opened is None:
             return True
-        now, events = opened
-        if not _ends_with(now.events, talk.end):
+        current, events = opened
+        if not _ends_with(current.events, conversation.end):
             return False
-        visible = await _first_visible(events, Mark(since, "") if isinstance(since, float) else None, talk.end)
+        visible = await _first_visible(
+            events, EventPosition(since, "") if isinstance(since, float) else None, conversation.end
+        )
         if visible is None:
             return True
         try:
-            await self._service.append_event(read, _rewind_to(visible, now.events[-1]))
+            await self._service.append_event(loaded, _build_rewind(visible, current.events[-1]))
         except SessionNotFoundError:
             return True
         except ValueError as error:
@@ -142,12 +151,12 @@ class SessionTranscript:
 
     async def _open(self, key: SessionKey, *, since: float | None) -> tuple[Session, StoredEvents] | None:
         """Load a session with its newest event, and a way to read the others; or with all since a time."""
-        pager = await pager_of(self._service, self._app)
-        if pager is None:
+        reader_for = await event_reader_for(self._service, self._app)
+        if reader_for is None:
             session = await self._load(key, GetSessionConfig(after_timestamp=since))
             return None if session is None else (session, LoadedEvents(session.events))
         session = await self._load(key, GetSessionConfig(num_recent_events=1))
-        return None if session is None else (session, pager(session))
+        return None if session is None else (session, reader_for(session))
 
     async def _load(self, key: SessionKey, config: GetSessionConfig) -> Session | None:
         return await self._service.get_session(
@@ -155,42 +164,44 @@ class SessionTranscript:
         )
 
 
-async def _holds(events: StoredEvents, mark: Mark) -> bool:
-    newest = await events.select(Part(until=mark), limit=1, newest=True)
+async def _has_event_at(events: StoredEvents, mark: EventPosition) -> bool:
+    newest = await events.select(EventRange(until=mark), limit=1, newest=True)
     return bool(newest) and newest[0].id == mark.event_id
 
 
-async def _end_of(newest: Sequence[Event], events: StoredEvents, after: Mark | None) -> Mark | None:
+async def _end_position(
+    newest: Sequence[Event], events: StoredEvents, after: EventPosition | None
+) -> EventPosition | None:
     """Return the mark of the newest event where it is behind `after`."""
-    if newest and (after is None or newest[-1].timestamp > after.at):
-        return mark_of(newest[-1])
+    if newest and (after is None or newest[-1].timestamp > after.timestamp):
+        return position_of(newest[-1])
     # Times alone do not say which is behind the other: databases round them, and ADK keeps some sessions as appended.
-    behind = await events.select(Part(after=after), limit=1, newest=True)
-    return mark_of(behind[0]) if behind else after
+    newer = await events.select(EventRange(after=after), limit=1, newest=True)
+    return position_of(newer[0]) if newer else after
 
 
-async def _first_visible(events: StoredEvents, after: Mark | None, end: Mark | None) -> Event | None:
+async def _first_visible(events: StoredEvents, after: EventPosition | None, end: EventPosition | None) -> Event | None:
     """Return the first event that no rewind took back and that another one can go back to."""
-    parts, _ = await live_parts(events, Part(after=after, until=end))
-    for part in parts:
-        async for page in pages(events, part):
+    ranges, _ = await live_ranges(events, EventRange(after=after, until=end))
+    for event_range in ranges:
+        async for page in pages(events, event_range):
             for event in page:
                 if event.invocation_id:
                     return event
     return None
 
 
-def _ends_with(events: Sequence[Event], end: Mark | None) -> bool:
-    return mark_of(events[-1]) == end if events else end is None
+def _ends_with(events: Sequence[Event], end: EventPosition | None) -> bool:
+    return position_of(events[-1]) == end if events else end is None
 
 
-def _rewind_to(first: Event, last: Event) -> Event:
+def _build_rewind(first: Event, last: Event) -> Event:
     event = Event(
         invocation_id=Event.new_id(),
         author="user",
         actions=EventActions(rewind_before_invocation_id=first.invocation_id),
     )
     # A host whose clock is behind must not sort the rewind before what it takes back.
-    event.timestamp = max(event.timestamp, last.timestamp + _TICK)
-    event.actions.state_delta = {CLEARED_AT: event.timestamp}
+    event.timestamp = max(event.timestamp, last.timestamp + _TICK_SECONDS)
+    event.actions.state_delta = {CLEARED_AT_KEY: event.timestamp}
     return event

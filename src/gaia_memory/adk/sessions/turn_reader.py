@@ -7,150 +7,181 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING
 
-from gaia_memory.adk.sessions.event_mapping import LEFT_OUT, UNSTAMPED, Breath, Breaths, Turning, mark_of, stamps_of
-from gaia_memory.adk.sessions.event_pages import Part, pages
-from gaia_memory.models import Mark, Turn
+from gaia_memory.adk.sessions.event_mapping import (
+    NO_KEYS,
+    UNLEARNED_KEYS,
+    MessageGroup,
+    MessageGroups,
+    TurnBuilder,
+    metadata_keys,
+    position_of,
+)
+from gaia_memory.adk.sessions.event_pages import EventRange, pages
+from gaia_memory.models import EventPosition, Turn
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
 
     from gaia_memory.adk.sessions.event_pages import StoredEvents
 
-LEAD_EVENTS = 50
+MAX_LEAD_EVENTS = 50
 """Events ahead of the first unread one that are looked at: it may reply to them, or be said in a breath with them."""
 
-_INVOCATIONS_A_QUERY = 100
+_MAX_INVOCATIONS_PER_QUERY = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TurnReader:
     """What was said in a part of a transcript, read anew whenever it is iterated, and the little just ahead of it.
 
-    `parts` and `lead` are what no rewind took back; where the lead `is_cut`, something was said before it. `stamps`
+    `ranges` and `lead` are what no rewind took back; where the lead `is_cut`, something was said before it. `stamps`
     are those of the breaths with any.
     """
 
     events: StoredEvents
     turns_before: int
     zone: tzinfo = UTC
-    parts: Sequence[Part] = ()
+    ranges: Sequence[EventRange] = ()
     lead: Sequence[Event] = ()
-    is_cut: bool = False
-    stamps: Mapping[Breath, frozenset[str]] = field(default_factory=dict)
+    is_lead_truncated: bool = False
+    keys_by_group: Mapping[MessageGroup, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    async def of(
-        cls, events: StoredEvents, *, after: Mark | None, end: Mark | None, turns_before: int, zone: tzinfo = UTC
-    ) -> Reading:
+    async def create(
+        cls,
+        events: StoredEvents,
+        *,
+        after: EventPosition | None,
+        end: EventPosition | None,
+        turns_before: int,
+        zone: tzinfo = UTC,
+    ) -> TurnReader:
         """Find out what counts behind `after` up to `end`; turns are numbered from `turns_before` + 1."""
         if end is None or end == after:
             return cls(events, turns_before, zone)
-        parts, first = await live_parts(events, Part(after=after, until=end))
-        live, is_cut = await _lead(events, after, first)
-        stamps = await _stamps(events, live, parts)
-        return cls(events, turns_before, zone, parts=parts, lead=live, is_cut=is_cut, stamps=stamps)
+        ranges, first = await live_ranges(events, EventRange(after=after, until=end))
+        lead, is_truncated = await _read_lead(events, after, first)
+        keys_by_group = await _collect_keys(events, lead, ranges)
+        return cls(
+            events,
+            turns_before,
+            zone,
+            ranges=ranges,
+            lead=lead,
+            is_lead_truncated=is_truncated,
+            keys_by_group=keys_by_group,
+        )
 
     async def __aiter__(self) -> AsyncIterator[Turn]:
         """Yield the turns of the part, a page in memory at a time."""
-        turning, breaths = Turning(self.turns_before, self.zone), Breaths()
-        invocations = {invocation for invocation, _ in self.stamps}
+        builder, groups = TurnBuilder(self.turns_before, self.zone), MessageGroups()
+        invocations = {invocation for invocation, _ in self.keys_by_group}
         for event in self.lead:
-            self._stamps_of(event, breaths, invocations)
-        for part in self.parts:
-            async for page in pages(self.events, part):
+            self._keys_of(event, groups, invocations)
+        for event_range in self.ranges:
+            async for page in pages(self.events, event_range):
                 for event in page:
-                    turn = turning.add(event, self._stamps_of(event, breaths, invocations))
+                    turn = builder.add(event, self._keys_of(event, groups, invocations))
                     if turn is not None:
                         yield turn
-        rest = turning.rest()
-        if rest is not None:
-            yield rest
+        last_turn = builder.finish()
+        if last_turn is not None:
+            yield last_turn
 
-    def before(self) -> tuple[Turn, ...]:
+    def lead_turns(self) -> tuple[Turn, ...]:
         """Return the turns of the lead, as far as it is known that they may be shown."""
-        turning, breaths = Turning(self.turns_before - len(self.lead), self.zone), Breaths()
+        builder, groups = TurnBuilder(self.turns_before - len(self.lead), self.zone), MessageGroups()
         turns = []
         for event in self.lead:
-            breath = breaths.of(event)
+            group = groups.group_of(event)
             # What was said before the lead may have been private.
-            is_open = self.is_cut and not breath[1]
-            stamps = stamps_of(event) | self.stamps.get(breath, UNSTAMPED)
-            turns.append(turning.add(event, LEFT_OUT if is_open else stamps))
-        return tuple(turn for turn in [*turns, turning.rest()] if turn is not None)
+            may_be_private = self.is_lead_truncated and not group[1]
+            keys = metadata_keys(event) | self.keys_by_group.get(group, NO_KEYS)
+            turns.append(builder.add(event, UNLEARNED_KEYS if may_be_private else keys))
+        return tuple(turn for turn in [*turns, builder.finish()] if turn is not None)
 
-    def _stamps_of(self, event: Event, breaths: Breaths, invocations: set[str]) -> frozenset[str]:
+    def _keys_of(self, event: Event, groups: MessageGroups, invocations: set[str]) -> frozenset[str]:
         """Return the stamps of the event's breath; of the other invocations nothing has to be remembered."""
         if event.invocation_id not in invocations:
-            return stamps_of(event)
-        return stamps_of(event) | self.stamps.get(breaths.of(event), UNSTAMPED)
+            return metadata_keys(event)
+        return metadata_keys(event) | self.keys_by_group.get(groups.group_of(event), NO_KEYS)
 
 
-async def _lead(events: StoredEvents, after: Mark | None, first: Part | None) -> tuple[list[Event], bool]:
+async def _read_lead(
+    events: StoredEvents, after: EventPosition | None, first: EventRange | None
+) -> tuple[list[Event], bool]:
     """Return what no rewind took back of the events just ahead, and whether there are more before them."""
     if after is None or first is None:
         return [], False
-    ahead = Part(until=after, before=first.before)
-    lead = await events.select(ahead, limit=LEAD_EVENTS + 1, newest=True)
-    is_cut = len(lead) > LEAD_EVENTS
-    if is_cut:
-        ahead = replace(ahead, after=mark_of(lead.pop()))
+    lead_range = EventRange(until=after, before=first.before)
+    lead = await events.select(lead_range, limit=MAX_LEAD_EVENTS + 1, newest=True)
+    is_truncated = len(lead) > MAX_LEAD_EVENTS
+    if is_truncated:
+        lead_range = replace(lead_range, after=position_of(lead.pop()))
     if not any(event.actions.rewind_before_invocation_id for event in lead):
-        return lead[::-1], is_cut
-    parts, _ = await live_parts(events, ahead)
-    return [event for part in parts async for page in pages(events, part) for event in page], is_cut
+        return lead[::-1], is_truncated
+    ranges, _ = await live_ranges(events, lead_range)
+    return [
+        event for event_range in ranges async for page in pages(events, event_range) for event in page
+    ], is_truncated
 
 
-async def live_parts(events: StoredEvents, part: Part) -> tuple[list[Part], Part | None]:
-    """Return what no rewind in `part` took back, in order, and the first of it unless all before it is gone too."""
-    found: list[Part] = []
-    rest: Part | None = part
-    while rest is not None and (rewind := await _last_rewind(events, rest)) is not None:
-        at = mark_of(rewind)
-        if at != rest.until:
-            found.append(replace(rest, after=at))
-        first = await _first_of(events, rewind.actions.rewind_before_invocation_id or "", at)
-        rest = None if first is None else replace(rest, until=None, before=first)
-    if rest is not None:
-        found.append(rest)
-    return found[::-1], rest
+async def live_ranges(events: StoredEvents, event_range: EventRange) -> tuple[list[EventRange], EventRange | None]:
+    """Return what no rewind in `event_range` took back, in order.
+
+    And the first of it unless all before it is gone too.
+    """
+    found: list[EventRange] = []
+    remaining: EventRange | None = event_range
+    while remaining is not None and (rewind := await _last_rewind(events, remaining)) is not None:
+        rewind_position = position_of(rewind)
+        if rewind_position != remaining.until:
+            found.append(replace(remaining, after=rewind_position))
+        first = await _rewind_target(events, rewind.actions.rewind_before_invocation_id or "", rewind_position)
+        remaining = None if first is None else replace(remaining, until=None, before=first)
+    if remaining is not None:
+        found.append(remaining)
+    return found[::-1], remaining
 
 
-async def _last_rewind(events: StoredEvents, part: Part) -> Event | None:
-    part = replace(part, carrying="rewind")
-    while last := await events.select(part, limit=1, newest=True):
+async def _last_rewind(events: StoredEvents, event_range: EventRange) -> Event | None:
+    event_range = replace(event_range, carrying="rewind")
+    while last := await events.select(event_range, limit=1, newest=True):
         if last[0].actions.rewind_before_invocation_id:
             return last[0]
-        part = replace(part, before=mark_of(last[0]))
+        event_range = replace(event_range, before=position_of(last[0]))
     return None
 
 
-async def _first_of(events: StoredEvents, invocation: str, rewind: Mark) -> Mark | None:
+async def _rewind_target(events: StoredEvents, invocation: str, rewind: EventPosition) -> EventPosition | None:
     """Return to where a rewind goes back: itself where the invocation comes later, None where it is not known."""
-    its = Part(invocations=[invocation])
-    first = await events.select(replace(its, before=rewind), limit=1)
+    invocation_range = EventRange(invocations=[invocation])
+    first = await events.select(replace(invocation_range, before=rewind), limit=1)
     if first:
-        return mark_of(first[0])
-    return rewind if await events.select(its, limit=1) else None
+        return position_of(first[0])
+    return rewind if await events.select(invocation_range, limit=1) else None
 
 
-async def _stamps(events: StoredEvents, lead: Sequence[Event], parts: Sequence[Part]) -> dict[Breath, frozenset[str]]:
+async def _collect_keys(
+    events: StoredEvents, lead: Sequence[Event], ranges: Sequence[EventRange]
+) -> dict[MessageGroup, frozenset[str]]:
     """Return the stamps of the breaths with any; only the events of their invocations are read."""
-    invocations = {event.invocation_id for event in lead if stamps_of(event)}
-    for part in parts:
-        async for page in pages(events, replace(part, carrying="stamp")):
-            invocations |= {event.invocation_id for event in page if stamps_of(event)}
+    invocations = {event.invocation_id for event in lead if metadata_keys(event)}
+    for event_range in ranges:
+        async for page in pages(events, replace(event_range, carrying="stamp")):
+            invocations |= {event.invocation_id for event in page if metadata_keys(event)}
     invocations.discard("")
     ordered = sorted(invocations)
-    stamps: dict[Breath, frozenset[str]] = {}
-    for start in range(0, len(ordered), _INVOCATIONS_A_QUERY):
-        some = ordered[start : start + _INVOCATIONS_A_QUERY]
-        breaths = Breaths()
+    keys_by_group: dict[MessageGroup, frozenset[str]] = {}
+    for start in range(0, len(ordered), _MAX_INVOCATIONS_PER_QUERY):
+        batch = ordered[start : start + _MAX_INVOCATIONS_PER_QUERY]
+        groups = MessageGroups()
         for event in lead:
-            if event.invocation_id in some:
-                breaths.of(event)
-        for part in parts:
-            async for page in pages(events, replace(part, invocations=some)):
+            if event.invocation_id in batch:
+                groups.group_of(event)
+        for event_range in ranges:
+            async for page in pages(events, replace(event_range, invocations=batch)):
                 for event in page:
-                    breaths.of(event)
-        stamps |= breaths.stamps
-    return stamps
+                    groups.group_of(event)
+        keys_by_group |= groups.keys_by_group
+    return keys_by_group

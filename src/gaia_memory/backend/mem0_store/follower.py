@@ -11,39 +11,39 @@ from contextvars import Context
 from pathlib import Path
 from typing import Any, Protocol
 
-from gaia_memory.backend.mem0_store.erasures import Erasing
-from gaia_memory.backend.mem0_store.locations import place
-from gaia_memory.backend.mem0_store.open_store import StoreKeeper
-from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, FolderLock, Ownership, StoreLease
-from gaia_memory.backend.mem0_store.store import Builder
-from gaia_memory.backend.mem0_store.throttle import Pace
-from gaia_memory.backend.mem0_store.vector_backfill import MissingVectors
-from gaia_memory.backend.mem0_store.wait_synced import Settling, owner_process
+from gaia_memory.backend.mem0_store.erasures import ErasureTracker
+from gaia_memory.backend.mem0_store.locations import resolve_location
+from gaia_memory.backend.mem0_store.open_store import StoreWriter
+from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, FolderLock, StoreLease, StoreOwnership
+from gaia_memory.backend.mem0_store.store import Mem0Builder
+from gaia_memory.backend.mem0_store.throttle import WriteThrottle
+from gaia_memory.backend.mem0_store.vector_backfill import VectorBackfill
+from gaia_memory.backend.mem0_store.wait_synced import SyncWaiter, parse_owner
 from gaia_memory.backend.providers.provider_specs import Provider
-from gaia_memory.backend.thread_pools import Pool
+from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreNotOwnedError, StoreStalledError
 from gaia_memory.log import logger_for
 from gaia_memory.models import DirtyFact, StoreState
 from gaia_memory.ports import Clock, Database, Embedder, Outbox
-from gaia_memory.telemetry import about, frames_of
+from gaia_memory.telemetry import error_frames, log_fields
 
-IDLE = 0.5
-UNWANTED_IDLE = 30.0
+IDLE_SECONDS = 0.5
+DISABLED_IDLE_SECONDS = 30.0
 """Seconds between looks for what another process forgot while memory is off; a forget of this one is not waited for."""
 
-AWAITED_IDLE = 0.05
-CLAIM_EVERY = 1.0
-FIRST_BACK_OFF = 0.25
-LONGEST_BACK_OFF = 30.0
-AWAITED_BACK_OFF = 1.0
+AWAITED_IDLE_SECONDS = 0.05
+CLAIM_INTERVAL_SECONDS = 1.0
+FIRST_BACKOFF_SECONDS = 0.25
+MAX_BACKOFF_SECONDS = 30.0
+MAX_AWAITED_BACKOFF_SECONDS = 1.0
 STOP_SECONDS = 2.0
-_SETTLE = "await memory.settled() first"
-_SWITCH_ON = "set `memory.enabled: true` in gaia.yaml"
+_SETTLE_REMEDY = "await memory.settled() first"
+_ENABLE_REMEDY = "set `memory.enabled: true` in gaia.yaml"
 
 log = logger_for(__name__)
 
 
-class FollowedBackend(Builder, Protocol):
+class FollowerBackend(Mem0Builder, Protocol):
     """What the follower needs of the backend."""
 
     embedder: Any
@@ -60,50 +60,50 @@ class StoreFollower:
         self,
         database: Database,
         outbox: Outbox,
-        backend: FollowedBackend,
+        backend: FollowerBackend,
         clock: Clock,
         *,
         home: Path,
         owner: str,
-        is_gone: Callable[[str], bool],
+        is_owner_dead: Callable[[str], bool],
         scrub: Callable[[], Awaitable[bool]],
-        is_wanted: Callable[[], bool] = lambda: True,
+        is_enabled: Callable[[], bool] = lambda: True,
     ) -> None:
         """Take what is needed; nothing is opened and no file is touched.
 
-        `owner` names this follower and no other one; `is_gone`, which blocks, says whether an owner has ended. While
-        the store is not wanted (`is_wanted`) it is opened only for what has to leave it or somebody waits for.
+        `owner` names this follower and no other one; `is_owner_dead`, which blocks, says whether an owner has ended.
+        While the store is not wanted (`is_enabled`) it is opened only for what has to leave it or somebody waits for.
         """
         embedder: Embedder = backend.embedder
-        where, lock = place(backend, backend.store_provider, home)
+        location, lock_path = resolve_location(backend, backend.store_provider, home)
         self.progress = 0
-        self.owned = False
-        self.is_gone = is_gone
+        self.is_owner = False
+        self.is_owner_dead = is_owner_dead
         self._database = database
         self._outbox = outbox
         self._clock = clock
-        self._erasing = Erasing(database, outbox, scrub)
-        self._pool = Pool("gaia-follower", 1)
-        self._keeper = StoreKeeper(where, self._pool, database, outbox, embedder)
-        seconds = None if where.embedded and database.is_local else LEASE_SECONDS
-        lease = StoreLease(database, outbox, clock, owner, is_gone=is_gone, seconds=seconds)
-        self._ownership: Ownership = FolderLock(lock, self._pool, lease) if where.embedded else lease
-        self._vectors = MissingVectors(database, outbox, embedder, self.wake)
+        self._erasures = ErasureTracker(database, outbox, scrub)
+        self._pool = WorkerPool("gaia-follower", 1)
+        self._writer = StoreWriter(location, self._pool, database, outbox, embedder)
+        lease_seconds = None if location.is_embedded and database.is_local else LEASE_SECONDS
+        lease = StoreLease(database, outbox, clock, owner, is_owner_dead=is_owner_dead, lease_seconds=lease_seconds)
+        self._ownership: StoreOwnership = FolderLock(lock_path, self._pool, lease) if location.is_embedded else lease
+        self._backfill = VectorBackfill(database, outbox, embedder, self.wake)
         self._wake = asyncio.Event()
-        self._begin = asyncio.Event()
+        self._start_requested = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._waiter_arrived = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._is_wanted = is_wanted
-        self._rests = False
+        self._is_enabled = is_enabled
+        self._is_suspended = False
         self._waiters = 0
-        self._pace = Pace()
-        self._tried = False
-        self._holds_forgotten = False
+        self._throttle = WriteThrottle()
+        self._has_tried_to_own = False
+        self._contains_forgotten = False
         self._seen_owner: str | None = None
         self._failures = 0
         self._trouble: str | None = None
-        self._told: set[str] = set()
+        self._logged_errors: set[str] = set()
 
     @property
     def mem0(self) -> Any:
@@ -112,18 +112,18 @@ class StoreFollower:
         Raises:
             StoreNotOwnedError: another process owns the store, it is not open yet, or still holds what was forgotten.
         """
-        store = self._keeper.store
-        if self.owned and store is not None and self._keeper.usable:
-            if self._holds_forgotten:
-                raise StoreNotOwnedError("what was forgotten is just leaving the mem0 store", remedy=_SETTLE)
+        store = self._writer.store
+        if self.is_owner and store is not None and self._writer.is_usable:
+            if self._contains_forgotten:
+                raise StoreNotOwnedError("what was forgotten is just leaving the mem0 store", remedy=_SETTLE_REMEDY)
             return store.memory
-        if self._rests:
-            raise StoreNotOwnedError("memory is off, and the mem0 store is not open", remedy=_SWITCH_ON)
-        if self.owned or (not self._tried and self._running):
-            raise StoreNotOwnedError("the mem0 store is still being opened", remedy=_SETTLE)
-        if not self._running:
+        if self._is_suspended:
+            raise StoreNotOwnedError("memory is off, and the mem0 store is not open", remedy=_ENABLE_REMEDY)
+        if self.is_owner or (not self._has_tried_to_own and self._is_running):
+            raise StoreNotOwnedError("the mem0 store is still being opened", remedy=_SETTLE_REMEDY)
+        if not self._is_running:
             raise StoreNotOwnedError("the mem0 store is not open", remedy="use it inside `async with open_memory(…)`")
-        pid, host = owner_process(self._seen_owner)
+        pid, host = parse_owner(self._seen_owner)
         raise StoreNotOwnedError(
             f"the mem0 store is owned by process {pid} on {host}",
             remedy="read it there, or end that process: this one takes over within seconds",
@@ -132,34 +132,34 @@ class StoreFollower:
     @property
     def trouble(self) -> str | None:
         """What keeps facts out of the mem0 store, in words for `status`; None when nothing does."""
-        refused = self._keeper.refused
+        refused = self._writer.refused_count
         return (
             self._trouble
-            or self._vectors.trouble
-            or self._erasing.trouble
+            or self._backfill.trouble
+            or self._erasures.trouble
             or (f"the mem0 store refused {refused} facts; they are found all the same" if refused else None)
         )
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether the store is open here, or this process tried in vain to become its owner."""
-        return self._keeper.usable if self.owned else self._tried
+        return self._writer.is_usable if self.is_owner else self._has_tried_to_own
 
     def folder(self, store_id: str) -> Path | None:
         """Return where the files of an embedded store are; None for one that stands elsewhere."""
-        return self._keeper.place.folder(store_id)
+        return self._writer.location.folder(store_id)
 
     @property
-    def embedded(self) -> bool:
+    def is_embedded(self) -> bool:
         """Whether the store is a folder of this machine, whose files are rewritten after a forget."""
-        return self._keeper.place.embedded
+        return self._writer.location.is_embedded
 
-    async def aside(self) -> list[str]:
+    async def quarantined_stores(self) -> list[str]:
         """Return where stores stand that something else had filled and that were set aside, as far as is known here."""
-        return await asyncio.to_thread(self._keeper.place.aside)
+        return await asyncio.to_thread(self._writer.location.quarantined)
 
     @property
-    def _running(self) -> bool:
+    def _is_running(self) -> bool:
         return self._task is not None and not self._task.done()
 
     def start(self, *, after: float = 0.0) -> None:
@@ -172,12 +172,12 @@ class StoreFollower:
             running = asyncio.get_running_loop()
             self._task = running.create_task(self._run(after), name="gaia-follower", context=Context())
         elif not after:
-            self._begin.set()
+            self._start_requested.set()
             self.wake()
 
     def wake(self) -> None:
         """Say that there may be something to follow."""
-        self._pace.changed()
+        self._throttle.note_change()
         self._wake.set()
 
     async def settled(self, *, stall_seconds: float = 60.0) -> None:
@@ -188,191 +188,195 @@ class StoreFollower:
         Raises:
             StoreStalledError: no progress for `stall_seconds`, or nothing was started that could make any.
         """
-        if not self._running:
+        if not self._is_running:
             raise StoreStalledError(
                 "the mem0 store is not followed in this process: its follower was not started or has stopped",
                 remedy="call it inside `async with open_memory(…)`",
             )
         self._waiters += 1
-        self._tried = False
-        self._begin.set()
-        self._hurry.set()
+        self._has_tried_to_own = False
+        self._start_requested.set()
+        self._waiter_arrived.set()
         self.wake()
         try:
-            await Settling(self._database, self._outbox, self._clock, self).wait(stall_seconds=stall_seconds)
+            await SyncWaiter(self._database, self._outbox, self._clock, self).wait(stall_seconds=stall_seconds)
         finally:
             self._waiters -= 1
 
     async def stop(self) -> None:
         """Close the store in order and give it back, within seconds; what is not followed yet stays noted."""
         self._stopping.set()
-        self._begin.set()
-        self._hurry.set()
+        self._start_requested.set()
+        self._waiter_arrived.set()
         self.wake()
-        self._keeper.place.end()
+        self._writer.location.cancel_probe()
         if self._task is not None:
-            _, late = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
-            for task in late:
+            _, unfinished = await asyncio.wait({self._task}, timeout=STOP_SECONDS)
+            for task in unfinished:
                 task.cancel()
-        await self._vectors.stop()
+        await self._backfill.stop()
         with contextlib.suppress(TimeoutError):
             # A store that hangs keeps its lock until the process ends: nobody else may write it meanwhile.
             async with asyncio.timeout(STOP_SECONDS):
-                await self._let_go()
+                await self._close_and_release()
         await self._pool.close(grace=STOP_SECONDS / 2)
 
-    def abandon(self) -> None:
+    def close_without_loop(self) -> None:
         """Close the store and release its lock where the event loop is gone."""
-        self._keeper.place.end()
-        closing = threading.Thread(target=self._abandon, daemon=True)
+        self._writer.location.cancel_probe()
+        closing = threading.Thread(target=self._close_without_loop, daemon=True)
         try:
             closing.start()
         except RuntimeError:
             # The interpreter is ending and starts no threads any more; no loop runs here then.
-            self._abandon()
+            self._close_without_loop()
         else:
             closing.join()
 
-    def _abandon(self) -> None:
-        self._keeper.abandon()
-        if self._keeper.store is None:
-            self._ownership.abandon()
-            self.owned = False
-        self._pool.abandon()
+    def _close_without_loop(self) -> None:
+        self._writer.close_without_loop()
+        if self._writer.store is None:
+            self._ownership.release_without_loop()
+            self.is_owner = False
+        self._pool.shut_down()
 
     async def _run(self, after: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(after):
-                await self._begin.wait()
+                await self._start_requested.wait()
         while not self._stopping.is_set():
             try:
-                if await self._round():
-                    self._is_well()
+                if await self._run_once():
+                    self._clear_failures()
             except Exception as error:
                 # Database, Chroma, mem0 and the disk meet here: whatever it is, it is tried again, ever later.
                 await self._back_off(error)
 
-    async def _round(self) -> bool:
+    async def _run_once(self) -> bool:
         """Do one thing that is due, or wait for something to do; False when it proves nothing about the store."""
-        if self.owned and not await self._ownership.keep():
-            await self._lose()
-        self._rests = not self.owned and not await self._is_needed()
-        if self._rests:
-            self._tried = True
-            await self._pause(CLAIM_EVERY if self._waiters else UNWANTED_IDLE)
+        if self.is_owner and not await self._ownership.renew():
+            await self._lose_ownership()
+        self._is_suspended = not self.is_owner and not await self._is_needed()
+        if self._is_suspended:
+            self._has_tried_to_own = True
+            await self._wait_for_work(CLAIM_INTERVAL_SECONDS if self._waiters else DISABLED_IDLE_SECONDS)
             return True
-        if not self.owned and not await self._claim():
-            await self._pause(CLAIM_EVERY)
+        if not self.is_owner and not await self._try_to_own():
+            await self._wait_for_work(CLAIM_INTERVAL_SECONDS)
             return True
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             state = await self._outbox.store(tx)
-            erasures = set(await self._outbox.erasures(tx))
+            erasures = set(await self._outbox.pending_erasures(tx))
             size = self._batch_size(state, erasures)
-            limit = size + len(self._vectors.waiting)
-            rows = [row for row in await self._outbox.dirty(tx, limit=limit) if row not in self._vectors.waiting]
-        self._holds_forgotten = bool(rows) and self._erasing.in_store(erasures)
-        if await self._open(state, erasures):
+            limit = size + len(self._backfill.pending)
+            rows = [row for row in await self._outbox.dirty(tx, limit=limit) if row not in self._backfill.pending]
+        self._contains_forgotten = bool(rows) and self._erasures.may_be_in_store(erasures)
+        if await self._open_or_recreate(state, erasures):
             self.progress += 1
             return False
-        await self._follow(state, rows[:size], erasures)
+        await self._apply_batch(state, rows[:size], erasures)
         return True
 
-    def _is_well(self) -> None:
+    def _clear_failures(self) -> None:
         self._failures = 0
         self._trouble = None
-        self._told.clear()
+        self._logged_errors.clear()
 
     async def _is_needed(self) -> bool:
         """Say whether there is a use for the store: while memory is off what was forgotten leaves it all the same."""
-        if self._is_wanted():
+        if self._is_enabled():
             return True
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             state = await self._outbox.store(tx)
         return state.erasures > 0 or (self._waiters > 0 and state.lag > 0)
 
-    async def _follow(self, state: StoreState, rows: list[DirtyFact], erasures: set[int]) -> None:
+    async def _apply_batch(self, state: StoreState, rows: list[DirtyFact], erasures: set[int]) -> None:
         """Take the open store a batch further and finish erasures; with neither to do, wait a little."""
-        awaited = self._awaited(state)
-        self._vectors.start_due(awaited=awaited)
-        if not rows and not self._keeper.place.keeps_deleted:
+        is_awaited = self._is_awaited(state)
+        self._backfill.start_if_due(is_awaited=is_awaited)
+        if not rows and not self._writer.location.retains_deleted:
             # A store that is not begun anew has followed every delete now.
-            self._erasing.left_store(erasures)
-        if await self._erasing.finish(erasures, followed=not rows):
+            self._erasures.mark_removed(erasures)
+        if await self._erasures.finish(erasures, is_caught_up=not rows):
             self.progress += 1
         if rows:
-            self._vectors.offer(await self._keeper.follow(rows))
-            self._pace.wrote(len(rows), self._keeper.write_seconds, awaited=awaited)
+            self._backfill.add(await self._writer.apply(rows))
+            self._throttle.record_write(len(rows), self._writer.write_seconds, awaited=is_awaited)
             self.progress += 1
             # Who waited for these facts looks at once, and finds no trouble of before.
-            self._is_well()
-            await self._rest(awaited=awaited)
+            self._clear_failures()
+            await self._rest_after_batch(awaited=is_awaited)
             return
-        self._keeper.rebuilding = False
-        await self._keeper.rest()
-        await self._keeper.look()
-        await self._pause(AWAITED_IDLE if awaited else IDLE)
+        self._writer.is_rebuilding = False
+        await self._writer.trim_memory()
+        await self._writer.close_if_missing()
+        await self._wait_for_work(AWAITED_IDLE_SECONDS if is_awaited else IDLE_SECONDS)
 
-    async def _claim(self) -> bool:
-        self.owned = await self._ownership.gain()
-        if not self.owned:
-            async with self._database.reading() as tx:
+    async def _try_to_own(self) -> bool:
+        self.is_owner = await self._ownership.acquire()
+        if not self.is_owner:
+            async with self._database.read_transaction() as tx:
                 self._seen_owner = (await self._outbox.store(tx)).owner
-            self._tried = True
-        return self.owned
+            self._has_tried_to_own = True
+        return self.is_owner
 
-    async def _open(self, state: StoreState, erasures: set[int]) -> bool:
+    async def _open_or_recreate(self, state: StoreState, erasures: set[int]) -> bool:
         """Open or begin the store when there is none, it is another one or text has to leave it."""
-        erasing = self._keeper.place.keeps_deleted and self._erasing.in_store(erasures)
-        if self._keeper.usable and self._keeper.carries(state) and not (erasing and self._is_time(state, erasures)):
+        has_to_erase = self._writer.location.retains_deleted and self._erasures.may_be_in_store(erasures)
+        if (
+            self._writer.is_usable
+            and self._writer.is_current(state)
+            and not (has_to_erase and self._is_recreation_due(state, erasures))
+        ):
             return False
-        if self._keeper.store is None and erasing:
-            self._erasing.left_store(await self._keeper.begun_after(state))
-            erasing = self._erasing.in_store(erasures)
-        if self._keeper.store is None and not erasing and await self._keeper.reopen(state):
+        if self._writer.store is None and has_to_erase:
+            self._erasures.mark_removed(await self._writer.erasures_before(state))
+            has_to_erase = self._erasures.may_be_in_store(erasures)
+        if self._writer.store is None and not has_to_erase and await self._writer.reopen(state):
             # An erasure that is pending all the same is one whose store was not filled to its end.
-            self._keeper.rebuilding = bool(erasures)
+            self._writer.is_rebuilding = bool(erasures)
         else:
-            self._erasing.left_store(await self._keeper.renew(state, erasures))
+            self._erasures.mark_removed(await self._writer.recreate(state, erasures))
         return True
 
-    def _is_time(self, state: StoreState, erasures: set[int]) -> bool:
+    def _is_recreation_due(self, state: StoreState, erasures: set[int]) -> bool:
         """Say whether to begin the open store anew: never while it is filled, or many forgets might never end."""
-        if self._keeper.rebuilding:
+        if self._writer.is_rebuilding:
             return False
-        return self._erasing.is_gathered(erasures, lag=state.lag, awaited=self._awaited(state))
+        return self._erasures.is_batch_ready(erasures, lag=state.lag, is_awaited=self._is_awaited(state))
 
     def _batch_size(self, state: StoreState, erasures: set[int]) -> int:
         # What is forgotten leaves an open store first, and its files when that is written anew.
-        rebuilding = self._keeper.rebuilding or bool(erasures)
-        return self._pace.size(awaited=self._awaited(state), rebuilding=rebuilding)
+        rebuilding = self._writer.is_rebuilding or bool(erasures)
+        return self._throttle.batch_size(awaited=self._is_awaited(state), rebuilding=rebuilding)
 
-    def _awaited(self, state: StoreState) -> bool:
+    def _is_awaited(self, state: StoreState) -> bool:
         return self._waiters > 0 or (state.awaited_until or 0.0) > self._clock.now().timestamp()
 
-    async def _lose(self) -> None:
+    async def _lose_ownership(self) -> None:
         """Stop writing: the lease went to somebody else."""
-        await self._keeper.close()
-        self.owned = False
+        await self._writer.close()
+        self.is_owner = False
 
-    async def _let_go(self) -> None:
-        await self._keeper.close()
-        if self.owned:
+    async def _close_and_release(self) -> None:
+        await self._writer.close()
+        if self.is_owner:
             # A lease runs out by itself where the database is away; the lock on a folder is released all the same.
             with contextlib.suppress(MemoryUnavailable):
-                await self._ownership.give_back()
-            self.owned = False
+                await self._ownership.release()
+            self.is_owner = False
 
-    async def _rest(self, *, awaited: bool) -> None:
+    async def _rest_after_batch(self, *, awaited: bool) -> None:
         """Leave others their time after a batch; somebody who begins to wait for the store ends it."""
-        seconds = self._pace.rest(awaited=awaited, rebuilding=self._keeper.rebuilding)
-        self._hurry.clear()
+        seconds = self._throttle.rest_seconds(awaited=awaited, rebuilding=self._writer.is_rebuilding)
+        self._waiter_arrived.clear()
         while seconds > 0 and (awaited or not (self._waiters or self._stopping.is_set())):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._hurry.wait()
-            seconds = 0.0 if awaited or self._hurry.is_set() else self._pace.more()
+                    await self._waiter_arrived.wait()
+            seconds = 0.0 if awaited or self._waiter_arrived.is_set() else self._throttle.extra_rest_seconds()
 
-    async def _pause(self, seconds: float) -> None:
+    async def _wait_for_work(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._wake.wait()
@@ -380,16 +384,16 @@ class StoreFollower:
 
     async def _back_off(self, error: Exception) -> None:
         self._failures += 1
-        said = str(error) if isinstance(error, GaiaMemoryError | OSError) else type(error).__name__
-        self._trouble = f"the mem0 store cannot be brought up to date: {said}"
+        reason = str(error) if isinstance(error, GaiaMemoryError | OSError) else type(error).__name__
+        self._trouble = f"the mem0 store cannot be brought up to date: {reason}"
         kind = type(error).__name__
-        level = logging.DEBUG if kind in self._told else logging.WARNING
-        self._told.add(kind)
-        fields = about("store.not_followed", failures=self._failures, error=kind)
-        told = "the mem0 store cannot be followed (%s); this is tried again until it can be"
-        log.log(level, told, kind, extra=fields)
-        log.debug("following failed %d times in a row:\n%s", self._failures, frames_of(error), extra=fields)
-        seconds = min(FIRST_BACK_OFF * 2 ** min(self._failures - 1, 10), LONGEST_BACK_OFF)
+        level = logging.DEBUG if kind in self._logged_errors else logging.WARNING
+        self._logged_errors.add(kind)
+        fields = log_fields("store.not_followed", failures=self._failures, error=kind)
+        message = "the mem0 store cannot be followed (%s); this is tried again until it can be"
+        log.log(level, message, kind, extra=fields)
+        log.debug("following failed %d times in a row:\n%s", self._failures, error_frames(error), extra=fields)
+        seconds = min(FIRST_BACKOFF_SECONDS * 2 ** min(self._failures - 1, 10), MAX_BACKOFF_SECONDS)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(seconds, AWAITED_BACK_OFF) if self._waiters else seconds):
+            async with asyncio.timeout(min(seconds, MAX_AWAITED_BACKOFF_SECONDS) if self._waiters else seconds):
                 await self._stopping.wait()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from gaia_memory.backend.thread_pools import Pool
+from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.ports import Clock, Database, Outbox
 
 if TYPE_CHECKING:
@@ -18,22 +18,22 @@ LEASE_SECONDS = 30.0
 """Renewed when a third of it has passed."""
 
 
-class Ownership(Protocol):
+class StoreOwnership(Protocol):
     """The right to write the store."""
 
-    async def gain(self) -> bool:
+    async def acquire(self) -> bool:
         """Try once to become the owner, and say whether this process is it now."""
         ...
 
-    async def keep(self) -> bool:
+    async def renew(self) -> bool:
         """Do what is due to stay the owner; False when it was lost."""
         ...
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
         """Let somebody else become the owner at once."""
         ...
 
-    def abandon(self) -> None:
+    def release_without_loop(self) -> None:
         """Give back what can be given back without an event loop."""
         ...
 
@@ -48,55 +48,57 @@ class StoreLease:
         clock: Clock,
         owner: str,
         *,
-        is_gone: Callable[[str], bool],
-        seconds: float | None = LEASE_SECONDS,
+        is_owner_dead: Callable[[str], bool],
+        lease_seconds: float | None = LEASE_SECONDS,
     ) -> None:
-        """Hold the lease `seconds` at a time; None takes it from whoever has it, for as long as nobody else does.
+        """Hold the lease `lease_seconds` at a time; None takes it from whoever has it, for as long as nobody else does.
 
-        No other follower has the name `owner`, not even one of this process. `is_gone`, which blocks, says whether
-        an owner has ended: its lease is not waited for.
+        No other follower has the name `owner`, not even one of this process. `is_owner_dead`, which blocks, says
+        whether an owner has ended: its lease is not waited for.
         """
         self._database = database
         self._outbox = outbox
         self._clock = clock
         self._owner = owner
-        self._is_gone = is_gone
-        self._seconds = seconds
-        self._renewed = float("-inf")
+        self._is_owner_dead = is_owner_dead
+        self._lease_seconds = lease_seconds
+        self._renewed_at = float("-inf")
 
-    async def gain(self) -> bool:
+    async def acquire(self) -> bool:
         """Take the lease if nobody else's is running, or its owner was killed."""
         started = time.monotonic()
-        mine = await self._take() or await self._inherit()
-        if mine:
-            self._renewed = started
-        return mine
+        is_acquired = await self._claim() or await self._take_over()
+        if is_acquired:
+            self._renewed_at = started
+        return is_acquired
 
-    async def keep(self) -> bool:
+    async def renew(self) -> bool:
         """Renew the lease when a third of it has passed."""
-        if self._seconds is None or time.monotonic() - self._renewed < self._seconds / 3:
+        if self._lease_seconds is None or time.monotonic() - self._renewed_at < self._lease_seconds / 3:
             return True
-        return await self.gain()
+        return await self.acquire()
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
         """End the lease."""
         async with self._database.transaction() as tx:
-            await self._outbox.disown(tx, self._owner)
+            await self._outbox.release_store(tx, self._owner)
 
-    def abandon(self) -> None:
+    def release_without_loop(self) -> None:
         """Nothing can be done without the database: the lease runs out by itself."""
 
-    async def _take(self, *, instead_of: str | None = None) -> bool:
+    async def _claim(self, *, dead_owner: str | None = None) -> bool:
         now = self._clock.now().timestamp()
         async with self._database.transaction() as tx:
-            return await self._outbox.own(tx, self._owner, now=now, lease=self._seconds, instead_of=instead_of)
+            return await self._outbox.claim_store(
+                tx, self._owner, now=now, lease_seconds=self._lease_seconds, dead_owner=dead_owner
+            )
 
-    async def _inherit(self) -> bool:
-        async with self._database.reading() as tx:
-            holder = (await self._outbox.store(tx)).owner
-        if holder is None or not await asyncio.to_thread(self._is_gone, holder):
+    async def _take_over(self) -> bool:
+        async with self._database.read_transaction() as tx:
+            current_owner = (await self._outbox.store(tx)).owner
+        if current_owner is None or not await asyncio.to_thread(self._is_owner_dead, current_owner):
             return False
-        return await self._take(instead_of=holder)
+        return await self._claim(dead_owner=current_owner)
 
 
 class FolderLock:
@@ -107,39 +109,39 @@ class FolderLock:
     homes from taking the one current store from each other.
     """
 
-    def __init__(self, path: Path, pool: Pool, lease: StoreLease) -> None:
+    def __init__(self, path: Path, pool: WorkerPool, lease: StoreLease) -> None:
         """Lock in a thread of `pool`."""
         self._path = path
         self._lock: BaseFileLock | None = None
         self._pool = pool
         self._lease = lease
 
-    async def gain(self) -> bool:
+    async def acquire(self) -> bool:
         """Take the lock if it is free, then the lease."""
-        if not await self._pool.run(self._try):
+        if not await self._pool.run(self._try_lock):
             return False
-        if await self._lease.gain():
+        if await self._lease.acquire():
             return True
-        await self._pool.run(self.abandon)
+        await self._pool.run(self.release_without_loop)
         return False
 
-    async def keep(self) -> bool:
+    async def renew(self) -> bool:
         """Keep the lease; the lock lasts as long as the process."""
-        return await self._lease.keep()
+        return await self._lease.renew()
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
         """End the lease and release the lock."""
         try:
-            await self._lease.give_back()
+            await self._lease.release()
         finally:
-            await self._pool.run(self.abandon)
+            await self._pool.run(self.release_without_loop)
 
-    def abandon(self) -> None:
+    def release_without_loop(self) -> None:
         """Release the lock."""
         if self._lock is not None:
             self._lock.release()
 
-    def _try(self) -> bool:
+    def _try_lock(self) -> bool:
         from filelock import FileLock, Timeout
 
         if self._lock is None:

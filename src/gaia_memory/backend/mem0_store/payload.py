@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 _INTEGER_LIMIT = 2**63
 
 
-def payload(fact: Fact, *, with_words: bool) -> dict[str, Scalar]:
+def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
     """Return mem0's payload for `fact`, of flat scalars that every store takes.
 
     The owner is the partition of the fact's scope. The fact's own metadata keeps its names; a reserved one,
-    which could hide the fact or move it to somebody else, is left out. `with_words` adds the copy of the text
+    which could hide the fact or move it to somebody else, is left out. `with_search_text` adds the copy of the text
     that stores with a keyword search of their own look into.
     """
-    text = _plain(fact.text)
-    found: dict[str, Scalar] = {
+    text = _encodable(fact.text)
+    fields: dict[str, Scalar] = {
         key: _storable(value) for key, value in fact.metadata.items() if key and key not in RESERVED_METADATA
     }
-    found |= {
+    fields |= {
         "data": text,
         "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
         "user_id": fact.scope.partition,
@@ -37,14 +37,14 @@ def payload(fact: Fact, *, with_words: bool) -> dict[str, Scalar]:
         "source": fact.source,
     }
     if fact.said_at is not None:
-        found["said_at"] = _iso(fact.said_at)
+        fields["said_at"] = _iso(fact.said_at)
     if fact.session_id is not None:
-        found["session_id"] = _plain(fact.session_id)
+        fields["session_id"] = _encodable(fact.session_id)
     if fact.seq is not None:
-        found["seq"] = fact.seq
-    if with_words:
-        found["text_lemmatized"] = text.lower()
-    return found
+        fields["seq"] = fact.seq
+    if with_search_text:
+        fields["text_lemmatized"] = text.lower()
+    return fields
 
 
 def _storable(value: Scalar) -> Scalar:
@@ -55,10 +55,10 @@ def _storable(value: Scalar) -> Scalar:
         return value if -_INTEGER_LIMIT <= value < _INTEGER_LIMIT else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    return _plain(str(value))
+    return _encodable(str(value))
 
 
-def _plain(text: str) -> str:
+def _encodable(text: str) -> str:
     """Replace what UTF-8 cannot write."""
     return text.encode("utf-8", "replace").decode()
 

@@ -11,11 +11,11 @@ from gaia_memory.models import StoredFact
 
 EMBEDDER_KEY = "gaia_embedder"
 
-_REFUSED_STATUS = (400, 413, 422)
+_REFUSAL_STATUSES = (400, 413, 422)
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class StoreLabel:
     """What a store carries: its id, and the embedder whose vectors it holds."""
 
     store_id: str
@@ -28,7 +28,7 @@ class Label:
         return int(last) if last.isdigit() else 1
 
 
-class Builder(Protocol):
+class Mem0Builder(Protocol):
     """What builds mem0 from the configuration."""
 
     def mem0_config(self, store_path: Path) -> Any:
@@ -40,10 +40,10 @@ class Builder(Protocol):
         ...
 
 
-class Held(Protocol):
+class StoreContents(Protocol):
     """What a store says of what it holds. Every method blocks, and raises anything where it cannot be read."""
 
-    def holds(self, facts: Sequence[StoredFact]) -> bool:
+    def contains(self, facts: Sequence[StoredFact]) -> bool:
         """Say whether it holds all of `facts` exactly as they are."""
         ...
 
@@ -58,23 +58,23 @@ class Mem0Store(Protocol):
     memory: Any
     """The `mem0.Memory` over it, valid until `close`."""
 
-    label: Label
+    label: StoreLabel
 
-    unproven: Held | None
+    unverified: StoreContents | None
     """What is to be compared with the database before the store is used; None where it is as it was left."""
 
-    aside: list[str]
+    quarantined: list[str]
     """What was set aside at the same place, for something else had filled it."""
 
-    def write(self, facts: Sequence[StoredFact], gone: Collection[str]) -> list[str]:
-        """Put `facts` as they are and remove `gone`; return the ids of facts the store refuses to hold.
+    def write(self, facts: Sequence[StoredFact], removed_ids: Collection[str]) -> list[str]:
+        """Put `facts` as they are and remove `removed_ids`; return the ids of facts the store refuses to hold.
 
         Raises:
             Exception: the store cannot be written; writing again later is harmless.
         """
         ...
 
-    def is_in_place(self) -> bool:
+    def still_exists(self) -> bool:
         """Say whether it still stands where it was opened.
 
         Raises:
@@ -88,11 +88,11 @@ class Mem0Store(Protocol):
 
 
 def insert_all(
-    insert: Callable[[Sequence[StoredFact]], None], facts: Sequence[StoredFact], *, answers: Callable[[], object]
+    insert: Callable[[Sequence[StoredFact]], None], facts: Sequence[StoredFact], *, check_alive: Callable[[], object]
 ) -> list[str]:
     """Insert `facts` at once or, when one is refused, one by one; return the ids of those refused.
 
-    `answers` is called after a refusal and raises when the store does not work at all.
+    `check_alive` is called after a refusal and raises when the store does not work at all.
     """
     if not facts:
         return []
@@ -102,10 +102,10 @@ def insert_all(
         # Every store has its own errors; what they mean is told apart here, and the rest raised again.
         if not _is_refusal(error):
             raise
-        answers()
+        check_alive()
         if len(facts) == 1:
             return [facts[0].fact.id]
-        return [fact_id for stored in facts for fact_id in insert_all(insert, [stored], answers=answers)]
+        return [fact_id for stored in facts for fact_id in insert_all(insert, [stored], check_alive=check_alive)]
     return []
 
 
@@ -114,23 +114,23 @@ def _is_refusal(error: Exception) -> bool:
     return (
         isinstance(error, ValueError | TypeError | OverflowError)
         or type(error).__name__ == "InvalidArgumentError"
-        or getattr(error, "status_code", None) in _REFUSED_STATUS
+        or getattr(error, "status_code", None) in _REFUSAL_STATUSES
     )
 
 
-def check_label(label: Label, store_id: object, embedder: object) -> None:
+def require_label(label: StoreLabel, store_id: object, embedder: object) -> None:
     """Return if a store carries `label`.
 
     Raises:
         LookupError: it carries another, or none.
     """
-    if store_id != label.store_id or not same_embedder(label.embedder, str(embedder)):
+    if store_id != label.store_id or not is_same_embedder(label.embedder, str(embedder)):
         raise LookupError(
             f"the store carries {store_id!r} of {embedder!r}, not {label.store_id!r} of {label.embedder!r}"
         )
 
 
-def same_embedder(one: str, other: str) -> bool:
+def is_same_embedder(one: str, other: str) -> bool:
     """Say whether two identities, `provider/model/dimensions`, name one embedder.
 
     Dimensions and model that are not known yet (`?`, `default`) match any.
@@ -139,10 +139,10 @@ def same_embedder(one: str, other: str) -> bool:
         return True
     provider, _, rest = one.partition("/")
     other_provider, _, other_rest = other.partition("/")
-    model, _, size = rest.rpartition("/")
-    other_model, _, other_size = other_rest.rpartition("/")
+    model, _, dimensions = rest.rpartition("/")
+    other_model, _, other_dimensions = other_rest.rpartition("/")
     return (
         provider == other_provider
-        and "?" in (size, other_size)
+        and "?" in (dimensions, other_dimensions)
         and (model == other_model or "default" in (model, other_model))
     )

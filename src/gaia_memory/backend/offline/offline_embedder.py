@@ -22,17 +22,17 @@ _IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+")
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
 _WORD_WEIGHT = 1.0
-_GRAM_WEIGHT = 0.35
-_FREQUENT_WEIGHT = 0.15
-_ENDING = re.compile(r"[\u3040-\u309f^$]+")
+_NGRAM_WEIGHT = 0.35
+_STOP_WORD_WEIGHT = 0.15
+_KANA_ENDING = re.compile(r"[\u3040-\u309f^$]+")
 """Parts of Japanese words that hold grammar alone."""
 
-_FREQUENT_WORDS = """
+_STOP_WORD_TEXT = """
 a an and are as at be but by can could did do does for from had has have how i if in is it its me my of on or
 our s she so t that the their them they this to user users was we were what when where which who will with would
 you your he her his
 """
-_FREQUENT = frozenset(_FREQUENT_WORDS.split())
+_STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 
 
 class OfflineEmbedder:
@@ -59,62 +59,62 @@ class OfflineEmbedder:
 
     def embed_rows(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the vectors as rows of a matrix: as lists of numbers most of their time goes into the lists."""
-        parts = [_parts(text) for text in texts]
-        sizes = [sum(map(len, places)) for places, _ in parts]
+        features = [_text_features(text) for text in texts]
+        sizes = [sum(map(len, indices)) for indices, _ in features]
         rows: NDArray[np.float64] = np.zeros((len(texts), DIMENSIONS))
         if any(sizes):
             # All texts in one sum, each with places of its own.
-            places = np.concatenate([place for its_places, _ in parts for place in its_places])
+            places = np.concatenate([place for its_places, _ in features for place in its_places])
             places += np.repeat(np.arange(len(texts)) * DIMENSIONS, sizes)
-            weights = np.concatenate([weight for _, its_weights in parts for weight in its_weights])
+            weights = np.concatenate([weight for _, its_weights in features for weight in its_weights])
             rows = np.bincount(places, weights, rows.size).astype(np.float64, copy=False).reshape(rows.shape)
         # Each row by itself, to the bit: vectors that were kept are compared with those made now.
-        lengths = np.sqrt(np.matmul(rows[:, np.newaxis, :], rows[:, :, np.newaxis]).reshape(-1))
+        norms = np.sqrt(np.matmul(rows[:, np.newaxis, :], rows[:, :, np.newaxis]).reshape(-1))
         # Nothing to go by: one fixed direction, because a vector without length is near to nothing.
-        empty = lengths == 0.0
-        rows[empty, 0] = lengths[empty] = 1.0
-        rows /= lengths[:, np.newaxis]
+        empty = norms == 0.0
+        rows[empty, 0] = norms[empty] = 1.0
+        rows /= norms[:, np.newaxis]
         return rows
 
 
-def _parts(text: str) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]]]:
+def _text_features(text: str) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]]]:
     """Return the places that each word of a text has in its vector, and what it adds there."""
-    found = _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(_folded(text))
-    if len(set(found)) == len(found):
-        of_words = [_of_word(word) for word in found]
-        return [its_places for its_places, _ in of_words], [its_weights for _, its_weights in of_words]
-    words = Counter(found)
-    places, weights = [], []
-    for word, count in words.items():
-        its_places, its_weights = _of_word(word)
-        places.append(its_places)
+    tokens = _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(_fold(text))
+    if len(set(tokens)) == len(tokens):
+        features = [_word_features(word) for word in tokens]
+        return [word_indices for word_indices, _ in features], [word_weights for _, word_weights in features]
+    counts = Counter(tokens)
+    indices, weights = [], []
+    for word, count in counts.items():
+        its_places, its_weights = _word_features(word)
+        indices.append(its_places)
         weights.append(its_weights if count == 1 else (1.0 + math.log(count)) * its_weights)
-    return places, weights
+    return indices, weights
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 @lru_cache(maxsize=8_192)
-def _of_word(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _word_features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the places that a word and its parts have in a vector, and what each adds there."""
-    if word in _FREQUENT:
-        features, weights = [f"w {word}"], [_FREQUENT_WEIGHT]
+    if word in _STOP_WORDS:
+        features, weights = [f"w {word}"], [_STOP_WORD_WEIGHT]
     else:
-        grams = list(_grams(word))
-        features, weights = [f"w {word}", *[f"g {gram}" for gram in grams]], [_WORD_WEIGHT]
-        weights += [_FREQUENT_WEIGHT if _ENDING.fullmatch(gram) else _GRAM_WEIGHT for gram in grams]
+        ngrams = list(_ngrams(word))
+        features, weights = [f"w {word}", *[f"g {gram}" for gram in ngrams]], [_WORD_WEIGHT]
+        weights += [_STOP_WORD_WEIGHT if _KANA_ENDING.fullmatch(gram) else _NGRAM_WEIGHT for gram in ngrams]
     hashes = [
         int.from_bytes(blake2b(feature.encode("utf-8", "surrogatepass"), digest_size=8).digest())
         for feature in features
     ]
-    places = [(value >> 32) % DIMENSIONS for value in hashes]
-    signed = [weight if value >> 24 & 1 else -weight for value, weight in zip(hashes, weights, strict=True)]
-    return np.array(places), np.array(signed)
+    indices = [(value >> 32) % DIMENSIONS for value in hashes]
+    signed_weights = [weight if value >> 24 & 1 else -weight for value, weight in zip(hashes, weights, strict=True)]
+    return np.array(indices), np.array(signed_weights)
 
 
-def _grams(word: str) -> Iterator[str]:
+def _ngrams(word: str) -> Iterator[str]:
     """Yield the parts of a word: the shorter, the more a single letter says in its script."""
     padded = f"^{word}$"
     sizes = (3, 4) if word.isascii() else (1, 2) if _IDEOGRAPH.search(word) else (2, 3)

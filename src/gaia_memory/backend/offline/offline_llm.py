@@ -8,7 +8,7 @@ from typing import Any
 
 from gaia_memory.backend.offline import rule_extraction, rule_profile
 
-HONEST = (
+UNSUPPORTED_ANSWER = (
     "I am the offline model of gaia-memory: I follow fixed rules and cannot answer this. "
     "Set GEMINI_API_KEY, or name a provider under `memory.llm` in gaia.yaml."
 )
@@ -36,10 +36,10 @@ class OfflineLlm:
     ) -> str:
         """Return the answer: JSON to mem0's extraction prompt, bullet lines to a list of facts."""
         prompt = "\n\n".join(str(message.get("content") or "") for message in messages if message["role"] != "system")
-        if rule_extraction.recognises(prompt):
-            facts = rule_extraction.facts(prompt)
+        if rule_extraction.is_extraction_prompt(prompt):
+            facts = rule_extraction.extract_facts(prompt)
             memory = [{"id": str(n), "text": fact, "attributed_to": "user"} for n, fact in enumerate(facts)]
             return json.dumps({"memory": memory}, ensure_ascii=False)
-        if rule_profile.recognises(prompt):
-            return rule_profile.bullets("\n".join(str(message.get("content") or "") for message in messages))
-        return HONEST
+        if rule_profile.is_profile_prompt(prompt):
+            return rule_profile.rank_as_bullets("\n".join(str(message.get("content") or "") for message in messages))
+        return UNSUPPORTED_ANSWER

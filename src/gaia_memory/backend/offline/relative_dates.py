@@ -9,20 +9,20 @@ from datetime import date, timedelta
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _COUNT = r"(?P<count>\d{1,3}|an?|one|two|three|four|five|six|seven)"
-_UNIT = r"(?P<unit>day|week|month|year)s?"
-_DAY = rf"(?P<day>{'|'.join(_WEEKDAYS)})"
+_PERIOD = r"(?P<unit>day|week|month|year)s?"
+_WEEKDAY = rf"(?P<day>{'|'.join(_WEEKDAYS)})"
 
-Reading = Callable[[re.Match[str], date], str]
+DateResolver = Callable[[re.Match[str], date], str]
 
 
-def anchored(sentence: str, today: date) -> str:
+def annotate_dates(sentence: str, today: date) -> str:
     """Return `sentence` with the date after each relative one: "tomorrow" becomes "tomorrow (2026-11-21)".
 
     `today` is the day on which it was said.
     """
     if re.search(r"\d{4}-\d{2}-\d{2}", sentence):
         return sentence
-    for pattern, reading in _READINGS:
+    for pattern, reading in _DATE_RULES:
         sentence = pattern.sub(lambda found, reading=reading: f"{found[0]} ({reading(found, today)})", sentence)  # type: ignore[misc]
     return sentence
 
@@ -32,31 +32,31 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile(rf"\b{words}\b(?!\s*\()", re.IGNORECASE)
 
 
-def _days(offset: int) -> Reading:
+def _day_offset(offset: int) -> DateResolver:
     return lambda _, today: (today + timedelta(days=offset)).isoformat()
 
 
-def _ahead(sign: int) -> Reading:
-    def read(found: re.Match[str], today: date) -> str:
+def _counted_offset(sign: int) -> DateResolver:
+    def resolve(found: re.Match[str], today: date) -> str:
         count = found["count"].lower()
         number = sign * (int(count) if count.isdigit() else _NUMBERS[count])
-        return _shifted(today, number, found["unit"].lower())
+        return _shift(today, number, found["unit"].lower())
 
-    return read
+    return resolve
 
 
-def _neighbour(sign: int) -> Reading:
-    def read(found: re.Match[str], today: date) -> str:
+def _adjacent_period(sign: int) -> DateResolver:
+    def resolve(found: re.Match[str], today: date) -> str:
         unit = found["unit"].lower()
         if unit == "week":
             monday = today - timedelta(days=today.weekday()) + timedelta(weeks=sign)
             return f"the week of {monday.isoformat()}"
-        return _shifted(today, sign, unit)
+        return _shift(today, sign, unit)
 
-    return read
+    return resolve
 
 
-def _shifted(today: date, number: int, unit: str) -> str:
+def _shift(today: date, number: int, unit: str) -> str:
     if unit == "day":
         return (today + timedelta(days=number)).isoformat()
     if unit == "week":
@@ -68,26 +68,26 @@ def _shifted(today: date, number: int, unit: str) -> str:
 
 
 def _next_weekday(found: re.Match[str], today: date) -> str:
-    ahead = (_WEEKDAYS.index(found["day"].lower()) - today.weekday()) % 7 or 7
-    return (today + timedelta(days=ahead)).isoformat()
+    days_ahead = (_WEEKDAYS.index(found["day"].lower()) - today.weekday()) % 7 or 7
+    return (today + timedelta(days=days_ahead)).isoformat()
 
 
 def _last_weekday(found: re.Match[str], today: date) -> str:
-    back = (today.weekday() - _WEEKDAYS.index(found["day"].lower())) % 7 or 7
-    return (today - timedelta(days=back)).isoformat()
+    days_back = (today.weekday() - _WEEKDAYS.index(found["day"].lower())) % 7 or 7
+    return (today - timedelta(days=days_back)).isoformat()
 
 
-_READINGS: tuple[tuple[re.Pattern[str], Reading], ...] = (
-    (_pattern(r"(?:the )?day after tomorrow"), _days(2)),
-    (_pattern(r"(?:the )?day before yesterday"), _days(-2)),
-    (_pattern(r"(?<!after )tomorrow(?: (?:morning|afternoon|evening|night))?"), _days(1)),
-    (_pattern(r"(?<!before )(?:yesterday(?: (?:morning|afternoon|evening))?|last night)"), _days(-1)),
-    (_pattern(r"(?:today|tonight|this (?:morning|afternoon|evening))"), _days(0)),
-    (_pattern(rf"in {_COUNT} {_UNIT}"), _ahead(1)),
-    (_pattern(rf"{_COUNT} {_UNIT} ago"), _ahead(-1)),
-    (_pattern(r"next (?P<unit>week|month|year)"), _neighbour(1)),
-    (_pattern(r"last (?P<unit>week|month|year)"), _neighbour(-1)),
-    (_pattern(r"this (?P<unit>week|month|year)"), _neighbour(0)),
-    (_pattern(rf"(?:next|this|this coming) {_DAY}"), _next_weekday),
-    (_pattern(rf"last {_DAY}"), _last_weekday),
+_DATE_RULES: tuple[tuple[re.Pattern[str], DateResolver], ...] = (
+    (_pattern(r"(?:the )?day after tomorrow"), _day_offset(2)),
+    (_pattern(r"(?:the )?day before yesterday"), _day_offset(-2)),
+    (_pattern(r"(?<!after )tomorrow(?: (?:morning|afternoon|evening|night))?"), _day_offset(1)),
+    (_pattern(r"(?<!before )(?:yesterday(?: (?:morning|afternoon|evening))?|last night)"), _day_offset(-1)),
+    (_pattern(r"(?:today|tonight|this (?:morning|afternoon|evening))"), _day_offset(0)),
+    (_pattern(rf"in {_COUNT} {_PERIOD}"), _counted_offset(1)),
+    (_pattern(rf"{_COUNT} {_PERIOD} ago"), _counted_offset(-1)),
+    (_pattern(r"next (?P<unit>week|month|year)"), _adjacent_period(1)),
+    (_pattern(r"last (?P<unit>week|month|year)"), _adjacent_period(-1)),
+    (_pattern(r"this (?P<unit>week|month|year)"), _adjacent_period(0)),
+    (_pattern(rf"(?:next|this|this coming) {_WEEKDAY}"), _next_weekday),
+    (_pattern(rf"last {_WEEKDAY}"), _last_weekday),
 )

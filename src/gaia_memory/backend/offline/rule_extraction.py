@@ -8,53 +8,55 @@ from datetime import UTC, date, datetime
 
 from gaia_memory.backend.offline import relative_dates, sentences, third_person
 
-_NEW = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation Date\n", re.DOTALL | re.MULTILINE)
-_DATE = re.compile(r"^## Observation Date\n(?P<day>\d{4}-\d{2}-\d{2})", re.MULTILINE)
-_LINE = re.compile(r"^(?P<role>user|assistant|system): ", re.MULTILINE)
-_LONGEST = 600
+_NEW_MESSAGES = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation Date\n", re.DOTALL | re.MULTILINE)
+_OBSERVATION_DATE = re.compile(r"^## Observation Date\n(?P<day>\d{4}-\d{2}-\d{2})", re.MULTILINE)
+_ROLE_PREFIX = re.compile(r"^(?P<role>user|assistant|system): ", re.MULTILINE)
+_MAX_SENTENCE_CHARACTERS = 600
 """Characters of a sentence: what is longer is pasted text, not a statement about oneself."""
 
 
-def recognises(prompt: str) -> bool:
+def is_extraction_prompt(prompt: str) -> bool:
     """Say whether `prompt` is mem0's."""
-    return _NEW.search(prompt) is not None
+    return _NEW_MESSAGES.search(prompt) is not None
 
 
-def facts(prompt: str) -> list[str]:
+def extract_facts(prompt: str) -> list[str]:
     """Return what the person stated in the new messages of mem0's prompt, each statement once."""
-    found = _NEW.search(prompt)
-    day = _observed(prompt)
-    kept: dict[str, str] = {}
-    for text in _said_by_user(found["inside"] if found else ""):
-        for sentence in sentences.split(text):
-            fact = _fact(sentence, day)
+    found = _NEW_MESSAGES.search(prompt)
+    day = _observation_date(prompt)
+    unique_facts: dict[str, str] = {}
+    for text in _user_messages(found["inside"] if found else ""):
+        for sentence in sentences.split_sentences(text):
+            fact = _to_fact(sentence, day)
             if fact:
-                kept.setdefault(fact.casefold(), fact)
-    return list(kept.values())
+                unique_facts.setdefault(fact.casefold(), fact)
+    return list(unique_facts.values())
 
 
-def _fact(sentence: str, day: date) -> str | None:
-    if len(sentence) > _LONGEST:
+def _to_fact(sentence: str, day: date) -> str | None:
+    if len(sentence) > _MAX_SENTENCE_CHARACTERS:
         return None
-    if not third_person.reads_as_english(sentence):
-        return sentence if sentences.states_something(sentence) else None
-    told = third_person.told(sentence) if sentences.states_something(third_person.opened(sentence)) else None
-    return relative_dates.anchored(told, day) if told else None
+    if not third_person.is_english(sentence):
+        return sentence if sentences.is_statement(sentence) else None
+    statement = (
+        third_person.to_third_person(sentence) if sentences.is_statement(third_person.strip_lead_in(sentence)) else None
+    )
+    return relative_dates.annotate_dates(statement, day) if statement else None
 
 
-def _observed(prompt: str) -> date:
-    found = _DATE.search(prompt)
+def _observation_date(prompt: str) -> date:
+    found = _OBSERVATION_DATE.search(prompt)
     return date.fromisoformat(found["day"]) if found else datetime.now(UTC).date()
 
 
-def _said_by_user(new_messages: str) -> list[str]:
+def _user_messages(new_messages: str) -> list[str]:
     """Read both forms of mem0's section: a JSON list of messages, or lines that begin with a role."""
     try:
-        listed = json.loads(new_messages, strict=False)
+        entries = json.loads(new_messages, strict=False)
     except json.JSONDecodeError:
-        parts = _LINE.split(new_messages)[1:]
+        parts = _ROLE_PREFIX.split(new_messages)[1:]
         return [text for role, text in zip(parts[::2], parts[1::2], strict=False) if role == "user"]
-    messages = listed if isinstance(listed, list) else []
+    messages = entries if isinstance(entries, list) else []
     return [str(entry.get("content") or "") for entry in messages if isinstance(entry, dict) and _is_user(entry)]
 
 

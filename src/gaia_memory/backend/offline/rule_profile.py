@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-_FACTS = re.compile(r"<FACTS>(?P<inside>.*?)</FACTS>", re.DOTALL)
-_AT_MOST = re.compile(r"(?:at most|up to|no more than|maximum of)\s+(?P<limit>\d+)", re.IGNORECASE)
+_FACTS_BLOCK = re.compile(r"<FACTS>(?P<inside>.*?)</FACTS>", re.DOTALL)
+_LIMIT_PHRASE = re.compile(r"(?:at most|up to|no more than|maximum of)\s+(?P<limit>\d+)", re.IGNORECASE)
 _DEFAULT_LIMIT = 20
 
-_WEIGHTS = (
+_TOPIC_WEIGHTS = (
     (re.compile(r"\b(name is|called|named|pronouns?)\b", re.IGNORECASE), 6),
     (re.compile(r"\b(allerg\w*|intoleran\w*|diabet\w*|asthma\w*|medic\w*|disab\w*|pregnan\w*)", re.IGNORECASE), 6),
     (re.compile(r"\b(vegetarian|vegan|kosher|halal|gluten|diet|cannot eat|can't eat)\b", re.IGNORECASE), 5),
@@ -19,30 +19,30 @@ _WEIGHTS = (
 )
 
 
-def recognises(prompt: str) -> bool:
+def is_profile_prompt(prompt: str) -> bool:
     """Say whether `prompt` holds facts to be distilled."""
-    return _FACTS.search(prompt) is not None
+    return _FACTS_BLOCK.search(prompt) is not None
 
 
-def bullets(prompt: str) -> str:
+def rank_as_bullets(prompt: str) -> str:
     """Return the facts of `prompt` as bullet lines, ranked, as many as it asks for at most."""
-    facts = _facts(prompt)
-    limit = _limit(prompt)
-    newest_first = sorted(enumerate(facts), key=lambda item: (-_weight(item[1]), -item[0]))
-    return "\n".join(f"- {fact}" for _, fact in newest_first[:limit])
+    facts = _parse_facts(prompt)
+    limit = _parse_limit(prompt)
+    ranked = sorted(enumerate(facts), key=lambda item: (-_topic_weight(item[1]), -item[0]))
+    return "\n".join(f"- {fact}" for _, fact in ranked[:limit])
 
 
-def _facts(prompt: str) -> list[str]:
-    found = _FACTS.search(prompt)
+def _parse_facts(prompt: str) -> list[str]:
+    found = _FACTS_BLOCK.search(prompt)
     lines = found["inside"].splitlines() if found else []
     facts = (line.strip()[2:].strip() for line in lines if line.strip().startswith("- "))
     return list({" ".join(fact.split()).casefold(): fact for fact in facts if fact}.values())
 
 
-def _limit(prompt: str) -> int:
-    asked = _AT_MOST.search(_FACTS.sub("", prompt))
+def _parse_limit(prompt: str) -> int:
+    asked = _LIMIT_PHRASE.search(_FACTS_BLOCK.sub("", prompt))
     return int(asked["limit"]) if asked else _DEFAULT_LIMIT
 
 
-def _weight(fact: str) -> int:
-    return max((weight for pattern, weight in _WEIGHTS if pattern.search(fact)), default=1)
+def _topic_weight(fact: str) -> int:
+    return max((weight for pattern, weight in _TOPIC_WEIGHTS if pattern.search(fact)), default=1)

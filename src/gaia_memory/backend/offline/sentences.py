@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator
 
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+")  # noqa: RUF001
-_ABBREVIATED = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|No|Inc|Jr|Sr)\.|\b[A-Z]\.)\Z")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|(?<=[。！？؟।])\s*|\s*\n+\s*|;\s+")  # noqa: RUF001
+_ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|No|Inc|Jr|Sr)\.|\b[A-Z]\.)\Z")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")  # noqa: RUF001 - people type both apostrophes
-_SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_FEWEST_WORDS = 2
-_FEWEST_LETTERS = 4
+_SPACELESS_SCRIPT = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_MIN_WORDS = 2
+_MIN_LETTERS = 4
 
-_ASKS = re.compile(
+_QUESTION = re.compile(
     r"(?:what|who|whom|whose|where|when|why|how|which|do|does|did|is|are|am|was|were|can|could|would|will|should|"
     r"shall|may|have|has|isn't|aren't|don't|doesn't|didn't|won't|can't)\s+"
     r"(?:i|you|we|they|he|she|it|this|that|there|the|my|your|is|are|was|do|does|did|can|should|would|about|many|much)\b",
     re.IGNORECASE,
 )
-_ORDERS = re.compile(
+_COMMAND = re.compile(
     r"(?:(?:please|pls|kindly|ok|okay|now|then|hey|so|and|just)[,\s]+)*"
     r"(?:please\b|(?:remember|don't forget|do not forget) to\b|"
     r"(?:tell|show|give|write|remind|play|set|open|find|search|help|explain|list|translate|summari[sz]e|"
@@ -41,28 +41,28 @@ _SMALL_TALK = re.compile(
 )
 
 
-def split(text: str) -> Iterator[str]:
+def split_sentences(text: str) -> Iterator[str]:
     """Yield the sentences of `text`, without code blocks."""
-    held = ""
-    for piece in _END.split(_CODE.sub("\n", text)):
-        held = f"{held} {piece}".strip() if held else (piece or "").strip()
-        if not held or _ABBREVIATED.search(held):
+    sentence = ""
+    for piece in _SENTENCE_END.split(_CODE.sub("\n", text)):
+        sentence = f"{sentence} {piece}".strip() if sentence else (piece or "").strip()
+        if not sentence or _ABBREVIATION.search(sentence):
             continue
-        yield held
-        held = ""
-    if held:
-        yield held
+        yield sentence
+        sentence = ""
+    if sentence:
+        yield sentence
 
 
-def states_something(sentence: str) -> bool:
+def is_statement(sentence: str) -> bool:
     """Say whether a sentence may be a statement: no question, order, command, greeting or single word."""
-    bare = sentence.strip().strip("\"'“”‘’*_- ")  # noqa: RUF001
-    if not bare or bare.startswith(("/", "http://", "https://")):
+    stripped = sentence.strip().strip("\"'“”‘’*_- ")  # noqa: RUF001
+    if not stripped or stripped.startswith(("/", "http://", "https://")):
         return False
-    if bare.rstrip("\"')»” ").endswith(("?", "？", "؟", "¿")) or bare.startswith("¿"):  # noqa: RUF001
+    if stripped.rstrip("\"')»” ").endswith(("?", "？", "؟", "¿")) or stripped.startswith("¿"):  # noqa: RUF001
         return False
-    if _SMALL_TALK.match(bare) or _ASKS.match(bare) or _ORDERS.match(bare):
+    if _SMALL_TALK.match(stripped) or _QUESTION.match(stripped) or _COMMAND.match(stripped):
         return False
-    if _SPACELESS.search(bare):
-        return sum(letter.isalpha() for letter in bare) >= _FEWEST_LETTERS
-    return len(_WORD.findall(bare)) >= _FEWEST_WORDS
+    if _SPACELESS_SCRIPT.search(stripped):
+        return sum(letter.isalpha() for letter in stripped) >= _MIN_LETTERS
+    return len(_WORD.findall(stripped)) >= _MIN_WORDS

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from gaia_memory.backend.providers.provider_specs import DEFAULT_APP_MODEL, api_key
+from gaia_memory.backend.providers.provider_specs import DEFAULT_APP_MODEL, gemini_api_key
 
 
 def auto_llm(config: Any = None) -> Any:
     """Return Gemini's language model when its key is set, else the offline one."""
-    if api_key(os.environ):
+    if gemini_api_key(os.environ):
         from gaia_memory.backend.providers.gemini import gemini_llm
 
         return gemini_llm({"model": getattr(config, "model", None) or DEFAULT_APP_MODEL})
@@ -21,7 +21,7 @@ def auto_llm(config: Any = None) -> Any:
 
 def auto_embedder(config: Any) -> Any:
     """Return Gemini's embedder when its key is set, else the offline one."""
-    if api_key(os.environ):
+    if gemini_api_key(os.environ):
         from gaia_memory.backend.providers.gemini import GeminiEmbedder
 
         return GeminiEmbedder(config)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenacity import Retrying
 
-from gaia_memory.backend.providers.provider_specs import DEFAULT_GEMINI_EMBEDDER, api_key
+from gaia_memory.backend.providers.provider_specs import DEFAULT_GEMINI_EMBEDDER, gemini_api_key
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.outage import patience
+from gaia_memory.outage import retry_policy
 
 if TYPE_CHECKING:
     from google.genai import Client, types
@@ -20,10 +20,10 @@ T = TypeVar("T")
 
 LLM_SECONDS = 60.0
 EMBEDDER_SECONDS = 20.0
-WITHIN_SECONDS = 15.0
+RETRY_WINDOW_SECONDS = 15.0
 """No try begins later after the first."""
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 FIRST_DELAY = 0.5
 MAX_DELAY = 8.0
 JITTER = 0.5
@@ -32,37 +32,43 @@ MAX_TOKENS = 8192
 
 FULL_DIMENSIONS = 3072
 DEFAULT_DIMENSIONS = 768
-_BATCH = 100
-_FINISHED = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
+_MAX_BATCH_TEXTS = 100
+_COMPLETE_FINISH_REASONS = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
 
 
-def client(*, key: str | None, seconds: float, **place: Any) -> Client:
-    """Return a Gemini client that asks once and gives up after `seconds`; see `asked_again`.
+def create_client(*, key: str | None, timeout_seconds: float, **vertex_options: Any) -> Client:
+    """Return a Gemini client that asks once and gives up after `timeout_seconds`; see `with_retries`.
 
-    `place` holds `vertexai`, `project` and `location`. `GOOGLE_GEMINI_BASE_URL` is honoured, as by any client.
+    `vertex_options` holds `vertexai`, `project` and `location`. `GOOGLE_GEMINI_BASE_URL` is honoured, as by any client.
     """
     from google import genai
     from google.genai import types
 
-    once = types.HttpRetryOptions(attempts=1)
-    options = types.HttpOptions(timeout=int(seconds * 1000), retry_options=once)
-    if place.get("vertexai"):
-        return genai.Client(http_options=options, **place)
-    return genai.Client(api_key=key or api_key(os.environ), http_options=options)
+    no_retries = types.HttpRetryOptions(attempts=1)
+    options = types.HttpOptions(timeout=int(timeout_seconds * 1000), retry_options=no_retries)
+    if vertex_options.get("vertexai"):
+        return genai.Client(http_options=options, **vertex_options)
+    return genai.Client(api_key=key or gemini_api_key(os.environ), http_options=options)
 
 
-def asked_again(ask: Callable[..., T]) -> Callable[..., T]:
+def with_retries(call: Callable[..., T]) -> Callable[..., T]:
     """Return a blocking call that is made again after what may pass: 408, 429, 5xx, a connection that breaks.
 
     A pause that Gemini names is kept, or, where it is longer than anybody waits, the failure raised at once. A
     time-out is not tried again: whoever waits has given up, and whoever does not comes back later.
     """
 
-    def asking(*arguments: Any, **named: Any) -> T:
-        terms = patience(attempts=ATTEMPTS, first=FIRST_DELAY, longest=MAX_DELAY, jitter=JITTER, within=WITHIN_SECONDS)
-        return Retrying(**terms)(ask, *arguments, **named)
+    def call_with_retries(*arguments: Any, **keywords: Any) -> T:
+        policy = retry_policy(
+            max_attempts=MAX_ATTEMPTS,
+            initial_seconds=FIRST_DELAY,
+            max_seconds=MAX_DELAY,
+            jitter_seconds=JITTER,
+            window_seconds=RETRY_WINDOW_SECONDS,
+        )
+        return Retrying(**policy)(call, *arguments, **keywords)
 
-    return asking
+    return call_with_retries
 
 
 def gemini_llm(config: Mapping[str, Any]) -> Any:
@@ -75,19 +81,19 @@ def gemini_llm(config: Mapping[str, Any]) -> Any:
     from mem0.llms.gemini import GeminiLLM
 
     settings = GeminiConfig(**{"max_tokens": MAX_TOKENS, **config})
-    settings.api_key = settings.api_key or api_key(os.environ)
+    settings.api_key = settings.api_key or gemini_api_key(os.environ)
     llm = GeminiLLM(settings)
     llm.client.close()
-    llm.client = client(
+    llm.client = create_client(
         key=settings.api_key,
-        seconds=LLM_SECONDS,
+        timeout_seconds=LLM_SECONDS,
         vertexai=settings.vertexai,
         project=settings.project,
         location=settings.location,
     )
-    llm.generate_response = asked_again(llm.generate_response)
-    for_tools = llm._parse_response
-    llm._parse_response = lambda response, tools: for_tools(response, tools) if tools else answer_text(response)
+    llm.generate_response = with_retries(llm.generate_response)
+    parse_tool_calls = llm._parse_response
+    llm._parse_response = lambda response, tools: parse_tool_calls(response, tools) if tools else answer_text(response)
     return llm
 
 
@@ -99,14 +105,14 @@ def answer_text(response: types.GenerateContentResponse) -> str:
     """
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
-        raise BadAnswerError(f"Gemini blocked the prompt ({_name(feedback.block_reason)})")
+        raise BadAnswerError(f"Gemini blocked the prompt ({_enum_name(feedback.block_reason)})")
     if not response.candidates:
         raise BadAnswerError("Gemini gave no answer")
     candidate = response.candidates[0]
-    reason = _name(candidate.finish_reason) if candidate.finish_reason is not None else "STOP"
+    reason = _enum_name(candidate.finish_reason) if candidate.finish_reason is not None else "STOP"
     if reason == "MAX_TOKENS":
         raise BadAnswerError("Gemini's answer was cut: raise `memory.llm.max_tokens` in gaia.yaml")
-    if reason not in _FINISHED:
+    if reason not in _COMPLETE_FINISH_REASONS:
         raise BadAnswerError(f"Gemini stopped before the end of its answer ({reason})")
     parts = (candidate.content.parts if candidate.content else None) or []
     text = "".join(part.text for part in parts if part.text and not part.thought)
@@ -115,7 +121,7 @@ def answer_text(response: types.GenerateContentResponse) -> str:
     return text
 
 
-def _name(reason: Any) -> str:
+def _enum_name(reason: Any) -> str:
     return str(getattr(reason, "name", reason))
 
 
@@ -130,9 +136,9 @@ class GeminiEmbedder:
         """Take mem0's `BaseEmbedderConfig`."""
         self.config = config
         self.config.model = config.model or DEFAULT_GEMINI_EMBEDDER
-        wanted = config.embedding_dims or config.output_dimensionality or DEFAULT_DIMENSIONS
-        self.config.embedding_dims = int(wanted)
-        self.client = client(key=config.api_key, seconds=EMBEDDER_SECONDS)
+        dimensions = config.embedding_dims or config.output_dimensionality or DEFAULT_DIMENSIONS
+        self.config.embedding_dims = int(dimensions)
+        self.client = create_client(key=config.api_key, timeout_seconds=EMBEDDER_SECONDS)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """Return the vector of `text`."""
@@ -144,28 +150,28 @@ class GeminiEmbedder:
         Raises:
             BadAnswerError: there are more or fewer vectors than texts.
         """
-        size = 1 if self.client.vertexai else _BATCH
+        size = 1 if self.client.vertexai else _MAX_BATCH_TEXTS
         vectors: list[list[float]] = []
         for start in range(0, len(texts), size):
-            vectors += self._ask(texts[start : start + size])
+            vectors += self._embed_batch(texts[start : start + size])
         return vectors
 
-    def _ask(self, texts: Sequence[str]) -> list[list[float]]:
+    def _embed_batch(self, texts: Sequence[str]) -> list[list[float]]:
         from google.genai import types
 
         contents: list[Any] = [types.Content(parts=[types.Part(text=text.replace("\n", " "))]) for text in texts]
-        wanted = types.EmbedContentConfig(output_dimensionality=self.config.embedding_dims)
-        embed = asked_again(self.client.models.embed_content)
-        response = embed(model=self.config.model, contents=contents, config=wanted)
+        embed_config = types.EmbedContentConfig(output_dimensionality=self.config.embedding_dims)
+        embed = with_retries(self.client.models.embed_content)
+        response = embed(model=self.config.model, contents=contents, config=embed_config)
         vectors = [list(embedding.values or ()) for embedding in response.embeddings or ()]
         if len(vectors) != len(texts):
             raise BadAnswerError(f"Gemini gave {len(vectors)} vectors for {len(texts)} texts ({self.config.model})")
         if self.config.embedding_dims >= FULL_DIMENSIONS:
             return vectors
-        return [unit(vector) for vector in vectors]
+        return [normalize(vector) for vector in vectors]
 
 
-def unit(vector: Sequence[float]) -> list[float]:
+def normalize(vector: Sequence[float]) -> list[float]:
     """Return `vector` at length 1; one without any length as it is."""
     length = math.hypot(*vector)
     return [value / length for value in vector] if length else list(vector)

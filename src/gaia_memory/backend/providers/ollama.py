@@ -28,9 +28,9 @@ def ollama_llm(config: Mapping[str, Any]) -> Any:
     from mem0.llms.ollama import OllamaLLM
 
     llm = OllamaLLM(OllamaConfig(**{"max_tokens": MAX_TOKENS, **config}))
-    llm.client = _client(llm, LLM_SECONDS)
-    llm.client.chat = partial(_chat, llm.client.chat)
-    llm._parse_response = partial(_read, llm._parse_response)
+    llm.client = _create_client(llm, LLM_SECONDS)
+    llm.client.chat = partial(_chat_with_context_size, llm.client.chat)
+    llm._parse_response = partial(_parse_checked, llm._parse_response)
     return llm
 
 
@@ -42,26 +42,26 @@ def ollama_embedder(config: Mapping[str, Any]) -> Any:
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.embeddings.ollama import OllamaEmbedding
 
-    without_download = type(OllamaEmbedding.__name__, (OllamaEmbedding,), {"_ensure_model_exists": lambda _: None})
-    embedder = without_download(BaseEmbedderConfig(**config))
-    embedder.client = _client(embedder, EMBEDDER_SECONDS)
+    embedder_class = type(OllamaEmbedding.__name__, (OllamaEmbedding,), {"_ensure_model_exists": lambda _: None})
+    embedder = embedder_class(BaseEmbedderConfig(**config))
+    embedder.client = _create_client(embedder, EMBEDDER_SECONDS)
     return embedder
 
 
-def _client(made: Any, seconds: float) -> Any:
-    """Return a client like the one of `made`, which it closes: that one waits for ever."""
-    host = made.config.ollama_base_url
-    made.client.close()
-    return type(made.client)(host=host, timeout=seconds)
+def _create_client(component: Any, timeout_seconds: float) -> Any:
+    """Return a client like the one of `component`, which it closes: that one waits for ever."""
+    host = component.config.ollama_base_url
+    component.client.close()
+    return type(component.client)(host=host, timeout=timeout_seconds)
 
 
-def _chat(ask: Callable[..., Any], *, options: Mapping[str, Any], **asked: Any) -> Any:
-    given = os.environ.get(CONTEXT_VARIABLE, "")
-    tokens = int(given) if given.isdigit() else CONTEXT_TOKENS
-    return ask(options={"num_ctx": tokens, **options}, **asked)
+def _chat_with_context_size(chat: Callable[..., Any], *, options: Mapping[str, Any], **arguments: Any) -> Any:
+    configured = os.environ.get(CONTEXT_VARIABLE, "")
+    tokens = int(configured) if configured.isdigit() else CONTEXT_TOKENS
+    return chat(options={"num_ctx": tokens, **options}, **arguments)
 
 
-def _read(parse: Callable[[Any, Any], Any], response: Any, tools: Any) -> Any:
+def _parse_checked(parse: Callable[[Any, Any], Any], response: Any, tools: Any) -> Any:
     if response.done_reason == "length":
         raise BadAnswerError("the model's answer was cut: raise `memory.llm.max_tokens`")
     return parse(response, tools)

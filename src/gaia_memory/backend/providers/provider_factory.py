@@ -7,7 +7,7 @@ from typing import Any
 
 from gaia_memory.backend.providers.gemini import GeminiEmbedder, gemini_llm
 from gaia_memory.backend.providers.ollama import ollama_embedder, ollama_llm
-from gaia_memory.backend.providers.openai import openai_embedder, openai_llm, speaks_openai, strict_llm
+from gaia_memory.backend.providers.openai import make_strict, openai_embedder, openai_llm, uses_openai_client
 from gaia_memory.backend.providers.provider_specs import Provider
 from gaia_memory.errors import ModelUnavailableError
 
@@ -16,40 +16,40 @@ def make_llm(provider: Provider) -> Any:
     """Return mem0's language model object of a provider. Blocking."""
     from mem0.utils.factory import LlmFactory
 
-    ours = _LLMS.get(LlmFactory.provider_to_class[provider.name][0])
-    if ours is not None:
-        return ours(provider.config)
+    own_factory = _LLM_FACTORIES.get(LlmFactory.provider_to_class[provider.name][0])
+    if own_factory is not None:
+        return own_factory(provider.config)
     llm = LlmFactory.create(provider.name, dict(provider.config))
-    return strict_llm(llm, own=True) if speaks_openai(llm) else llm
+    return make_strict(llm, is_self_hosted=True) if uses_openai_client(llm) else llm
 
 
 def make_embedder(provider: Provider) -> Any:
     """Return mem0's embedder object of a provider. Blocking."""
     from mem0.utils.factory import EmbedderFactory
 
-    ours = _EMBEDDERS.get(EmbedderFactory.provider_to_class[provider.name])
-    if ours is not None:
-        return ours(provider.config)
+    own_factory = _EMBEDDER_FACTORIES.get(EmbedderFactory.provider_to_class[provider.name])
+    if own_factory is not None:
+        return own_factory(provider.config)
     return EmbedderFactory.create(provider.name, dict(provider.config), None)
 
 
-def made_or_later(make: Callable[[], Any]) -> Any:
-    """Return what `make` returns; where that cannot be made yet, something that makes it when it is used.
+def create_or_defer(factory: Callable[[], Any]) -> Any:
+    """Return what `factory` returns; where that cannot be made yet, something that makes it when it is used.
 
     A store is opened, followed and erased from without a model, so a key that is missing must not keep it shut.
     """
     try:
-        return make()
+        return factory()
     except ModelUnavailableError:
-        return _Later(make)
+        return _LazyProxy(factory)
 
 
-class _Later:
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
+class _LazyProxy:
+    def __init__(self, factory: Callable[[], Any]) -> None:
+        self._factory = factory
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._make(), name)
+        return getattr(self._factory(), name)
 
 
 def _gemini_embedder(config: Mapping[str, Any]) -> GeminiEmbedder:
@@ -59,12 +59,12 @@ def _gemini_embedder(config: Mapping[str, Any]) -> GeminiEmbedder:
 
 
 # By the class that mem0 would make: a host that entered its own under the same name gets its own.
-_LLMS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+_LLM_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "mem0.llms.gemini.GeminiLLM": gemini_llm,
     "mem0.llms.openai.OpenAILLM": openai_llm,
     "mem0.llms.ollama.OllamaLLM": ollama_llm,
 }
-_EMBEDDERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+_EMBEDDER_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "mem0.embeddings.gemini.GoogleGenAIEmbedding": _gemini_embedder,
     "mem0.embeddings.openai.OpenAIEmbedding": openai_embedder,
     "mem0.embeddings.ollama.OllamaEmbedding": ollama_embedder,

@@ -22,7 +22,7 @@ LOCAL = "local"
 AUTO = "auto"
 GEMINI = "gemini"
 OPENAI = "openai"
-KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+GEMINI_KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 """In the order in which Google's own client takes them."""
 
 DEFAULT_APP_MODEL = "gemini-3.5-flash"
@@ -31,13 +31,13 @@ DEFAULT_APP_MODEL = "gemini-3.5-flash"
 DEFAULT_GEMINI_EMBEDDER = "models/gemini-embedding-2"
 DEFAULT_OPENAI_EMBEDDER = "text-embedding-3-small"
 DEFAULT_COLLECTION = "gaia"
-AGENTS_OPENAI = "openai:"
+OPENAI_MODEL_PREFIX = "openai:"
 """How the name of an agent's model begins that ADK asks through OpenAI's interface."""
 
-EXTRAS = ("ollama",)
+PROVIDERS_WITH_EXTRA = ("ollama",)
 """Providers whose package is an extra of ours, of the same name."""
 
-_PLACED_ELSEWHERE = ("path", "host", "url", "client", "api_key", "connection_string", "tenant")
+_LOCATION_KEYS = ("path", "host", "url", "client", "api_key", "connection_string", "tenant")
 
 _OFFLINE_LLM = "gaia_memory.backend.offline.offline_llm.OfflineLlm"
 _OFFLINE_EMBEDDER = "gaia_memory.backend.offline.offline_embedder.OfflineEmbedder"
@@ -60,49 +60,49 @@ class Provider:
         return str(model) if model else None
 
 
-def api_key(environ: Mapping[str, str]) -> str | None:
+def gemini_api_key(environ: Mapping[str, str]) -> str | None:
     """Return the Gemini key of `environ`; empty ones do not count."""
-    return next((environ[name] for name in KEY_VARIABLES if environ.get(name, "").strip()), None)
+    return next((environ[name] for name in GEMINI_KEY_VARIABLES if environ.get(name, "").strip()), None)
 
 
 def lacks_openai_key(provider: Provider, environ: Mapping[str, str]) -> bool:
     """Say whether a provider asks OpenAI and nobody said with which key; a server of one's own may need none."""
-    return provider.name == OPENAI and not openai_key(environ, named=provider.config.get("openai_base_url"))
+    return provider.name == OPENAI and not openai_key(environ, configured=provider.config.get("openai_base_url"))
 
 
-def language_model(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:
+def resolve_llm(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:
     """Return the provider that extracts facts and distils profiles."""
-    name, given = config.memory.llm.provider, dict(config.memory.llm.config)
+    name, options = config.memory.llm.provider, dict(config.memory.llm.config)
     if name == AUTO:
-        name = GEMINI if api_key(environ) else OFFLINE
-        given = given if name == GEMINI else {}
-    if name == GEMINI and not given.get("model"):
-        given["model"] = _app_model(config.model)
-    if name == OPENAI and not given.get("model") and config.model.startswith(AGENTS_OPENAI):
-        given["model"] = config.model.removeprefix(AGENTS_OPENAI)
-    return Provider(name, given)
+        name = GEMINI if gemini_api_key(environ) else OFFLINE
+        options = options if name == GEMINI else {}
+    if name == GEMINI and not options.get("model"):
+        options["model"] = _app_model(config.model)
+    if name == OPENAI and not options.get("model") and config.model.startswith(OPENAI_MODEL_PREFIX):
+        options["model"] = config.model.removeprefix(OPENAI_MODEL_PREFIX)
+    return Provider(name, options)
 
 
-def embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: str | None = None) -> Provider:
+def resolve_embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: str | None = None) -> Provider:
     """Return the provider of vectors.
 
     With `auto`, the identity of the vectors already `stored` (`provider/model/dimensions`) decides before the
     environment does: a key that comes or goes must not leave all facts without a usable vector.
     """
-    name, given = config.memory.embedder.provider, dict(config.memory.embedder.config)
+    name, options = config.memory.embedder.provider, dict(config.memory.embedder.config)
     if name == AUTO:
-        chosen = _stored_provider(stored)
-        if chosen is not None:
-            return chosen
-        name = GEMINI if api_key(environ) else OFFLINE
-        given = given if name == GEMINI else {}
+        stored_provider = _stored_provider(stored)
+        if stored_provider is not None:
+            return stored_provider
+        name = GEMINI if gemini_api_key(environ) else OFFLINE
+        options = options if name == GEMINI else {}
     defaults = {GEMINI: DEFAULT_GEMINI_EMBEDDER, OPENAI: DEFAULT_OPENAI_EMBEDDER}
-    if name in defaults and not given.get("model"):
-        given["model"] = defaults[name]
-    if name == LOCAL and given.get("model"):
+    if name in defaults and not options.get("model"):
+        options["model"] = defaults[name]
+    if name == LOCAL and options.get("model"):
         # As the path of a database is: from the home, unless it says otherwise.
-        given["model"] = str(config.home / os.path.expanduser(str(given["model"])))
-    return Provider(name, given)
+        options["model"] = str(config.home / os.path.expanduser(str(options["model"])))
+    return Provider(name, options)
 
 
 def _app_model(model: str) -> str:
@@ -123,7 +123,7 @@ def _stored_provider(stored: str | None) -> Provider | None:
     return None
 
 
-def register() -> None:
+def register_providers() -> None:
     """Enter `offline`, `local` and `auto` beside mem0's own providers."""
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
@@ -139,19 +139,21 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
 
-    found: list[str] = []
+    lines: list[str] = []
     llms = LlmFactory.provider_to_class
-    found += unknown("memory.llm", llm, llms, lambda name: _parameters(llms[name][1]))
+    lines += find_unknown("memory.llm", llm, llms, lambda name: _parameter_names(llms[name][1]))
     embedders = EmbedderFactory.provider_to_class
-    found += unknown("memory.embedder", embedder, embedders, lambda name: _embedder_keys(name, BaseEmbedderConfig))
+    lines += find_unknown(
+        "memory.embedder", embedder, embedders, lambda name: _accepted_embedder_keys(name, BaseEmbedderConfig)
+    )
     if embedder.name == LOCAL:
-        found += local.problems(embedder.model)
+        lines += local.problems(embedder.model)
     stores = VectorStoreFactory.provider_to_class
-    found += unknown("memory.vector_store", store, stores, store_fields)
-    if not found:
-        found += _without_package("memory.llm", llm, llms[llm.name][0])
-        found += _without_package("memory.embedder", embedder, embedders[embedder.name])
-    return found
+    lines += find_unknown("memory.vector_store", store, stores, store_fields)
+    if not lines:
+        lines += _missing_package("memory.llm", llm, llms[llm.name][0])
+        lines += _missing_package("memory.embedder", embedder, embedders[embedder.name])
+    return lines
 
 
 def store_fields(provider: str) -> Collection[str] | None:
@@ -177,49 +179,51 @@ def store_config(provider: Provider, folder: str, dimensions: Callable[[], int])
     config = dict(provider.config)
     fields = store_fields(provider.name) or ()
     config.setdefault("collection_name", DEFAULT_COLLECTION)
-    if "path" in fields and not any(config.get(key) for key in _PLACED_ELSEWHERE):
+    if "path" in fields and not any(config.get(key) for key in _LOCATION_KEYS):
         config["path"] = folder
     if "embedding_model_dims" in fields and "embedding_model_dims" not in config:
         config["embedding_model_dims"] = dimensions()
     return config
 
 
-def _parameters(config_class: Any) -> Collection[str] | None:
+def _parameter_names(config_class: Any) -> Collection[str] | None:
     parameters = inspect.signature(config_class).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return None
     return set(parameters)
 
 
-def _embedder_keys(provider: str, config_class: Any) -> Collection[str] | None:
-    return local.KEYS if provider == LOCAL else _parameters(config_class)
+def _accepted_embedder_keys(provider: str, config_class: Any) -> Collection[str] | None:
+    return local.CONFIG_KEYS if provider == LOCAL else _parameter_names(config_class)
 
 
-def unknown(
-    key: str, provider: Provider, known: Collection[str], keys_of: Callable[[str], Collection[str] | None]
+def find_unknown(
+    section: str, provider: Provider, known: Collection[str], accepted_keys_of: Callable[[str], Collection[str] | None]
 ) -> list[str]:
     """Return one line for a provider that is not known, or for each key that it does not take; None takes any."""
     if provider.name not in known:
-        return [f"{key}.provider: {provider.name!r} is not a provider{_meant(provider.name, known)}"]
-    allowed = keys_of(provider.name)
+        return [f"{section}.provider: {provider.name!r} is not a provider{_suggestion(provider.name, known)}"]
+    allowed = accepted_keys_of(provider.name)
     if allowed is None:
         return []
     return [
-        f"{key}.{given}: not a key of the provider {provider.name!r}{_meant(given, allowed)}"
+        f"{section}.{given}: not a key of the provider {provider.name!r}{_suggestion(given, allowed)}"
         for given in provider.config
         if given not in allowed
     ]
 
 
-def _without_package(key: str, provider: Provider, made_by: str) -> list[str]:
+def _missing_package(section: str, provider: Provider, class_path: str) -> list[str]:
     try:
-        import_module(made_by.rpartition(".")[0])
+        import_module(class_path.rpartition(".")[0])
     except ImportError as missing:
-        remedy = f"pip install 'gaia-memory[{provider.name}]'" if provider.name in EXTRAS else str(missing)
-        return [f"{key}.provider: {provider.name!r} needs a package that is not installed: {remedy}"]
+        remedy = (
+            f"pip install 'gaia-memory[{provider.name}]'" if provider.name in PROVIDERS_WITH_EXTRA else str(missing)
+        )
+        return [f"{section}.provider: {provider.name!r} needs a package that is not installed: {remedy}"]
     return []
 
 
-def _meant(given: str, known: Collection[str]) -> str:
+def _suggestion(given: str, known: Collection[str]) -> str:
     close = difflib.get_close_matches(given, known, n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(known))}"

@@ -10,16 +10,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gaia_memory.backend.model_errors import model_error, without_words_of
+from gaia_memory.backend.model_errors import redact_user_text, to_model_error
 from gaia_memory.backend.providers import local
-from gaia_memory.backend.providers.provider_specs import LOCAL, Provider, unknown
+from gaia_memory.backend.providers.provider_specs import LOCAL, Provider, find_unknown
 from gaia_memory.backend.providers.swappable_llm import close_client
-from gaia_memory.backend.thread_pools import Pool
+from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
 
-NONE = "none"
-_LLM = "llm_reranker"
-_PACKAGES = {
+NO_RERANKER = "none"
+_LLM_RERANKER = "llm_reranker"
+_REQUIRED_PACKAGES = {
     "cohere": ("cohere",),
     "huggingface": ("transformers", "torch"),
     "sentence_transformer": ("sentence_transformers",),
@@ -27,17 +27,19 @@ _PACKAGES = {
 }
 """What each of mem0's rerankers imports; without it mem0 refuses to make one."""
 
-_ASKED_THROUGH = ("client", "llm", "model", "tokenizer")
+_CLIENT_ATTRIBUTES = ("client", "llm", "model", "tokenizer")
 """Where mem0's rerankers keep what they ask."""
 
 _LOCAL_KEYS = frozenset({"model"})
 
 
-def provider_of(given: Provider, home: Path) -> Provider:
+def resolve_provider(configured: Provider, home: Path) -> Provider:
     """Return the reranker that a configuration means; a relative folder of `local` is taken from the home."""
-    if given.name != LOCAL or not given.config.get("model"):
-        return given
-    return Provider(LOCAL, {**given.config, "model": str(home / os.path.expanduser(str(given.config["model"])))})
+    if configured.name != LOCAL or not configured.config.get("model"):
+        return configured
+    return Provider(
+        LOCAL, {**configured.config, "model": str(home / os.path.expanduser(str(configured.config["model"])))}
+    )
 
 
 def problems(provider: Provider) -> list[str]:
@@ -45,125 +47,125 @@ def problems(provider: Provider) -> list[str]:
     from mem0.utils.factory import RerankerFactory
 
     factory = RerankerFactory.provider_to_class
-    known = {NONE: (), LOCAL: _LOCAL_KEYS, **{name: made[1].model_fields for name, made in factory.items()}}
-    found = unknown("memory.reranker", provider, known, lambda name: known[name] if name != NONE else None)
+    known = {NO_RERANKER: (), LOCAL: _LOCAL_KEYS, **{name: made[1].model_fields for name, made in factory.items()}}
+    found = find_unknown("memory.reranker", provider, known, lambda name: known[name] if name != NO_RERANKER else None)
     if found:
         return found
     if provider.name == LOCAL:
         return local.problems(provider.model, part="memory.reranker")
-    lacking = [package for package in _PACKAGES.get(provider.name, ()) if find_spec(package) is None]
+    missing_packages = [package for package in _REQUIRED_PACKAGES.get(provider.name, ()) if find_spec(package) is None]
     return [
         f"memory.reranker.provider: {provider.name!r} needs a package that is not installed: pip install {package}"
-        for package in lacking
+        for package in missing_packages
     ]
 
 
 class Mem0Reranker:
     """The port `Reranker` over one of mem0's, or over a cross-encoder on this machine; made at first use."""
 
-    def __init__(self, provider: Provider, load: Callable[[], Any], pool: Pool) -> None:
+    def __init__(self, provider: Provider, load: Callable[[], Any], pool: WorkerPool) -> None:
         """Take what imports mem0, blocking, and the pool it may block in."""
         self.provider = provider
         self._load = load
         self._pool = pool
-        self._made: Any = None
-        self._making = threading.Lock()
-        self._ear = _Ear()
+        self._instance: Any = None
+        self._creation_lock = threading.Lock()
+        self._captured = _CapturedError()
 
-    async def scores(self, query: str, texts: Sequence[str]) -> list[float]:
+    async def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score a text, higher is better, on a scale of its own.
 
         Raises:
             ModelUnavailableError: the reranker could not be made or reached.
             BadAnswerError: it left a text out, or its scores are no numbers.
         """
-        with without_words_of([query, *texts]):
-            return await self._pool.run(self._scores, query, list(texts))
+        with redact_user_text([query, *texts]):
+            return await self._pool.run(self._score, query, list(texts))
 
     def close(self) -> None:
         """Close the clients it asks through, if it was made. Blocking."""
-        with self._making:
-            made, self._made = self._made, None
-        self._ear.error = None
-        close_client(made)
-        close_client(getattr(made, "llm", None))
+        with self._creation_lock:
+            reranker, self._instance = self._instance, None
+        self._captured.error = None
+        close_client(reranker)
+        close_client(getattr(reranker, "llm", None))
 
-    def _scores(self, query: str, texts: list[str]) -> list[float]:
-        what = f"the reranker {self.provider.name}"
+    def _score(self, query: str, texts: list[str]) -> list[float]:
+        subject = f"the reranker {self.provider.name}"
         documents = [{"id": place, "memory": text} for place, text in enumerate(texts)]
-        self._ear.error = None
+        self._captured.error = None
         try:
             # mem0 cuts the answer to `top_k`: all are wanted back.
-            answered = self._reranker().rerank(query, documents, len(documents))
-            if self._ear.error is not None:
-                raise self._ear.error
-            found = {each["id"]: float(each["rerank_score"]) for each in answered}
+            ranked = self._get_or_create().rerank(query, documents, len(documents))
+            if self._captured.error is not None:
+                raise self._captured.error
+            scores_by_index = {each["id"]: float(each["rerank_score"]) for each in ranked}
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
-            raise model_error(error, what=what) from error
-        if found.keys() != set(range(len(texts))) or not all(map(math.isfinite, found.values())):
-            raise BadAnswerError(f"{what} left a text out, or gave a score that is no number")
-        if self.provider.name != _LLM and not any(found.values()):
+            raise to_model_error(error, subject=subject) from error
+        if scores_by_index.keys() != set(range(len(texts))) or not all(map(math.isfinite, scores_by_index.values())):
+            raise BadAnswerError(f"{subject} left a text out, or gave a score that is no number")
+        if self.provider.name != _LLM_RERANKER and not any(scores_by_index.values()):
             # What mem0 answers where a service failed in a way that it kept to itself.
-            raise BadAnswerError(f"{what} gave every text the score 0")
-        return [found[place] for place in range(len(texts))]
+            raise BadAnswerError(f"{subject} gave every text the score 0")
+        return [scores_by_index[place] for place in range(len(texts))]
 
-    def _reranker(self) -> Any:
-        with self._making:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
+    def _get_or_create(self) -> Any:
+        with self._creation_lock:
+            if self._instance is None:
+                self._instance = self._create()
+            return self._instance
 
-    def _make(self) -> Any:
+    def _create(self) -> Any:
         if self.provider.name == LOCAL:
             return LocalReranker(str(self.provider.model))
         self._load()
         from mem0.utils.factory import RerankerFactory
 
-        made = RerankerFactory.create(self.provider.name, dict(self.provider.config))
-        for name in _ASKED_THROUGH:
-            if name in vars(made):
-                setattr(made, name, _Loud(getattr(made, name), self._ear))
-        return made
+        reranker = RerankerFactory.create(self.provider.name, dict(self.provider.config))
+        for name in _CLIENT_ATTRIBUTES:
+            if name in vars(reranker):
+                setattr(reranker, name, _ErrorCapturingProxy(getattr(reranker, name), self._captured))
+        return reranker
 
 
 class LocalReranker:
     """A cross-encoder of sentence-transformers, read from a folder and from nowhere else. Its constructor loads it."""
 
     def __init__(self, folder: str) -> None:
-        self._model = local.loaded(folder, "CrossEncoder")
-        self._at_work = threading.Lock()
+        self._model = local.load_model(folder, "CrossEncoder")
+        self._predict_lock = threading.Lock()
 
     def rerank(self, query: str, documents: Sequence[Mapping[str, Any]], top_k: int) -> list[dict[str, Any]]:
         """Return the documents with a `rerank_score` each, as mem0's rerankers do."""
-        with self._at_work:
+        with self._predict_lock:
             scores = self._model.predict([(query, each["memory"]) for each in documents], show_progress_bar=False)
         return [{**each, "rerank_score": float(score)} for each, score in zip(documents, scores, strict=True)][:top_k]
 
 
-class _Ear(threading.local):
+class _CapturedError(threading.local):
     """What went wrong in this thread's call of a reranker."""
 
     error: Exception | None = None
 
 
-class _Loud:
+class _ErrorCapturingProxy:
     """Something that one of mem0's rerankers asks, whose errors are heard.
 
     mem0 catches them and returns its input as an answer; after the first one nothing more is asked in the same call.
     """
 
-    def __init__(self, inner: Any, ear: _Ear) -> None:
+    def __init__(self, inner: Any, captured: _CapturedError) -> None:
         self._inner = inner
-        self._ear = ear
+        self._captured = captured
 
     def __getattr__(self, name: str) -> Any:
-        return _Loud(getattr(self._inner, name), self._ear)
+        return _ErrorCapturingProxy(getattr(self._inner, name), self._captured)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._ear.error is not None:
-            raise self._ear.error
+        if self._captured.error is not None:
+            raise self._captured.error
         try:
             return self._inner(*args, **kwargs)
         except Exception as error:  # Whatever it is: mem0 keeps it to itself.
-            self._ear.error = error
+            self._captured.error = error
             raise

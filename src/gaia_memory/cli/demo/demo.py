@@ -14,8 +14,8 @@ from typing import Any
 
 import typer
 
-from gaia_memory.cli.engines import run
-from gaia_memory.cli.ui.terminal import coloured, complain, say
+from gaia_memory.cli.engines import run_async
+from gaia_memory.cli.ui.terminal import coloured, print_error, print_line
 
 EXAMPLES = """
 Example:
@@ -24,79 +24,82 @@ Example:
 """
 
 
-class Observations:
+class ObservationLog:
     """What was looked at, printed as it happens."""
 
     def __init__(self) -> None:
         """Start with none."""
-        self.seen = 0
+        self.total = 0
         self.failed = 0
 
-    def __call__(self, what: str, holds: bool) -> None:
+    def __call__(self, description: str, is_true: bool) -> None:
         """Print one observation and whether it holds."""
-        self.seen += 1
-        self.failed += not holds
-        verdict = coloured("OK  ", typer.colors.GREEN) if holds else coloured("FAIL", typer.colors.RED)
-        say(what, head=f"{verdict} ")
+        self.total += 1
+        self.failed += not is_true
+        verdict = coloured("OK  ", typer.colors.GREEN) if is_true else coloured("FAIL", typer.colors.RED)
+        print_line(description, prefix=f"{verdict} ")
 
 
-class _Ending:
+class _SignalCancellation:
     """Notes a signal that asks the process to end, and cancels what runs, so that folder and children go with it.
 
     Nothing is raised where the signal arrives: in the middle of starting a child that would leave the child.
     """
 
     def __init__(self) -> None:
-        self._number: int | None = None
-        self._story: asyncio.Task[None] | None = None
+        self._signal_number: int | None = None
+        self._task: asyncio.Task[None] | None = None
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
+    def handle_signals(self) -> Iterator[None]:
         """Note the signals during the block, and leave the process with their code after it."""
         numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        before = {number: signal.signal(number, self._note) for number in numbers}
+        previous = {number: signal.signal(number, self._on_signal) for number in numbers}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous.items():
                 signal.signal(number, handler)
-            if self._number is not None:
-                raise SystemExit(128 + self._number)
+            if self._signal_number is not None:
+                raise SystemExit(128 + self._signal_number)
 
-    def _note(self, number: int, _: FrameType | None) -> None:
-        if self._number is None:
+    def _on_signal(self, number: int, _: FrameType | None) -> None:
+        if self._signal_number is None:
             # Once is enough: what cleans up is not to be interrupted.
-            self._number = number
-            if self._story is not None and not self._story.done():
-                self._story.cancel()
+            self._signal_number = number
+            if self._task is not None and not self._task.done():
+                self._task.cancel()
                 # Wakes a loop that waits for its next event.
-                self._story.get_loop().call_soon_threadsafe(_nothing)
+                self._task.get_loop().call_soon_threadsafe(_noop)
 
-    async def cancels(self, story: Coroutine[Any, Any, None]) -> None:
+    async def run_cancellable(self, story: Coroutine[Any, Any, None]) -> None:
         """Run the story as far as no signal comes."""
-        self._story = asyncio.current_task()
-        if self._number is None:
+        self._task = asyncio.current_task()
+        if self._signal_number is None:
             await story
         else:
             story.close()
 
 
-def _nothing() -> None:
+def _noop() -> None:
     """Return at once."""
 
 
 def demo() -> None:
     """Show in seconds what memory does, on real parts in a temporary home. Leaves with 1 when something fails."""
     started = time.monotonic()
-    ending = _Ending()
-    with ending.noted(), tempfile.TemporaryDirectory(prefix="gaia-demo-", ignore_cleanup_errors=True) as home:
-        say(f"A person, two channels, no key, no network; everything is kept in {home} and removed at the end.")
-        from gaia_memory.cli.demo.story import Story
+    cancellation = _SignalCancellation()
+    with (
+        cancellation.handle_signals(),
+        tempfile.TemporaryDirectory(prefix="gaia-demo-", ignore_cleanup_errors=True) as home,
+    ):
+        print_line(f"A person, two channels, no key, no network; everything is kept in {home} and removed at the end.")
+        from gaia_memory.cli.demo.story import DemoScript
 
-        observe = Observations()
-        run(ending.cancels(Story(Path(home), observe).tell()))
+        observations = ObservationLog()
+        run_async(cancellation.run_cancellable(DemoScript(Path(home), observations).run()))
     seconds = time.monotonic() - started
-    if observe.failed:
-        complain(f"{observe.failed} of {observe.seen} observations do not hold ({seconds:.1f} s)")
+    if observations.failed:
+        print_error(f"{observations.failed} of {observations.total} observations do not hold ({seconds:.1f} s)")
         raise typer.Exit(1)
-    say(f"All {observe.seen} observations hold ({seconds:.1f} s).")
+    print_line(f"All {observations.total} observations hold ({seconds:.1f} s).")

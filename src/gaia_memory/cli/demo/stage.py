@@ -25,76 +25,76 @@ if TYPE_CHECKING:
 class RecordingModel(OfflineModel):
     """The offline model, which also keeps what it was told about the person."""
 
-    _told: list[str] = PrivateAttr(default_factory=list)
+    _instructions: list[str] = PrivateAttr(default_factory=list)
 
     @property
-    def told(self) -> str:
+    def last_instruction(self) -> str:
         """The system instruction of the last request."""
-        return self._told[-1] if self._told else ""
+        return self._instructions[-1] if self._instructions else ""
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Yield the offline model's answer."""
-        self._told.append(str(llm_request.config.system_instruction or ""))
+        self._instructions.append(str(llm_request.config.system_instruction or ""))
         async for response in super().generate_content_async(llm_request, stream):
             yield response
 
 
-class AdvancedClock:
+class ShiftedClock:
     """The time of the machine, ahead by what was waited for."""
 
     def __init__(self) -> None:
-        self._ahead = timedelta()
+        self._offset = timedelta()
 
     def now(self) -> datetime:
         """Return the time."""
-        return datetime.now(UTC) + self._ahead
+        return datetime.now(UTC) + self._offset
 
     def advance(self, minutes: float) -> None:
         """Let minutes pass at once."""
-        self._ahead += timedelta(minutes=minutes)
+        self._offset += timedelta(minutes=minutes)
 
 
-def environment(address: str | None = None) -> dict[str, str]:
+def clean_environment(address: str | None = None) -> dict[str, str]:
     """Return this environment without settings, keys and proxies of this machine, and Gemini at `address`."""
-    kept = {name: value for name, value in os.environ.items() if not _leads_elsewhere(name)}
-    return kept if address is None else {**kept, "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
+    variables = {name: value for name, value in os.environ.items() if not _is_machine_specific(name)}
+    return variables if address is None else {**variables, "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
 
 
-def _leads_elsewhere(variable: str) -> bool:
+def _is_machine_specific(variable: str) -> bool:
     """Say whether a variable of this machine would lead the child to another home, model or proxy."""
     return variable.upper().startswith(("GAIA_", "GOOGLE_", "GEMINI_")) or variable.upper().endswith("_PROXY")
 
 
-def files_with(home: Path, words: Sequence[str]) -> dict[str, list[str]]:
+def find_files_containing(home: Path, words: Sequence[str]) -> dict[str, list[str]]:
     """Return for each word the files under `home` that hold it, in small or capital letters."""
     found: dict[str, list[str]] = {word: [] for word in words}
     for path in sorted(home.rglob("*")):
         if path.is_file():
-            held = path.read_bytes().lower()
+            content = path.read_bytes().lower()
             for word in words:
-                if word.lower().encode() in held:
+                if word.lower().encode() in content:
                     found[word].append(str(path.relative_to(home)))
     return found
 
 
 @asynccontextmanager
-async def silent_model() -> AsyncIterator[tuple[str, asyncio.Event]]:
+async def hanging_model() -> AsyncIterator[tuple[str, asyncio.Event]]:
     """Listen on loopback like a model that is asked and never answers; the event says that it was asked."""
-    asked, over = asyncio.Event(), asyncio.Event()
+    was_asked, is_closing = asyncio.Event(), asyncio.Event()
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await reader.readuntil(b"\r\n\r\n")
-            asked.set()
-            await over.wait()
+            was_asked.set()
+            await is_closing.wait()
         writer.close()
 
     server = await asyncio.start_server(listen, "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()[:2]
     try:
-        yield f"http://{host}:{port}", asked
+        yield f"http://{host}:{port}", was_asked
     finally:
-        over.set()
+        is_closing.set()
         server.close()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
     from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.models import Pending, StoreState
+    from gaia_memory.models import PendingConversation, StoreState
 
-State = Literal["ok", "warn", "fail", "skipped"]
+FindingState = Literal["ok", "warn", "fail", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Finding:
     """One sentence about one part and, unless all is well, what to do about it."""
 
     part: str
-    state: State
-    says: str
+    state: FindingState
+    message: str
     remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DatabaseSummary:
     """What the memory database says of itself: most vectors' embedder, the store that follows, what waits.
 
     `outdated` counts facts in the keyword index as another version has taken them in, `without_traits` those whose text
@@ -37,23 +37,23 @@ class Held:
     outdated: int
     without_traits: int
     store: StoreState
-    pending: Sequence[Pending]
+    pending: Sequence[PendingConversation]
 
 
 @dataclass(slots=True)
-class Patient:
+class CheckContext:
     """What is looked at: how it was named, and what earlier checks found.
 
-    `scratch` is a folder to work in, `unread` why nothing of the memory database is known.
+    `scratch` is a folder to work in, `unread_reason` why nothing of the memory database is known.
     """
 
-    named: Path | None
-    asks: bool
+    config_path: Path | None
+    asks_models: bool
     scratch: Path
     loaded: LoadedConfig | None = None
-    held: Held | None = None
-    unread: str = "the memory database could not be read"
-    answered: dict[str, Finding] = field(default_factory=dict)
+    summary: DatabaseSummary | None = None
+    unread_reason: str = "the memory database could not be read"
+    model_findings: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def config(self) -> GaiaConfig:
@@ -61,7 +61,7 @@ class Patient:
         assert self.loaded is not None
         return self.loaded.config
 
-    def in_home(self, folder: Path) -> Path:
+    def to_home_path(self, folder: Path) -> Path:
         """Return a folder of an engine that only looks, whose home is `scratch`, where it really is."""
         if self.scratch in folder.parents:
             return self.config.home / folder.relative_to(self.scratch)
@@ -73,25 +73,25 @@ class Check:
     """A part and the function that looks at it; most need a configuration."""
 
     part: str
-    look: Callable[[Patient], Awaitable[list[Finding]]]
+    run: Callable[[CheckContext], Awaitable[list[Finding]]]
     needs_config: bool = True
 
 
-def ok(part: str, says: str) -> list[Finding]:
+def ok(part: str, message: str) -> list[Finding]:
     """Return that a part is as it should be."""
-    return [Finding(part, "ok", says)]
+    return [Finding(part, "ok", message)]
 
 
-def warn(part: str, says: str, remedy: str) -> list[Finding]:
+def warn(part: str, message: str, remedy: str) -> list[Finding]:
     """Return that a part works, and not as one would wish."""
-    return [Finding(part, "warn", says, remedy)]
+    return [Finding(part, "warn", message, remedy)]
 
 
-def fail(part: str, says: str, remedy: str) -> list[Finding]:
+def fail(part: str, message: str, remedy: str) -> list[Finding]:
     """Return that a part does not work."""
-    return [Finding(part, "fail", says, remedy)]
+    return [Finding(part, "fail", message, remedy)]
 
 
-def skipped(part: str, says: str) -> list[Finding]:
+def skip(part: str, message: str) -> list[Finding]:
     """Return that a part was not looked at, and why."""
-    return [Finding(part, "skipped", says)]
+    return [Finding(part, "skipped", message)]

@@ -11,65 +11,67 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from gaia_memory.cli.doctor.checks import Finding, Patient, fail, ok, skipped, warn
-from gaia_memory.config.sources.environment import variables
+from gaia_memory.cli.doctor.checks import CheckContext, Finding, fail, ok, skip, warn
+from gaia_memory.config.sources.environment import classify_variables
 from gaia_memory.config.sources.load import load, locate
 from gaia_memory.errors import ConfigError
 
-PACKAGE = "gaia-memory"
-SHOWN = ("google-adk", "mem0ai", "chromadb")
-GEMINI_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+PACKAGE_NAME = "gaia-memory"
+REPORTED_PACKAGES = ("google-adk", "mem0ai", "chromadb")
+GEMINI_KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 """In the order in which Google's client takes them."""
 
-_KEY_LINE = re.compile(rf"^\s*(?:export\s+)?({'|'.join(GEMINI_KEYS)})\s*=\s*\S", re.MULTILINE)
+_KEY_LINE = re.compile(rf"^\s*(?:export\s+)?({'|'.join(GEMINI_KEY_VARIABLES)})\s*=\s*\S", re.MULTILINE)
 
 
-async def configuration(patient: Patient) -> list[Finding]:
+async def check_config(context: CheckContext) -> list[Finding]:
     """Find and read the configuration; every later check goes by it."""
     part = "config"
     try:
-        patient.loaded = await asyncio.to_thread(lambda: load(patient.named if patient.named is not None else locate()))
+        context.loaded = await asyncio.to_thread(
+            lambda: load(context.config_path if context.config_path is not None else locate())
+        )
     except ConfigError as error:
         remedy = f"correct {error.source}; `gaia config check` looks at it alone"
         return [Finding(part, "fail", problem, remedy) for problem in error.problems]
-    path = patient.loaded.path
-    where = f"{path} is read" if path is not None else "no gaia.yaml: the defaults and the environment are in force"
-    unknown = [Finding(part, "warn", line, "correct the key or take it out") for line in patient.loaded.warnings]
-    return [*ok(part, where), *unknown]
+    path = context.loaded.path
+    message = f"{path} is read" if path is not None else "no gaia.yaml: the defaults and the environment are in force"
+    unknown = [Finding(part, "warn", line, "correct the key or take it out") for line in context.loaded.warnings]
+    return [*ok(part, message), *unknown]
 
 
-async def environment(patient: Patient) -> list[Finding]:
+async def check_environment(context: CheckContext) -> list[Finding]:
     """Say which variables are in force, by name alone."""
     part = "environment"
     findings: list[Finding] = []
-    in_force, unknown = variables(os.environ)
+    in_force, unknown = classify_variables(os.environ)
     if in_force:
-        over = " over the file" if patient.loaded is not None and patient.loaded.path is not None else ""
+        over = " over the file" if context.loaded is not None and context.loaded.path is not None else ""
         findings += ok(part, f"in force{over}: {', '.join(in_force)}")
     if unknown:
         remedy = "take them away, or see docs/reference/configuration.md for the names"
         findings += warn(part, f"no setting is called {', '.join(unknown)}", remedy)
-    return [*findings, *_keys(part, os.environ, patient)]
+    return [*findings, *_check_keys(part, os.environ, context)]
 
 
-def _keys(part: str, environ: Mapping[str, str], patient: Patient) -> list[Finding]:
-    there = [name for name in GEMINI_KEYS if environ.get(name, "").strip()]
-    if len(there) > 1 and len({environ[name] for name in there}) > 1:
-        taken, ignored = there
-        return warn(part, f"{taken} and {ignored} differ: {taken} is taken", f"unset {ignored}, or give both one value")
-    if there:
-        return ok(part, f"{there[0]} is set")
-    if found := _in_dotenv(patient):
-        says = f"no key for Gemini here; ADK finds one in {found}, which `gaia` does not read"
-        return warn(part, says, "set the variable where you start `gaia`, too")
-    return ok(part, f"no key for Gemini ({' or '.join(GEMINI_KEYS)})")
+def _check_keys(part: str, environ: Mapping[str, str], context: CheckContext) -> list[Finding]:
+    set_variables = [name for name in GEMINI_KEY_VARIABLES if environ.get(name, "").strip()]
+    if len(set_variables) > 1 and len({environ[name] for name in set_variables}) > 1:
+        used, ignored = set_variables
+        return warn(part, f"{used} and {ignored} differ: {used} is taken", f"unset {ignored}, or give both one value")
+    if set_variables:
+        return ok(part, f"{set_variables[0]} is set")
+    if found := _find_dotenv(context):
+        message = f"no key for Gemini here; ADK finds one in {found}, which `gaia` does not read"
+        return warn(part, message, "set the variable where you start `gaia`, too")
+    return ok(part, f"no key for Gemini ({' or '.join(GEMINI_KEY_VARIABLES)})")
 
 
-def _in_dotenv(patient: Patient) -> Path | None:
+def _find_dotenv(context: CheckContext) -> Path | None:
     """Return the file beside the configuration, or beside an agent there, from which ADK would take a key."""
-    if patient.loaded is None or patient.loaded.path is None:
+    if context.loaded is None or context.loaded.path is None:
         return None
-    folder = patient.loaded.path.parent
+    folder = context.loaded.path.parent
     return next((path for path in (folder / ".env", *sorted(folder.glob("*/.env"))) if _has_key(path)), None)
 
 
@@ -80,26 +82,28 @@ def _has_key(path: Path) -> bool:
         return False
 
 
-async def versions(patient: Patient) -> list[Finding]:
+async def check_versions(context: CheckContext) -> list[Finding]:
     """Say which versions of the parts are installed, and whether they are those this one is made for."""
     part = "versions"
     try:
-        wanted = [Requirement(line) for line in requires(PACKAGE) or ()]
+        requirements = [Requirement(line) for line in requires(PACKAGE_NAME) or ()]
     except PackageNotFoundError:
-        return skipped(part, f"{PACKAGE} is not installed as a package, so nothing says what it needs")
-    problems = list(_problems(each for each in wanted if each.marker is None or each.marker.evaluate({"extra": ""})))
+        return skip(part, f"{PACKAGE_NAME} is not installed as a package, so nothing says what it needs")
+    problems = list(
+        _version_problems(each for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""}))
+    )
     if problems:
-        return fail(part, "; ".join(problems), f"pip install --upgrade {PACKAGE}")
-    installed = ", ".join(f"{name} {version(name)}" for name in (PACKAGE, *SHOWN))
+        return fail(part, "; ".join(problems), f"pip install --upgrade {PACKAGE_NAME}")
+    installed = ", ".join(f"{name} {version(name)}" for name in (PACKAGE_NAME, *REPORTED_PACKAGES))
     return ok(part, installed)
 
 
-def _problems(wanted: Iterable[Requirement]) -> Iterable[str]:
-    for requirement in wanted:
+def _version_problems(requirements: Iterable[Requirement]) -> Iterable[str]:
+    for requirement in requirements:
         try:
-            there = version(requirement.name)
+            installed = version(requirement.name)
         except PackageNotFoundError:
             yield f"{requirement.name} is not installed"
             continue
-        if not requirement.specifier.contains(there, prereleases=True):
-            yield f"{requirement.name} {there} is installed, and {requirement.specifier} is needed"
+        if not requirement.specifier.contains(installed, prereleases=True):
+            yield f"{requirement.name} {installed} is installed, and {requirement.specifier} is needed"

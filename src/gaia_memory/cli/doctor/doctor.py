@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, run
-from gaia_memory.cli.ui.terminal import coloured, counted, say, unlogged
+from gaia_memory.cli.engines import ConfigOption, JsonOption, run_async
+from gaia_memory.cli.ui.terminal import coloured, pluralize, print_line, silence_logger
 
 if TYPE_CHECKING:
-    from gaia_memory.cli.doctor.checks import Finding, Patient
+    from gaia_memory.cli.doctor.checks import CheckContext, Finding
 
 EXAMPLES = """
 Examples:
@@ -26,13 +26,13 @@ Examples:
 `gaia doctor --json | jq -r '.findings[] | select(.state == "fail") | .remedy'` prints what to do.
 """
 
-_WORDS = {
+_STATE_LABELS = {
     "ok": ("OK  ", typer.colors.GREEN),
     "warn": ("WARN", typer.colors.YELLOW),
     "fail": ("FAIL", typer.colors.RED),
     "skipped": ("SKIP", typer.colors.WHITE),
 }
-_WIDTH = 17
+_PART_COLUMN_CHARACTERS = 17
 """Of the column of parts."""
 
 
@@ -45,40 +45,40 @@ def doctor(
 
     Leaves with 1 when something fails.
     """
-    from gaia_memory.cli.doctor.checks import Patient
+    from gaia_memory.cli.doctor.checks import CheckContext
 
-    with unlogged("gaia_memory.config"), tempfile.TemporaryDirectory(prefix="gaia-doctor-") as scratch:
-        patient = Patient(config, not no_model, Path(scratch))
-        findings = run(_examined(patient, (lambda _: None) if as_json else _show))
+    with silence_logger("gaia_memory.config"), tempfile.TemporaryDirectory(prefix="gaia-doctor-") as scratch:
+        context = CheckContext(config, not no_model, Path(scratch))
+        findings = run_async(_collect_findings(context, (lambda _: None) if as_json else _print_finding))
     counts = Counter(finding.state for finding in findings)
     if as_json:
         from gaia_memory.cli.ui.fact_output import print_json
 
-        print_json({"ok": not counts["fail"], "findings": [_as_data(finding) for finding in findings]})
+        print_json({"ok": not counts["fail"], "findings": [_finding_to_dict(finding) for finding in findings]})
     else:
-        warnings, failures = counted(counts["warn"], "warning"), counted(counts["fail"], "failure")
-        say()
-        say(f"{counts['ok']} in order, {warnings}, {failures}, {counts['skipped']} not looked at")
+        warnings, failures = pluralize(counts["warn"], "warning"), pluralize(counts["fail"], "failure")
+        print_line()
+        print_line(f"{counts['ok']} in order, {warnings}, {failures}, {counts['skipped']} not looked at")
     if counts["fail"]:
         raise typer.Exit(1)
 
 
-async def _examined(patient: Patient, show: Callable[[Finding], None]) -> list[Finding]:
-    from gaia_memory.cli.doctor.run_checks import examine
+async def _collect_findings(context: CheckContext, show: Callable[[Finding], None]) -> list[Finding]:
+    from gaia_memory.cli.doctor.run_checks import run_checks
 
     findings = []
-    async for finding in examine(patient):
+    async for finding in run_checks(context):
         findings.append(finding)
         show(finding)
     return findings
 
 
-def _show(finding: Finding) -> None:
-    word, colour = _WORDS[finding.state]
-    say(finding.says, head=f"{coloured(word, colour)} {finding.part:{_WIDTH}} ")
+def _print_finding(finding: Finding) -> None:
+    word, colour = _STATE_LABELS[finding.state]
+    print_line(finding.message, prefix=f"{coloured(word, colour)} {finding.part:{_PART_COLUMN_CHARACTERS}} ")
     if finding.remedy:
-        say(finding.remedy, head=f"     {'':{_WIDTH}} → ")
+        print_line(finding.remedy, prefix=f"     {'':{_PART_COLUMN_CHARACTERS}} → ")
 
 
-def _as_data(finding: Finding) -> dict[str, str]:
-    return {"part": finding.part, "state": finding.state, "says": finding.says, "remedy": finding.remedy}
+def _finding_to_dict(finding: Finding) -> dict[str, str]:
+    return {"part": finding.part, "state": finding.state, "says": finding.message, "remedy": finding.remedy}

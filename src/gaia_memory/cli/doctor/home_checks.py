@@ -7,73 +7,77 @@ import os
 import shutil
 from pathlib import Path
 
-from gaia_memory.cli.doctor.checks import Finding, Patient, fail, ok, skipped, warn
-from gaia_memory.database.file_permissions import closing, open_to_others, shown
+from gaia_memory.cli.doctor.checks import CheckContext, Finding, fail, ok, skip, warn
+from gaia_memory.database.file_permissions import chmod_command, find_accessible_to_others, with_mode
 
-LITTLE_SPACE = 200 * 1024**2
-NO_SPACE = 20 * 1024**2
+LOW_SPACE_BYTES = 200 * 1024**2
+MIN_SPACE_BYTES = 20 * 1024**2
 """Bytes: a new store, which an erasure writes beside the old one, takes tens of megabytes with ten thousand facts."""
 
-_NAMED = 3
+_MAX_NAMED_PATHS = 3
 
 
-async def usable(patient: Patient) -> list[Finding]:
+async def check_home(context: CheckContext) -> list[Finding]:
     """Look whether the home is a folder in which this user may work, or can be made."""
-    return await asyncio.to_thread(_usable, patient.config.home)
+    return await asyncio.to_thread(_check_home, context.config.home)
 
 
-def _usable(home: Path) -> list[Finding]:
+def _check_home(home: Path) -> list[Finding]:
     part = "home"
-    choose = "or name another folder: `home` or GAIA_HOME"
-    nearest = _nearest(home)
+    alternative = "or name another folder: `home` or GAIA_HOME"
+    nearest = _nearest_existing(home)
     if not nearest.is_dir():
-        return fail(part, f"{nearest} is no folder", f"move it away, {choose}")
-    if not may(nearest, os.R_OK | os.W_OK | os.X_OK):
-        return fail(part, f"{nearest} may not be read and written by this user", f"let yourself use it, {choose}")
+        return fail(part, f"{nearest} is no folder", f"move it away, {alternative}")
+    if not has_access(nearest, os.R_OK | os.W_OK | os.X_OK):
+        return fail(part, f"{nearest} may not be read and written by this user", f"let yourself use it, {alternative}")
     if nearest != home:
         return ok(part, f"{home} is made at the first start")
     return ok(part, f"{home} can be used")
 
 
-async def space(patient: Patient) -> list[Finding]:
+async def check_disk(context: CheckContext) -> list[Finding]:
     """Look whether there is room left where the home is."""
     part = "disk"
-    free = (await asyncio.to_thread(shutil.disk_usage, _nearest(patient.config.home))).free
-    says = f"{free / 1024**2:,.0f} MB are free"
-    if free < NO_SPACE:
-        return fail(part, says, "make room: nothing can be kept on a full disk")
-    if free < LITTLE_SPACE:
-        return warn(part, says, "make room: rewriting the files after a forget takes some")
-    return ok(part, says)
+    free = (await asyncio.to_thread(shutil.disk_usage, _nearest_existing(context.config.home))).free
+    message = f"{free / 1024**2:,.0f} MB are free"
+    if free < MIN_SPACE_BYTES:
+        return fail(part, message, "make room: nothing can be kept on a full disk")
+    if free < LOW_SPACE_BYTES:
+        return warn(part, message, "make room: rewriting the files after a forget takes some")
+    return ok(part, message)
 
 
-async def rights(patient: Patient) -> list[Finding]:
+async def check_permissions(context: CheckContext) -> list[Finding]:
     """Look whether others may read what is stored."""
-    return await asyncio.to_thread(_rights, patient.config.home)
+    return await asyncio.to_thread(_check_permissions, context.config.home)
 
 
-def _rights(home: Path) -> list[Finding]:
+def _check_permissions(home: Path) -> list[Finding]:
     part = "rights"
     if os.name != "posix":
-        return skipped(part, "this system has no such rights")
+        return skip(part, "this system has no such rights")
     if not home.is_dir():
-        return skipped(part, "nothing is stored yet")
-    found = list(open_to_others(home))
-    if not found:
+        return skip(part, "nothing is stored yet")
+    accessible = list(find_accessible_to_others(home))
+    if not accessible:
         return ok(part, "no other user may read the home")
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return warn(part, f"other users have rights to {', '.join(map(shown, found[:_NAMED]))}{more}", closing(home))
+    more = f" and {len(accessible) - _MAX_NAMED_PATHS} more" if len(accessible) > _MAX_NAMED_PATHS else ""
+    return warn(
+        part,
+        f"other users have rights to {', '.join(map(with_mode, accessible[:_MAX_NAMED_PATHS]))}{more}",
+        chmod_command(home),
+    )
 
 
-def may(path: Path, how: int) -> bool:
+def has_access(path: Path, mode: int) -> bool:
     """Say whether the user this process works as has these rights."""
     try:
-        return os.access(path, how, effective_ids=True)
+        return os.access(path, mode, effective_ids=True)
     except NotImplementedError:
         # Not every system tells the two apart.
-        return os.access(path, how)
+        return os.access(path, mode)
 
 
-def _nearest(path: Path) -> Path:
+def _nearest_existing(path: Path) -> Path:
     """Return a path or, where it is not there, the nearest one above it that is."""
     return next((above for above in (path, *path.parents) if os.path.lexists(above)), path)

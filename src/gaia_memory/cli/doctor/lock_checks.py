@@ -5,26 +5,26 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-PATIENCE_SECONDS = 1.5
+MAX_LOCK_SECONDS = 1.5
 """A write takes milliseconds; what is held longer than this is kept."""
 
-_LOOKS_EVERY = 0.1
-_RESERVED = 0x40000001
+_POLL_SECONDS = 0.1
+_RESERVED_LOCK_BYTE = 0x40000001
 """The byte of the file that who writes without a log has locked: https://www.sqlite.org/fileformat2.html#lockbyte."""
-_WRITING = 120
+_WAL_WRITE_LOCK_BYTE = 120
 """The byte of the `-shm` file that who writes into the log has locked: https://www.sqlite.org/walformat.html."""
 
 
-def is_kept_from_writing(path: Path) -> bool:
+def is_write_locked(path: Path) -> bool:
     """Say whether another process has the right to write for longer than a write takes. Blocking.
 
     Only for a process that has the file not open itself: closing a file gives back every lock a process has on it.
     """
-    ends = time.monotonic() + PATIENCE_SECONDS
-    while _is_locked(path, _RESERVED) or _is_locked(Path(f"{path}-shm"), _WRITING):
-        if time.monotonic() > ends:
+    deadline = time.monotonic() + MAX_LOCK_SECONDS
+    while _is_locked(path, _RESERVED_LOCK_BYTE) or _is_locked(Path(f"{path}-shm"), _WAL_WRITE_LOCK_BYTE):
+        if time.monotonic() > deadline:
             return True
-        time.sleep(_LOOKS_EVERY)
+        time.sleep(_POLL_SECONDS)
     return False
 
 

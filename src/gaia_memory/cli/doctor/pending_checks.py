@@ -6,71 +6,75 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gaia_memory.cli.doctor.checks import Finding, Patient, ok, skipped, warn
-from gaia_memory.cli.ui.terminal import counted
-from gaia_memory.health import at
-from gaia_memory.models import Pending
+from gaia_memory.cli.doctor.checks import CheckContext, Finding, ok, skip, warn
+from gaia_memory.cli.ui.terminal import pluralize
+from gaia_memory.health import format_time
+from gaia_memory.models import PendingConversation
 
-PATIENCE_SECONDS = 900.0
+OVERDUE_SECONDS = 900.0
 """How long after it is due a conversation may wait before it looks as if nobody sweeps."""
 
 _PART = "conversations"
-_NAMED = 5
-_LATER = "they are tried again by themselves; `gaia sweep --force` tries now"
-_PARKED = "put right what it names, then `gaia sweep --force`: by itself only a new message tries it again"
+_MAX_NAMED_REASONS = 5
+_RETRY_HINT = "they are tried again by themselves; `gaia sweep --force` tries now"
+_PARKED_HINT = "put right what it names, then `gaia sweep --force`: by itself only a new message tries it again"
 
 
-async def conversations(patient: Patient) -> list[Finding]:
+async def check_conversations(context: CheckContext) -> list[Finding]:
     """Say how many wait, which failed and why, and whether anybody is learning at all."""
-    if patient.held is None:
-        return skipped(_PART, patient.unread)
-    settings = patient.config.memory
-    waiting = patient.held.pending
+    if context.summary is None:
+        return skip(_PART, context.unread_reason)
+    settings = context.config.memory
+    waiting = context.summary.pending
     if not waiting:
         return ok(_PART, "none waits to be learned")
     if not settings.enabled or not settings.auto_ingest:
         key = "memory.auto_ingest" if settings.enabled else "memory.enabled"
-        return ok(_PART, f"{counted(len(waiting), 'conversation')} not learned, because `{key}` is false")
+        return ok(_PART, f"{pluralize(len(waiting), 'conversation')} not learned, because `{key}` is false")
     failed = [each for each in waiting if each.attempts]
     by_reason = _by_reason(failed)
-    findings = [finding for alike in by_reason[:_NAMED] for finding in _failed(alike)]
-    if more := sum(map(len, by_reason[_NAMED:])):
+    findings = [finding for alike in by_reason[:_MAX_NAMED_REASONS] for finding in _failure_findings(alike)]
+    if more := sum(map(len, by_reason[_MAX_NAMED_REASONS:])):
         findings += warn(_PART, f"{more} more failed for other reasons", "put right what the reasons name")
-    return findings + _quiet([each for each in waiting if not each.attempts], failed, patient)
+    return findings + _quiet_findings([each for each in waiting if not each.attempts], failed, context)
 
 
-def _by_reason(failed: Sequence[Pending]) -> list[list[Pending]]:
+def _by_reason(failed: Sequence[PendingConversation]) -> list[list[PendingConversation]]:
     """Return those that failed alike together, the most first."""
-    alike: defaultdict[tuple[bool, str | None], list[Pending]] = defaultdict(list)
+    groups: defaultdict[tuple[bool, str | None], list[PendingConversation]] = defaultdict(list)
     for each in failed:
-        alike[each.parked, each.reason].append(each)
-    return sorted(alike.values(), key=len, reverse=True)
+        groups[each.parked, each.reason].append(each)
+    return sorted(groups.values(), key=len, reverse=True)
 
 
-def _failed(alike: Sequence[Pending]) -> list[Finding]:
-    first, tries = alike[0], max(each.attempts for each in alike)
-    since = min((each.failing_since for each in alike if each.failing_since is not None), default=None)
-    who = f"{first.key.session} of the app {first.key.app} failed {counted(tries, 'time')}"
-    if len(alike) > 1:
-        who = (
-            f"{counted(len(alike), 'conversation')}, such as {first.key.session}, failed up to {counted(tries, 'time')}"
-        )
-    says = f"{who}{'' if since is None else f' since {at(since)}'}: {first.reason or 'no reason is noted'}"
+def _failure_findings(group: Sequence[PendingConversation]) -> list[Finding]:
+    first, attempts = group[0], max(each.attempts for each in group)
+    since = min((each.failing_since for each in group if each.failing_since is not None), default=None)
+    subject = f"{first.key.session} of the app {first.key.app} failed {pluralize(attempts, 'time')}"
+    if len(group) > 1:
+        conversations, times = pluralize(len(group), "conversation"), pluralize(attempts, "time")
+        subject = f"{conversations}, such as {first.key.session}, failed up to {times}"
+    message = (
+        f"{subject}{'' if since is None else f' since {format_time(since)}'}: {first.reason or 'no reason is noted'}"
+    )
     if first.parked:
-        return warn(_PART, f"{says}; parked after too many bad answers", _PARKED)
-    next_tries = [each.retry_at for each in alike if each.retry_at is not None]
-    return warn(_PART, f"{says}; next try {at(min(next_tries))}" if next_tries else says, _LATER)
+        return warn(_PART, f"{message}; parked after too many bad answers", _PARKED_HINT)
+    next_tries = [each.retry_at for each in group if each.retry_at is not None]
+    return warn(_PART, f"{message}; next try {format_time(min(next_tries))}" if next_tries else message, _RETRY_HINT)
 
 
-def _quiet(waiting: Sequence[Pending], failed: Sequence[Pending], patient: Patient) -> list[Finding]:
+def _quiet_findings(
+    waiting: Sequence[PendingConversation], failed: Sequence[PendingConversation], context: CheckContext
+) -> list[Finding]:
     if not waiting:
         return []
-    says = f"{counted(len(waiting), 'conversation')} to be learned, the oldest quiet since {at(waiting[0].touched)}"
-    due = waiting[0].touched + patient.config.sessions.idle_consolidate_minutes * 60
+    conversations, quiet_since = pluralize(len(waiting), "conversation"), format_time(waiting[0].touched)
+    message = f"{conversations} to be learned, the oldest quiet since {quiet_since}"
+    due = waiting[0].touched + context.config.sessions.idle_consolidate_minutes * 60
     now = time.time()
-    if now - due < PATIENCE_SECONDS:
-        return ok(_PART, says)
-    if any((each.retry_at or each.failing_since or 0.0) > now - PATIENCE_SECONDS for each in failed):
-        return ok(_PART, f"{says}: not tried while others fail")
+    if now - due < OVERDUE_SECONDS:
+        return ok(_PART, message)
+    if any((each.retry_at or each.failing_since or 0.0) > now - OVERDUE_SECONDS for each in failed):
+        return ok(_PART, f"{message}: not tried while others fail")
     apps = ", ".join(sorted({each.key.app for each in waiting}))
-    return warn(_PART, f"{says}: nobody seems to sweep", f"start what runs {apps}, or run `gaia sweep`")
+    return warn(_PART, f"{message}: nobody seems to sweep", f"start what runs {apps}, or run `gaia sweep`")

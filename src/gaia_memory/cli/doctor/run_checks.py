@@ -4,51 +4,51 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from gaia_memory.cli.doctor.agent_checks import services
-from gaia_memory.cli.doctor.checks import Check, Finding, Patient, fail, skipped
-from gaia_memory.cli.doctor.config_checks import configuration, environment, versions
-from gaia_memory.cli.doctor.database_checks import memory_database, session_database
-from gaia_memory.cli.doctor.home_checks import rights, space, usable
-from gaia_memory.cli.doctor.model_checks import AGENT, MEMORY, agents_model, memory_models
-from gaia_memory.cli.doctor.pending_checks import conversations
-from gaia_memory.cli.doctor.store_checks import store
-from gaia_memory.cli.ui.terminal import bar
+from gaia_memory.cli.doctor.agent_checks import check_agents
+from gaia_memory.cli.doctor.checks import Check, CheckContext, Finding, fail, skip
+from gaia_memory.cli.doctor.config_checks import check_config, check_environment, check_versions
+from gaia_memory.cli.doctor.database_checks import check_memory_database, check_session_database
+from gaia_memory.cli.doctor.home_checks import check_disk, check_home, check_permissions
+from gaia_memory.cli.doctor.model_checks import AGENT_PART, MEMORY_PART, check_agent_model, check_memory_models
+from gaia_memory.cli.doctor.pending_checks import check_conversations
+from gaia_memory.cli.doctor.store_checks import check_store
+from gaia_memory.cli.ui.terminal import progress_bar
 from gaia_memory.log import logger_for
 
 logger = logger_for(__name__)
 
 CHECKS = (
-    Check("config", configuration, needs_config=False),
-    Check("environment", environment, needs_config=False),
-    Check("versions", versions, needs_config=False),
-    Check("agents", services),
-    Check("home", usable),
-    Check("disk", space),
-    Check("rights", rights),
-    Check("memory database", memory_database),
-    Check("session database", session_database),
-    Check("store", store),
-    Check("conversations", conversations),
-    Check(MEMORY, memory_models),
-    Check(AGENT, agents_model),
+    Check("config", check_config, needs_config=False),
+    Check("environment", check_environment, needs_config=False),
+    Check("versions", check_versions, needs_config=False),
+    Check("agents", check_agents),
+    Check("home", check_home),
+    Check("disk", check_disk),
+    Check("rights", check_permissions),
+    Check("memory database", check_memory_database),
+    Check("session database", check_session_database),
+    Check("store", check_store),
+    Check("conversations", check_conversations),
+    Check(MEMORY_PART, check_memory_models),
+    Check(AGENT_PART, check_agent_model),
 )
 
 
-async def examine(patient: Patient) -> AsyncIterator[Finding]:
+async def run_checks(context: CheckContext) -> AsyncIterator[Finding]:
     """Yield what is found as it is found; nothing that is broken ends it early."""
     for check in CHECKS:
-        for finding in await _looked(check, patient):
+        for finding in await _run_check(check, context):
             yield finding
 
 
-async def _looked(check: Check, patient: Patient) -> list[Finding]:
-    if check.needs_config and patient.loaded is None:
-        return skipped(check.part, "without a configuration there is nothing to look at")
+async def _run_check(check: Check, context: CheckContext) -> list[Finding]:
+    if check.needs_config and context.loaded is None:
+        return skip(check.part, "without a configuration there is nothing to look at")
     try:
-        with bar(f"Looking at: {check.part}"):
-            return await check.look(patient)
+        with progress_bar(f"Looking at: {check.part}"):
+            return await check.run(context)
     except Exception as error:
         # Whatever a broken installation raises is a finding: the other parts are still to be looked at.
         logger.debug("the check of %s failed", check.part, exc_info=error)
-        says = f"it could not be looked at ({type(error).__name__})"
-        return fail(check.part, says, "`gaia --debug doctor` shows why")
+        message = f"it could not be looked at ({type(error).__name__})"
+        return fail(check.part, message, "`gaia --debug doctor` shows why")

@@ -14,18 +14,18 @@ from gaia_memory.cli.engines import (
     ConfigOption,
     JsonOption,
     UserOption,
+    engine_without_background,
     load_config,
-    name_other_apps,
-    quiet_engine,
-    run,
+    print_other_apps,
+    run_async,
 )
-from gaia_memory.cli.memory.erasure_progress import erased, finish_earlier
-from gaia_memory.cli.memory.receipt import Told, keep, kept_in
+from gaia_memory.cli.memory.erasure_progress import finish_earlier_erasure, wait_for_erasure
+from gaia_memory.cli.memory.receipt import ForgetReport, receipt_file, save_report
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.read_input import confirm
-from gaia_memory.cli.ui.terminal import bar, complain, counted, say
+from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, progress_bar
 from gaia_memory.errors import MemoryUnavailable
-from gaia_memory.language.printable_text import on_one_line
+from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
@@ -46,10 +46,10 @@ With `--session itay:telegram` what only that conversation taught is forgotten.
 With `--id` and the first characters of an id (six or more; `gaia memory list` shows them) one fact is forgotten.
 """
 
-_SHORTEST_PREFIX = 6
+_MIN_ID_PREFIX_CHARACTERS = 6
 
-_REWRITTEN = "The files that hold facts are rewritten: nothing forgotten is left in them."
-_ON_SERVER = "Database and store hold it no more; the files and logs of a server are the server's to clean."
+_REWRITTEN_MESSAGE = "The files that hold facts are rewritten: nothing forgotten is left in them."
+_SERVER_MESSAGE = "Database and store hold it no more; the files and logs of a server are the server's to clean."
 
 
 def forget(
@@ -76,24 +76,24 @@ def forget(
     not there, or the facts are gone and a file or the receipt could not be written.
     """
     if fact_id is not None and session is not None:
-        complain("pass --id or --session, not both")
+        print_error("pass --id or --session, not both")
         raise typer.Exit(2)
     loaded = load_config(config)
-    with kept_in(receipt, replace=force) as file:
-        fact, question = run(_check(loaded, user, app_name, fact_id, session))
+    with receipt_file(receipt, overwrite=force) as file:
+        fact, question = run_async(_find_target(loaded, user, app_name, fact_id, session))
         if not yes:
-            confirm(question, undone="nothing was forgotten")
-        wanted = _Wanted(user=user, app=app_name, fact_id=fact.id if fact else None, session=session)
-        told = run(_forget(loaded, wanted, file, as_json=as_json))
+            confirm(question, unchanged_message="nothing was forgotten")
+        target = _ForgetTarget(user=user, app=app_name, fact_id=fact.id if fact else None, session=session)
+        report = run_async(_forget(loaded, target, file, as_json=as_json))
     if as_json:
-        print_json(told.data())
+        print_json(report.to_dict())
     else:
-        _tell(told)
-    _require_all(told, receipt)
+        _print_report(report)
+    _exit_if_incomplete(report, receipt)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
+class _ForgetTarget:
     """What is to be forgotten."""
 
     user: str
@@ -102,80 +102,84 @@ class _Wanted:
     session: str | None
 
 
-def _tell(told: Told) -> None:
+def _print_report(report: ForgetReport) -> None:
     """Show what became of the files, and what stays; that the facts are gone was said before."""
-    if told.files == "pending":
-        say(f"The files are still to be rewritten: {told.finisher}.")
-    elif told.receipt.count or told.earlier:
-        say(_ON_SERVER if told.servers else _REWRITTEN)
-    for remark in told.remarks:
-        say(f"Note: {remark}.")
-    if told.unkept is not None:
-        say("The receipt:")
-        print_json(told.data())
+    if report.file_status == "pending":
+        print_line(f"The files are still to be rewritten: {report.finisher}.")
+    elif report.receipt.count or report.earlier_erasures:
+        print_line(_SERVER_MESSAGE if report.server_parts else _REWRITTEN_MESSAGE)
+    for remark in report.remarks:
+        print_line(f"Note: {remark}.")
+    if report.receipt_error is not None:
+        print_line("The receipt:")
+        print_json(report.to_dict())
 
 
-def _require_all(told: Told, file: Path | None) -> None:
+def _exit_if_incomplete(report: ForgetReport, file: Path | None) -> None:
     """Leave with 1 where the facts are gone, and not all the rest could be done."""
-    if told.trouble is not None:
-        complain(f"what is forgotten is gone from memory, but still stands in files: {told.trouble}")
-    if told.unkept is not None:
-        complain(
-            f"what is forgotten is gone, but there is no whole receipt in {file}: {told.unkept}; "
+    if report.erasure_error is not None:
+        print_error(f"what is forgotten is gone from memory, but still stands in files: {report.erasure_error}")
+    if report.receipt_error is not None:
+        print_error(
+            f"what is forgotten is gone, but there is no whole receipt in {file}: {report.receipt_error}; "
             "the receipt is on standard output instead"
         )
-    if told.trouble is not None or told.unkept is not None:
+    if report.erasure_error is not None or report.receipt_error is not None:
         raise typer.Exit(1)
 
 
-async def _check(
+async def _find_target(
     loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None, session: str | None
 ) -> tuple[Fact | None, str]:
     """Return the one fact that is meant, None for several, and what is to be asked; leave where nothing is there."""
-    async with quiet_engine(loaded, also_off=True) as engine:
+    async with engine_without_background(loaded, allow_disabled=True) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
         try:
-            return await _meant_in(engine, scope, fact_id, session)
+            return await _resolve_target(engine, scope, fact_id, session)
         except typer.Exit:
             # Whoever forgets again, because the first time was interrupted, may find nothing left to name.
-            await finish_earlier(engine, scope)
+            await finish_earlier_erasure(engine, scope)
             raise
 
 
-async def _meant_in(engine: Engine, scope: Scope, fact_id: str | None, session: str | None) -> tuple[Fact | None, str]:
-    facts = await _facts(engine, scope)
+async def _resolve_target(
+    engine: Engine, scope: Scope, fact_id: str | None, session: str | None
+) -> tuple[Fact | None, str]:
+    facts = await _current_facts(engine, scope)
     if not facts:
-        await name_other_apps(engine, scope)
+        await print_other_apps(engine, scope)
     if not facts and fact_id is None and not await _is_known(engine, scope):
         is_off = "" if engine.config.memory.enabled else " (memory is off, `memory.enabled: false`)"
-        complain(f"nothing to forget about {scope.user!r}{is_off}")
+        print_error(f"nothing to forget about {scope.user!r}{is_off}")
         raise typer.Exit(1)
     if session is not None:
-        return None, await _asked_about(engine, scope, session, facts)
+        return None, await _session_question(engine, scope, session, facts)
     if fact_id is None:
-        return None, f"Forget {counted(len(facts), 'fact')} about {scope.user}, for good?"
-    fact = _meant(facts, fact_id, on_one_line(scope.user))
+        return None, f"Forget {pluralize(len(facts), 'fact')} about {scope.user}, for good?"
+    fact = _find_fact(facts, fact_id, escape_line(scope.user))
     return fact, f"Forget {fact.text!r}, for good?"
 
 
-async def _facts(engine: Engine, scope: Scope) -> list[Fact]:
+async def _current_facts(engine: Engine, scope: Scope) -> list[Fact]:
     """Return every current fact; also while memory is off, when `Memory.facts` shows none."""
-    async with engine.memory.database.reading() as tx:
+    async with engine.memory.database.read_transaction() as tx:
         return await engine.memory.facts_store.facts(tx, scope)
 
 
-async def _asked_about(engine: Engine, scope: Scope, session: str, facts: Sequence[Fact]) -> str:
+async def _session_question(engine: Engine, scope: Scope, session: str, facts: Sequence[Fact]) -> str:
     """Return what is to be asked before a conversation is forgotten; leave where it taught nothing."""
     memory = engine.memory
-    async with memory.database.reading() as tx:
-        alone = await memory.facts_store.taught_only_by(tx, scope, session)
-        waits = {each.key.session for each in await memory.ledger.pending(tx, user=scope.user, app=scope.app)}
-    taught = any(fact.session_id == session for fact in facts)
-    if not alone and not taught and session not in waits:
-        user = on_one_line(scope.user)
-        complain(f"nothing is remembered of {user} from the conversation {session!r}, and nothing waits in it")
+    async with memory.database.read_transaction() as tx:
+        sole_ids = await memory.facts_store.sourced_only_from(tx, scope, session)
+        waiting_sessions = {
+            each.key.session for each in await memory.ledger.pending(tx, user=scope.user, app=scope.app)
+        }
+    has_facts = any(fact.session_id == session for fact in facts)
+    if not sole_ids and not has_facts and session not in waiting_sessions:
+        user = escape_line(scope.user)
+        print_error(f"nothing is remembered of {user} from the conversation {session!r}, and nothing waits in it")
         raise typer.Exit(1)
-    return f"Forget {counted(len(alone), 'fact')} that only {session!r} taught about {scope.user}, for good?"
+    return f"Forget {pluralize(len(sole_ids), 'fact')} that only {session!r} taught about {scope.user}, for good?"
 
 
 async def _is_known(engine: Engine, scope: Scope) -> bool:
@@ -183,59 +187,59 @@ async def _is_known(engine: Engine, scope: Scope) -> bool:
 
     While memory is off nobody says anything that it would learn later, but files may wait to be rewritten.
     """
-    async with engine.memory.database.reading() as tx:
+    async with engine.memory.database.read_transaction() as tx:
         state = await engine.memory.facts_store.state(tx, scope)
         waiting = await engine.memory.ledger.pending(tx, user=scope.user, app=scope.app)
-        erasures = await engine.memory.outbox.erasures(tx)
+        erasures = await engine.memory.outbox.pending_erasures(tx)
     return bool(waiting) or (state.revision > 0 and (bool(erasures) or engine.config.memory.enabled))
 
 
-def _meant(facts: list[Fact], fact_id: str, user: str) -> Fact:
-    long_enough = len(fact_id) >= _SHORTEST_PREFIX
-    found = [fact for fact in facts if fact.id == fact_id or (long_enough and fact.id.startswith(fact_id))]
+def _find_fact(facts: list[Fact], fact_id: str, user: str) -> Fact:
+    is_long_enough = len(fact_id) >= _MIN_ID_PREFIX_CHARACTERS
+    found = [fact for fact in facts if fact.id == fact_id or (is_long_enough and fact.id.startswith(fact_id))]
     if len(found) == 1:
         return found[0]
     if found:
-        complain(f"{len(found)} facts of {user} have an id that begins with {fact_id!r}: give more of it")
+        print_error(f"{len(found)} facts of {user} have an id that begins with {fact_id!r}: give more of it")
     else:
-        complain(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
+        print_error(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
     raise typer.Exit(1)
 
 
-async def _forget(loaded: LoadedConfig, wanted: _Wanted, file: Path | None, *, as_json: bool) -> Told:
+async def _forget(loaded: LoadedConfig, target: _ForgetTarget, file: Path | None, *, as_json: bool) -> ForgetReport:
     """Forget, keep the receipt, wait for the files, and keep the receipt again; return what it tells."""
-    async with quiet_engine(loaded, also_off=True) as engine:
-        user, session = wanted.user, wanted.session
-        scope = engine.scope(wanted.app or engine.config.app, user)
-        async with engine.memory.database.reading() as tx:
+    async with engine_without_background(loaded, allow_disabled=True) as engine:
+        user, session = target.user, target.session
+        scope = engine.scope(target.app or engine.config.app, user)
+        async with engine.memory.database.read_transaction() as tx:
             waiting = [each.key.session for each in await engine.memory.ledger.pending(tx, user=user, app=scope.app)]
-            earlier = len(await engine.memory.outbox.erasures(tx))
-        told = Told(
+            earlier_erasures = len(await engine.memory.outbox.pending_erasures(tx))
+        report = ForgetReport(
             user=user,
             app=scope.app,
-            fact_id=wanted.fact_id,
+            fact_id=target.fact_id,
             session=session,
-            at=engine.clock.now(),
-            receipt=await engine.memory.forget(scope, fact_id=wanted.fact_id, session_id=session),
-            waiting=0 if wanted.fact_id else len([each for each in waiting if session in (None, each)]),
-            servers=_servers(engine),
-            earlier=earlier,
+            forgotten_at=engine.clock.now(),
+            receipt=await engine.memory.forget(scope, fact_id=target.fact_id, session_id=session),
+            waiting_conversations=0 if target.fact_id else len([each for each in waiting if session in (None, each)]),
+            server_parts=_server_parts(engine),
+            earlier_erasures=earlier_erasures,
         )
         if not as_json:
             # Before anything else that may fail or be interrupted.
-            say(f"Forgot {counted(told.receipt.count, 'fact')} about {user}.")
-        told = keep(told, file)
-        if not told.receipt.pending:
-            return told
-        with bar("Rewriting files") as advance:
+            print_line(f"Forgot {pluralize(report.receipt.count, 'fact')} about {user}.")
+        report = save_report(report, file)
+        if not report.receipt.pending:
+            return report
+        with progress_bar("Rewriting files") as advance:
             try:
-                elsewhere = await erased(engine, scope, advance)
-                told = replace(told, is_done=elsewhere is None, finished_by=elsewhere)
-            except MemoryUnavailable as away:
-                told = replace(told, trouble=str(away))
-        return keep(told, file)
+                other_owner = await wait_for_erasure(engine, scope, advance)
+                report = replace(report, is_erased=other_owner is None, finished_by=other_owner)
+            except MemoryUnavailable as error:
+                report = replace(report, erasure_error=str(error))
+        return save_report(report, file)
 
 
-def _servers(engine: Engine) -> tuple[str, ...]:
+def _server_parts(engine: Engine) -> tuple[str, ...]:
     database = () if engine.memory.database.is_local else ("the memory database",)
-    return database if engine.follower.embedded else (*database, "the vector store")
+    return database if engine.follower.is_embedded else (*database, "the vector store")

@@ -15,13 +15,13 @@ from gaia_memory.cli.engines import (
     ConfigOption,
     JsonOption,
     UserOption,
-    each_given,
+    engine_without_background,
     load_config,
-    name_other_apps,
-    quiet_engine,
-    run,
+    print_other_apps,
+    require_texts,
+    run_async,
 )
-from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, filters_of
+from gaia_memory.cli.memory.filter_options import SinceOption, UntilOption, WhereOption, build_filters
 from gaia_memory.cli.memory.forget import EXAMPLES as FORGET_EXAMPLES
 from gaia_memory.cli.memory.forget import forget
 from gaia_memory.cli.memory.profile import EXAMPLES as PROFILE_EXAMPLES
@@ -29,20 +29,20 @@ from gaia_memory.cli.memory.profile import profile
 from gaia_memory.cli.memory.reindex import EXAMPLES as REINDEX_EXAMPLES
 from gaia_memory.cli.memory.reindex import reindex
 from gaia_memory.cli.memory.transfer import EXPORT_EXAMPLES, IMPORT_EXAMPLES, export, import_
-from gaia_memory.cli.ui.explain import explained_data, print_explained
-from gaia_memory.cli.ui.fact_output import as_data, print_facts, print_hits, print_json
-from gaia_memory.cli.ui.read_input import at_terminal, fact_lines
-from gaia_memory.cli.ui.terminal import bar, counted, say
+from gaia_memory.cli.ui.explain import print_recall, recall_to_dict
+from gaia_memory.cli.ui.fact_output import fact_to_dict, print_facts, print_hits, print_json
+from gaia_memory.cli.ui.read_input import is_interactive, read_fact_lines
+from gaia_memory.cli.ui.terminal import pluralize, print_line, progress_bar
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.engine import Engine
-    from gaia_memory.models import Fact, Origin, Page, Recalled, Scope
+    from gaia_memory.models import Fact, Origin, Page, RecallResult, Scope
     from gaia_memory.ports import Clock
 
 app = typer.Typer(no_args_is_help=True, help="List, add, search, forget and move what is remembered about a person.")
 
-_ROUNDING = timedelta(microseconds=2)
+_TIMESTAMP_TOLERANCE = timedelta(microseconds=2)
 """Times are kept as floating point numbers."""
 
 _LIST_EXAMPLES = """
@@ -95,40 +95,40 @@ def list_facts(
     config: ConfigOption = None,
 ) -> None:
     """Show everything that is remembered about a person, oldest first, or only what is asked for."""
-    filters = filters_of(where, since, until)
-    facts, origins = run(_list(load_config(config), user, app_name))
+    filters = build_filters(where, since, until)
+    facts, origins = run_async(_list(load_config(config), user, app_name))
     page = _page(facts, filters, offset=offset, limit=limit)
     if as_json:
-        from gaia_memory.transfer.export_format import origin_as_data
+        from gaia_memory.transfer.export_format import origin_to_dict
 
-        sources = {fact.id: [origin_as_data(origin) for origin in origins.get(fact.id, ())] for fact in page.facts}
-        memories = [{**as_data(fact), "sources": sources[fact.id]} for fact in page.facts]
+        sources = {fact.id: [origin_to_dict(origin) for origin in origins.get(fact.id, ())] for fact in page.facts}
+        memories = [{**fact_to_dict(fact), "sources": sources[fact.id]} for fact in page.facts]
         print_json({"user": user, "memories": memories, "total": page.total, "has_more": page.has_more})
         return
-    asked = " that is asked for" if facts else ""
-    print_facts(page.facts, nothing=f"Nothing{asked} is remembered about {user}.")
+    qualifier = " that is asked for" if facts else ""
+    print_facts(page.facts, empty_message=f"Nothing{qualifier} is remembered about {user}.")
     if page.has_more:
         after = offset + len(page.facts)
-        say(f"{len(page.facts)} of {counted(page.total, 'fact')}; `--offset {after}` shows what comes after.")
+        print_line(f"{len(page.facts)} of {pluralize(page.total, 'fact')}; `--offset {after}` shows what comes after.")
 
 
 def _page(facts: list[Fact], filters: Mapping[str, Any] | None, *, offset: int, limit: int | None) -> Page:
-    from gaia_memory.models import Page, holds
+    from gaia_memory.models import Page, compile_filters
 
-    meant = facts if filters is None else list(filter(holds(filters), facts))
-    shown = meant[offset:] if limit is None else meant[offset : offset + limit]
-    return Page(facts=tuple(shown), total=len(meant), offset=offset)
+    matching = facts if filters is None else list(filter(compile_filters(filters), facts))
+    selected = matching[offset:] if limit is None else matching[offset : offset + limit]
+    return Page(facts=tuple(selected), total=len(matching), offset=offset)
 
 
 async def _list(
     loaded: LoadedConfig, user: str, app_name: str | None
 ) -> tuple[list[Fact], Mapping[str, Sequence[Origin]]]:
-    async with quiet_engine(loaded) as engine:
+    async with engine_without_background(loaded) as engine:
         scope = _scope(engine, app_name, user)
         facts = await engine.memory.facts(scope)
         if not facts:
-            await name_other_apps(engine, scope)
-        async with engine.database.reading() as tx:
+            await print_other_apps(engine, scope)
+        async with engine.database.read_transaction() as tx:
             return facts, await engine.facts.origins(tx, scope)
 
 
@@ -136,7 +136,7 @@ async def _list(
 def add(
     user: UserOption,
     texts: Annotated[
-        list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False, callback=each_given)
+        list[str] | None, typer.Argument(help="The facts, each in quotes.", show_default=False, callback=require_texts)
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="Read one fact a line from a file; `-` is standard input.")
@@ -147,50 +147,54 @@ def add(
 ) -> None:
     """Keep facts about a person, word for word: all of them or, when one is refused, none."""
     loaded = load_config(config)
-    wanted = [text.strip() for text in [*(texts or []), *_lines(file, given=bool(texts))]]
-    wanted = [text for text in wanted if text]
-    if not wanted:
+    entries = [text.strip() for text in [*(texts or []), *_read_texts(file, has_texts=bool(texts))]]
+    entries = [text for text in entries if text]
+    if not entries:
         raise typer.BadParameter("there is no fact to add: pass texts, --file, or lines on standard input")
-    if any("\0" in text for text in wanted):
+    if any("\0" in text for text in entries):
         raise typer.BadParameter("a fact holds a NUL character, which no text does")
-    facts, added, total = run(_add(loaded, user, app_name, wanted))
+    facts, added, total = run_async(_add(loaded, user, app_name, entries))
     if as_json:
-        print_json({"user": user, "added": added, "memories": [as_data(f) for f in facts]})
+        print_json({"user": user, "added": added, "memories": [fact_to_dict(f) for f in facts]})
         return
-    known = len(wanted) - added
-    already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
-    say(f"{counted(len(wanted), 'fact')} kept{already}; {counted(total, 'fact')} about {user} now.")
+    known = len(entries) - added
+    known_note = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
+    print_line(f"{pluralize(len(entries), 'fact')} kept{known_note}; {pluralize(total, 'fact')} about {user} now.")
 
 
-def _lines(file: Path | None, *, given: bool) -> list[str]:
-    return [] if file is None and (given or at_terminal()) else fact_lines(file)
+def _read_texts(file: Path | None, *, has_texts: bool) -> list[str]:
+    return [] if file is None and (has_texts or is_interactive()) else read_fact_lines(file)
 
 
-class _Noted:
+class _RecordingClock:
     """A clock that remembers the last time it told."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.told: datetime | None = None
+        self.last_time: datetime | None = None
 
     def now(self) -> datetime:
         """Return the time."""
-        self.told = self._clock.now()
-        return self.told
+        self.last_time = self._clock.now()
+        return self.last_time
 
 
 async def _add(loaded: LoadedConfig, user: str, app_name: str | None, texts: list[str]) -> tuple[list[Fact], int, int]:
     """Return the facts, how many of them were not known before, and how many there are now."""
     from gaia_memory.models import NewFact
 
-    async with quiet_engine(loaded) as engine:
+    async with engine_without_background(loaded) as engine:
         scope = _scope(engine, app_name, user)
-        clock = _Noted(engine.clock)
+        clock = _RecordingClock(engine.clock)
         memory = replace(engine.memory, clock=clock)
-        with bar("Keeping facts") as advance:
+        with progress_bar("Keeping facts") as advance:
             facts = await memory.add(scope, [NewFact(text) for text in texts], progress=advance)
         # What was made in this write bears its time; counts before and after would count what others add, too.
-        added = {fact.id for fact in facts if clock.told and abs(fact.created_at - clock.told) < _ROUNDING}
+        added = {
+            fact.id
+            for fact in facts
+            if clock.last_time and abs(fact.created_at - clock.last_time) < _TIMESTAMP_TOLERANCE
+        }
         return facts, len(added), await memory.count(scope)
 
 
@@ -210,16 +214,18 @@ def search(
     config: ConfigOption = None,
 ) -> None:
     """Show what is remembered about something, best first."""
-    words, loaded = " ".join(query), load_config(config)
-    recalled = run(_search(loaded, user, app_name, words, limit, filters_of(where, since, until)))
-    nothing = f"Nothing about that is remembered about {user}."
+    query_text, loaded = " ".join(query), load_config(config)
+    recalled = run_async(_search(loaded, user, app_name, query_text, limit, build_filters(where, since, until)))
+    empty_message = f"Nothing about that is remembered about {user}."
     if as_json:
-        memories: list[dict[str, Any]] = [{**as_data(hit.fact), "score": hit.score} for hit in recalled.hits]
-        print_json({"user": user, "query": words, **(explained_data(recalled) if explain else {"memories": memories})})
+        memories: list[dict[str, Any]] = [{**fact_to_dict(hit.fact), "score": hit.score} for hit in recalled.hits]
+        print_json(
+            {"user": user, "query": query_text, **(recall_to_dict(recalled) if explain else {"memories": memories})}
+        )
     elif explain:
-        print_explained(recalled, threshold=loaded.config.memory.score_threshold, nothing=nothing)
+        print_recall(recalled, threshold=loaded.config.memory.score_threshold, empty_message=empty_message)
     else:
-        print_hits(recalled.hits, nothing=nothing)
+        print_hits(recalled.hits, empty_message=empty_message)
 
 
 async def _search(
@@ -229,13 +235,13 @@ async def _search(
     query: str,
     limit: int | None,
     filters: Mapping[str, Any] | None,
-) -> Recalled:
-    async with quiet_engine(loaded) as engine:
+) -> RecallResult:
+    async with engine_without_background(loaded) as engine:
         scope = _scope(engine, app_name, user)
-        await engine.backend.load_embedder()
+        await engine.backend.preload_embedder()
         recalled = await engine.memory.explain(scope, query, limit=limit, filters=filters)
         if not recalled.hits and not await engine.memory.count(scope):
-            await name_other_apps(engine, scope)
+            await print_other_apps(engine, scope)
         return recalled
 
 

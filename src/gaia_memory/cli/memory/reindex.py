@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gaia_memory.cli.engines import ConfigOption, JsonOption, load_config, quiet_engine, run
-from gaia_memory.cli.ui.terminal import bar, complain, counted, note, say
+from gaia_memory.cli.engines import ConfigOption, JsonOption, engine_without_background, load_config, run_async
+from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note, progress_bar
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.reindex import Reindexed
+    from gaia_memory.reindex import ReindexReport
 
 EXAMPLES = """
 Examples:
@@ -22,7 +22,7 @@ Examples:
 `gaia memory reindex --json | jq .embedded` prints how many facts got another vector.
 """
 
-_AGAIN = "what was done stays done; run `gaia memory reindex` again to go on from there"
+_RESUME_HINT = "what was done stays done; run `gaia memory reindex` again to go on from there"
 
 
 def reindex(
@@ -37,41 +37,44 @@ def reindex(
     Facts that have a vector of the configured embedder keep it. Facts are found all the while, and others may go on
     talking. A run that was cut off is gone on with by the next one. Leaves with 1 when a fact is left without vector.
     """
-    report, embedder, trouble = run(_reindex(load_config(config), anew=anew))
+    report, embedder, error_message = run_async(_reindex(load_config(config), from_scratch=anew))
     if as_json:
         from gaia_memory.cli.ui.fact_output import print_json
 
-        print_json({**asdict(report), "embedder": embedder, "error": trouble})
+        print_json({**asdict(report), "embedder": embedder, "error": error_message})
     else:
-        before = f" ({report.resumed} more by an earlier run)" if report.resumed else ""
-        say(f"{counted(report.indexed, 'fact')} indexed by words{before}; {report.embedded} embedded by {embedder}.")
-    if trouble:
-        complain(f"{trouble}: {_AGAIN}")
+        resumed_note = f" ({report.resumed} more by an earlier run)" if report.resumed else ""
+        print_line(
+            f"{pluralize(report.indexed, 'fact')} indexed by words{resumed_note}; "
+            f"{report.embedded} embedded by {embedder}."
+        )
+    if error_message:
+        print_error(f"{error_message}: {_RESUME_HINT}")
     elif report.refused:
-        complain(f"{embedder} refuses {counted(report.refused, 'fact')}: they are found by their words alone")
+        print_error(f"{embedder} refuses {pluralize(report.refused, 'fact')}: they are found by their words alone")
     elif report.left:
         what = "was" if report.left == 1 else "were"
-        says = f"{counted(report.left, 'fact')} {what} written meanwhile with another embedder or none"
-        complain(f"{says}: start again what runs on an older configuration, then run `gaia memory reindex` again")
-    if trouble or report.left:
+        message = f"{pluralize(report.left, 'fact')} {what} written meanwhile with another embedder or none"
+        print_error(f"{message}: start again what runs on an older configuration, then run `gaia memory reindex` again")
+    if error_message or report.left:
         raise typer.Exit(1)
 
 
-async def _reindex(loaded: LoadedConfig, *, anew: bool) -> tuple[Reindexed, str, str | None]:
+async def _reindex(loaded: LoadedConfig, *, from_scratch: bool) -> tuple[ReindexReport, str, str | None]:
     """Return what was done, the embedder, and what it failed at."""
     from gaia_memory.errors import ModelError
 
-    async with quiet_engine(loaded) as engine:
-        reindexer, trouble = engine.reindexer(), None
-        with bar("Indexing words") as advance:
-            await reindexer.words(advance, anew=anew)
+    async with engine_without_background(loaded) as engine:
+        reindexer, error_message = engine.reindexer(), None
+        with progress_bar("Indexing words") as advance:
+            await reindexer.rebuild_keywords(advance, from_scratch=from_scratch)
         embedder = engine.memory.embedder
         if engine.config.memory.embedder.provider == "auto":
-            means = f"`memory.embedder` is auto, which means {embedder.identity} here"
-            note(f"{means}; name another one in gaia.yaml to change it")
-        with bar("Embedding facts") as advance:
+            auto_note = f"`memory.embedder` is auto, which means {embedder.identity} here"
+            print_note(f"{auto_note}; name another one in gaia.yaml to change it")
+        with progress_bar("Embedding facts") as advance:
             try:
-                await reindexer.vectors(advance)
+                await reindexer.rebuild_vectors(advance)
             except ModelError as error:
-                trouble = str(error).rstrip(".")
-        return reindexer.report, embedder.identity, trouble
+                error_message = str(error).rstrip(".")
+        return reindexer.report, embedder.identity, error_message

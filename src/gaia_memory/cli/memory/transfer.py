@@ -15,14 +15,14 @@ from gaia_memory.cli.engines import (
     ConfigOption,
     JsonOption,
     UserOption,
+    engine_without_background,
     load_config,
-    name_other_apps,
-    quiet_engine,
-    run,
+    print_other_apps,
+    run_async,
 )
-from gaia_memory.cli.ui.fact_output import as_json_text, print_json
-from gaia_memory.cli.ui.read_input import text_of
-from gaia_memory.cli.ui.terminal import Advance, bar, counted, note, say
+from gaia_memory.cli.ui.fact_output import print_json, to_json_text
+from gaia_memory.cli.ui.read_input import read_text
+from gaia_memory.cli.ui.terminal import ProgressCallback, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -60,22 +60,22 @@ def export(
     """
     loaded = load_config(config)
     if output is None or str(output) == "-":
-        print_json(run(_export(loaded, user, app_name)))
+        print_json(run_async(_export(loaded, user, app_name)))
         return
-    from gaia_memory.cli.ui.output_files import require_no_database, write
+    from gaia_memory.cli.ui.output_files import require_no_database, write_file
 
     require_no_database(output.expanduser())
-    data = run(_export(loaded, user, app_name))
-    write(output.expanduser(), as_json_text(data) + "\n", mode=0o600)
-    note(f"{counted(len(data['facts']), 'fact')} about {user} written to {output}")
+    data = run_async(_export(loaded, user, app_name))
+    write_file(output.expanduser(), to_json_text(data) + "\n", mode=0o600)
+    print_note(f"{pluralize(len(data['facts']), 'fact')} about {user} written to {output}")
 
 
 async def _export(loaded: LoadedConfig, user: str, app_name: str | None) -> dict[str, Any]:
-    async with quiet_engine(loaded, also_off=True) as engine:
+    async with engine_without_background(loaded, allow_disabled=True) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
         data = await engine.memory.export(scope)
         if not data["facts"]:
-            await name_other_apps(engine, scope)
+            await print_other_apps(engine, scope)
         return data
 
 
@@ -95,38 +95,45 @@ def import_(
     The profile is made anew; conversations that waited to be learned are not taken in.
     """
     loaded = load_config(config)
-    name = "standard input" if str(file) == "-" else str(file)
-    data = _read(file, name)
+    source_name = "standard input" if str(file) == "-" else str(file)
+    data = _read_export(file, source_name)
     try:
-        taken, added, total = run(_import(loaded, user, app_name, data, restore_forgotten=restore_forgotten))
+        imported, added, total = run_async(_import(loaded, user, app_name, data, restore_forgotten=restore_forgotten))
     except InvalidInputError as error:
-        raise InvalidInputError(f"{name}: {error}") from error
-    given = len(data["facts"])
+        raise InvalidInputError(f"{source_name}: {error}") from error
+    given_count = len(data["facts"])
     if as_json:
-        print_json({"user": user, "given": given, "taken": taken, "added": added, "total": total})
+        print_json({"user": user, "given": given_count, "taken": imported, "added": added, "total": total})
         return
-    left = f", {counted(given - taken, 'fact')} left out as forgotten or given twice" if taken < given else ""
-    known = taken - added
-    already = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
-    say(f"{counted(taken, 'fact')} taken in{already}{left}; {counted(total, 'fact')} about {user} now.")
+    omitted_note = (
+        f", {pluralize(given_count - imported, 'fact')} left out as forgotten or given twice"
+        if imported < given_count
+        else ""
+    )
+    known = imported - added
+    known_note = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
+    print_line(
+        f"{pluralize(imported, 'fact')} taken in{known_note}{omitted_note}; "
+        f"{pluralize(total, 'fact')} about {user} now."
+    )
 
 
-def _read(file: Path, name: str) -> Mapping[str, Any]:
+def _read_export(file: Path, source_name: str) -> Mapping[str, Any]:
     """Return the data of a file as JSON has it.
 
     Raises:
         typer.BadParameter: it cannot be read, or is no JSON object.
     """
-    text = text_of(file, hint="FILE")
+    text = read_text(file, hint="FILE")
     try:
         data = json.loads(text)
     except ValueError as error:
         # Python's own words quote nothing of the text, and say where it breaks.
-        raise typer.BadParameter(f"{name} is no JSON: {error}", param_hint="FILE") from error
+        raise typer.BadParameter(f"{source_name} is no JSON: {error}", param_hint="FILE") from error
     except RecursionError as error:
-        raise typer.BadParameter(f"{name} is no export: it lies too deep", param_hint="FILE") from error
+        raise typer.BadParameter(f"{source_name} is no export: it lies too deep", param_hint="FILE") from error
     if not isinstance(data, dict):
-        raise typer.BadParameter(f"{name} is no export: pass what `gaia memory export` wrote", param_hint="FILE")
+        raise typer.BadParameter(f"{source_name} is no export: pass what `gaia memory export` wrote", param_hint="FILE")
     return data
 
 
@@ -134,36 +141,36 @@ async def _import(
     loaded: LoadedConfig, user: str, app_name: str | None, data: Mapping[str, Any], *, restore_forgotten: bool
 ) -> tuple[int, int, int]:
     """Return how many facts were taken in, how many of them were not known before, and how many there are now."""
-    async with quiet_engine(loaded) as engine:
+    async with engine_without_background(loaded) as engine:
         scope = engine.scope(app_name or engine.config.app, user)
         before = {fact.id for fact in await engine.memory.facts(scope)}
         listed = data.get("facts")
-        with bar("Taking in facts") as advance:
+        with progress_bar("Taking in facts") as advance:
             total = len(listed) if isinstance(listed, list) else 0
-            embedder = _Told(engine.memory.embedder, advance, total)
+            embedder = _ProgressEmbedder(engine.memory.embedder, advance, total)
             memory = replace(engine.memory, embedder=embedder)
-            taken = await memory.import_(scope, data, restore_forgotten=restore_forgotten)
-        _name_other_person(data, user)
-        now = await engine.memory.facts(scope)
+            imported = await memory.import_(scope, data, restore_forgotten=restore_forgotten)
+        _note_other_person(data, user)
+        current = await engine.memory.facts(scope)
         # Somebody else may learn meanwhile.
-        given = {fact["text"] for fact in data["facts"]}
-        added = sum(fact.id not in before and fact.text in given for fact in now)
-        return taken, min(added, taken), len(now)
+        given_texts = {fact["text"] for fact in data["facts"]}
+        added = sum(fact.id not in before and fact.text in given_texts for fact in current)
+        return imported, min(added, imported), len(current)
 
 
-def _name_other_person(data: Mapping[str, Any], user: str) -> None:
-    held = data.get("scope")
-    other = held.get("user") if isinstance(held, Mapping) else None
+def _note_other_person(data: Mapping[str, Any], user: str) -> None:
+    scope_data = data.get("scope")
+    other = scope_data.get("user") if isinstance(scope_data, Mapping) else None
     if isinstance(other, str) and other != user:
-        note(f"the file is about {other}: its facts were taken in as facts about {user}")
+        print_note(f"the file is about {other}: its facts were taken in as facts about {user}")
 
 
 @dataclass
-class _Told:
+class _ProgressEmbedder:
     """An embedder that tells a progress bar how far it is."""
 
     inner: Embedder
-    advance: Advance
+    advance: ProgressCallback
     total: int
     done: int = 0
 

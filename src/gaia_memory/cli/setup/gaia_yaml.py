@@ -9,17 +9,17 @@ from typing import Any
 
 import yaml
 
-from gaia_memory.cli.ui.output_files import Step, set_aside, write
-from gaia_memory.config.describe import KeyPath, settings
-from gaia_memory.config.render import comment, default_of, scalar
+from gaia_memory.cli.ui.output_files import FileStep, back_up, write_file
+from gaia_memory.config.describe import KeyPath, iter_settings
+from gaia_memory.config.render import comment_lines, default_value, yaml_scalar
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import FILE_NAME, load
 from gaia_memory.errors import ConfigError
 
-HOME = ".gaia"
-SESSIONS = "sqlite:///sessions.db"
+HOME_FOLDER = ".gaia"
+SESSIONS_URL = "sqlite:///sessions.db"
 
-_HEAD = """\
+_HEADER = """\
 What gaia-memory is told, for every agent of this folder. These are the keys that people change; all there are, with
 what may stand there: `gaia config schema`. Is the file right, and what is in force: `gaia config check`,
 `gaia config show`. Keys and passwords never stand here: they come from the environment (GEMINI_API_KEY, ...)."""
@@ -42,16 +42,16 @@ _NOTES: Mapping[KeyPath, str] = {
 }
 
 
-def render(app: str) -> str:
+def render_gaia_yaml(app: str) -> str:
     """Return the file for a folder whose first agent is `app`."""
     chosen: Mapping[KeyPath, Any] = {
         ("app",): app,
-        ("home",): HOME,
-        ("sessions", "database_url"): SESSIONS,
+        ("home",): HOME_FOLDER,
+        ("sessions", "database_url"): SESSIONS_URL,
         ("sessions", "clear"): "rewind",
     }
-    fields = dict(settings(GaiaConfig))
-    lines = comment(_HEAD, "")
+    fields = dict(iter_settings(GaiaConfig))
+    lines = comment_lines(_HEADER, "")
     section = ""
     for path in _KEYS:
         indent = "  " * (len(path) - 1)
@@ -60,25 +60,25 @@ def render(app: str) -> str:
             lines += ["", f"{section}:"]
         else:
             lines.append("")
-        lines += comment(f"{fields[path].description} {_NOTES.get(path, '')}", indent)
-        lines.append(f"{indent}{path[-1]}: {scalar(chosen.get(path, default_of(fields[path])))}")
+        lines += comment_lines(f"{fields[path].description} {_NOTES.get(path, '')}", indent)
+        lines.append(f"{indent}{path[-1]}: {yaml_scalar(chosen.get(path, default_value(fields[path])))}")
     return "\n".join(lines) + "\n"
 
 
-def require_right(folder: Path, app: str) -> None:
+def require_valid(folder: Path, app: str) -> None:
     """Look whether the file would be right in a folder.
 
     Raises:
         ConfigError: it would not.
     """
-    data: dict[str, Any] = {**yaml.safe_load(render(app)), "home": str(folder / HOME)}
+    data: dict[str, Any] = {**yaml.safe_load(render_gaia_yaml(app)), "home": str(folder / HOME_FOLDER)}
     if os.environ.get("GAIA_HOME", "").strip():
         # The environment wins over a file.
         del data["home"]
     load(data)
 
 
-def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> Step:
+def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> FileStep:
     """Write the file, or say whether the one that is there is right; `force` replaces it and keeps the old one.
 
     Raises:
@@ -86,16 +86,16 @@ def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> Step:
     """
     path = folder / FILE_NAME
     if not path.exists():
-        write(path, render(app))
-        return Step(path, "made")
+        write_file(path, render_gaia_yaml(app))
+        return FileStep(path, "made")
     if force:
-        copy = set_aside(path)
-        write(path, render(app))
-        return Step(path, "replaced", f"what it was is in {copy.name}")
+        copy = back_up(path)
+        write_file(path, render_gaia_yaml(app))
+        return FileStep(path, "replaced", f"what it was is in {copy.name}")
     try:
         loaded = load(path)
     except ConfigError as error:
-        return Step(path, "wrong", f"{'; '.join(error.problems)}: correct it, or pass --force")
+        return FileStep(path, "wrong", f"{'; '.join(error.problems)}: correct it, or pass --force")
     if loaded.warnings:
-        return Step(path, "kept", "; ".join(loaded.warnings))
-    return Step(path, "kept", "it is right")
+        return FileStep(path, "kept", "; ".join(loaded.warnings))
+    return FileStep(path, "kept", "it is right")

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from gaia_memory.cli.setup.agent_folders import Agent, Agents
+from gaia_memory.cli.setup.agent_folders import Agent, AgentFolder
 from gaia_memory.cli.setup.services import SCHEME
-from gaia_memory.config.secrets import masked
+from gaia_memory.config.secrets import mask_secrets
 from gaia_memory.config.sources.load import LoadedConfig
 
 PLUGINS = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
 
-_APP = """\
+_APP_SNIPPET = """\
 from google.adk.apps import App
 from gaia_memory import MemoryPlugin, SessionWindowPlugin
 
@@ -24,10 +24,10 @@ app = App(name="{name}", root_agent=root_agent, plugins=[SessionWindowPlugin(), 
 
 
 @dataclass(frozen=True, slots=True)
-class Hosts:
+class RunCommands:
     """How to start a folder's agents with one configuration."""
 
-    agents: Agents
+    agents: AgentFolder
     config: Path
     sessions_url: str
 
@@ -43,26 +43,28 @@ class Hosts:
 
     def run(self, agent: Agent) -> str:
         """`adk run`, at the terminal."""
-        return _shell("adk", "run", *self._services(), str(agent.folder))
+        return _shell_command("adk", "run", *self._services(), str(agent.folder))
 
     @property
     def doctor(self) -> str:
         """What looks after it all."""
-        return _shell("gaia", "doctor", "--config", str(self.config))
+        return _shell_command("gaia", "doctor", "--config", str(self.config))
 
     def _serve(self, command: str) -> str:
         # ADK takes one plugin an option: a comma is part of the name.
-        named = [] if self.agents.remember else [word for name in PLUGINS for word in ("--extra_plugins", name)]
-        return _shell("adk", command, *self._services(), *named, str(self.agents.folder))
+        plugin_options = (
+            [] if self.agents.all_have_memory else [word for name in PLUGINS for word in ("--extra_plugins", name)]
+        )
+        return _shell_command("adk", command, *self._services(), *plugin_options, str(self.agents.folder))
 
     def _services(self) -> list[str]:
         return ["--memory_service_uri", memory_uri(self.config), "--session_service_uri", self.sessions_url]
 
 
-def hosts(agents: Agents, loaded: LoadedConfig) -> Hosts:
+def run_commands(agents: AgentFolder, loaded: LoadedConfig) -> RunCommands:
     """Return how to start `agents` with a configuration that was read from a file."""
     assert loaded.path is not None
-    return Hosts(agents, loaded.path, loaded.config.sessions_url)
+    return RunCommands(agents, loaded.path, loaded.config.sessions_url)
 
 
 def memory_uri(config: Path) -> str:
@@ -70,20 +72,20 @@ def memory_uri(config: Path) -> str:
     return f"{SCHEME}://?config={quote(str(config))}"
 
 
-def program(agent: Agent) -> str:
+def app_snippet(agent: Agent) -> str:
     """Return what an agent's program needs for `adk run`, which takes plugins from an App alone."""
-    return _APP.format(name=agent.name)
+    return _APP_SNIPPET.format(name=agent.name)
 
 
-def _shell(*words: str) -> str:
-    return " ".join(_word(word) for word in words)
+def _shell_command(*words: str) -> str:
+    return " ".join(_quote_word(word) for word in words)
 
 
-def _word(word: str) -> str:
+def _quote_word(word: str) -> str:
     # A password is not shown; the environment, where it belongs, has it at hand.
-    return '"$GAIA_SESSIONS__DATABASE_URL"' if masked(word) != word else shlex.quote(word)
+    return '"$GAIA_SESSIONS__DATABASE_URL"' if mask_secrets(word) != word else shlex.quote(word)
 
 
-def told(agents: Sequence[Agent]) -> str:
+def join_names(agents: Sequence[Agent]) -> str:
     """Return the names of agents as a sentence lists them."""
     return ", ".join(agent.name for agent in agents)

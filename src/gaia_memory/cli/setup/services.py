@@ -9,17 +9,17 @@ from typing import Any, Literal
 
 import yaml
 
-from gaia_memory.cli.ui.output_files import Step, set_aside, unusable, write
+from gaia_memory.cli.ui.output_files import FileStep, back_up, unusable_path_error, write_file
 
 FILE_NAMES = ("services.yaml", "services.yml")
 """What ADK reads, in this order, and both where both are there."""
 
 SCHEME = "mem0"
-CLASS = "gaia_memory.Mem0MemoryService"
-OURS = {"scheme": SCHEME, "type": "memory", "class": CLASS}
-_CLASSES = (CLASS, "gaia_memory.adk.memory_service.Mem0MemoryService")
+SERVICE_CLASS = "gaia_memory.Mem0MemoryService"
+OWN_ENTRY = {"scheme": SCHEME, "type": "memory", "class": SERVICE_CLASS}
+_ACCEPTED_CLASSES = (SERVICE_CLASS, "gaia_memory.adk.memory_service.Mem0MemoryService")
 
-_HEAD = """\
+_HEADER = """\
 # Tells ADK what `--memory_service_uri mem0://…` means. `adk web` and `adk api_server` look for this file in the folder
 # they are given, `adk run` in the folder of the agent.
 """
@@ -29,15 +29,15 @@ Verdict = Literal["missing", "right", "lacking", "wrong"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ServicesInspection:
     """What ADK would make of the files of a folder; `path` is the one to be written."""
 
     path: Path
     verdict: Verdict
-    says: str = ""
+    message: str = ""
 
 
-def judge(folder: Path) -> Judged:
+def inspect_services(folder: Path) -> ServicesInspection:
     """Say whether ADK learns our URI from a folder.
 
     "lacking": a file is there and sound, and names other services alone. "wrong": what is there keeps ADK from
@@ -46,18 +46,18 @@ def judge(folder: Path) -> Judged:
     Raises:
         InvalidInputError: a file is there and cannot be read.
     """
-    there = [folder / name for name in FILE_NAMES if (folder / name).exists()]
-    if not there:
-        return Judged(folder / FILE_NAMES[0], "missing")
-    judged = [_judge_file(path) for path in there]
+    existing = [folder / name for name in FILE_NAMES if (folder / name).exists()]
+    if not existing:
+        return ServicesInspection(folder / FILE_NAMES[0], "missing")
+    inspections = [_inspect_file(path) for path in existing]
     # A file that is no good keeps ADK from reading on, and the last entry of a scheme counts.
-    decisive = [found for found in judged if found.verdict == "wrong"] or [
-        found for found in reversed(judged) if found.verdict == "right"
+    decisive = [found for found in inspections if found.verdict == "wrong"] or [
+        found for found in reversed(inspections) if found.verdict == "right"
     ]
-    return (decisive or judged)[0]
+    return (decisive or inspections)[0]
 
 
-def write_services(folder: Path, *, force: bool) -> Step:
+def write_services(folder: Path, *, force: bool) -> FileStep:
     """Let ADK learn our URI from a folder, and keep what else its file holds.
 
     With `force` what is wrong is written anew, and the old file is kept beside it.
@@ -65,63 +65,65 @@ def write_services(folder: Path, *, force: bool) -> Step:
     Raises:
         InvalidInputError: a file cannot be read or written.
     """
-    judged = judge(folder)
-    path = judged.path
-    if judged.verdict == "missing":
-        write(path, _HEAD + _KEY + _entry("  "))
-        return Step(path, "made")
-    if judged.verdict == "right":
-        return Step(path, "kept", "it is right")
-    text = _read(path)
-    if judged.verdict == "lacking":
-        extended = _extended(text)
+    inspection = inspect_services(folder)
+    path = inspection.path
+    if inspection.verdict == "missing":
+        write_file(path, _HEADER + _KEY + _entry("  "))
+        return FileStep(path, "made")
+    if inspection.verdict == "right":
+        return FileStep(path, "kept", "it is right")
+    text = _read_text(path)
+    if inspection.verdict == "lacking":
+        extended = _with_own_entry(text)
         if extended is not None:
-            write(path, extended)
-            return Step(path, "added", "beside the services it names already")
-        remedy = f"add to the list `services`, or pass --force: {_flow()}"
-        says = "it is written in a way that nothing is added to by itself"
+            write_file(path, extended)
+            return FileStep(path, "added", "beside the services it names already")
+        remedy = f"add to the list `services`, or pass --force: {_inline_entry()}"
+        message = "it is written in a way that nothing is added to by itself"
     else:
-        remedy, says = "correct it, or pass --force", judged.says
+        remedy, message = "correct it, or pass --force", inspection.message
     if not force:
-        return Step(path, "wrong", f"{says}: {remedy}")
-    copy = set_aside(path)
-    write(path, _HEAD + yaml.safe_dump({"services": [OURS, *_others(text)]}, sort_keys=False))
-    return Step(path, "replaced", f"what it was is in {copy.name}")
+        return FileStep(path, "wrong", f"{message}: {remedy}")
+    copy = back_up(path)
+    write_file(path, _HEADER + yaml.safe_dump({"services": [OWN_ENTRY, *_other_services(text)]}, sort_keys=False))
+    return FileStep(path, "replaced", f"what it was is in {copy.name}")
 
 
 def _entry(indent: str) -> str:
-    head, *rest = [f"{key}: {value}" for key, value in OURS.items()]
+    head, *rest = [f"{key}: {value}" for key, value in OWN_ENTRY.items()]
     return f"{indent}- {head}\n" + "".join(f"{indent}  {line}\n" for line in rest)
 
 
-def _flow() -> str:
-    return yaml.safe_dump(OURS, sort_keys=False, default_flow_style=True).strip()
+def _inline_entry() -> str:
+    return yaml.safe_dump(OWN_ENTRY, sort_keys=False, default_flow_style=True).strip()
 
 
-def _judge_file(path: Path) -> Judged:
+def _inspect_file(path: Path) -> ServicesInspection:
     try:
-        data = yaml.safe_load(_read(path))
+        data = yaml.safe_load(_read_text(path))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f" in line {mark.line + 1}" if mark is not None else ""
-        return Judged(path, "wrong", f"it is no YAML{place}, and ADK reads none of it")
+        position = f" in line {mark.line + 1}" if mark is not None else ""
+        return ServicesInspection(path, "wrong", f"it is no YAML{position}, and ADK reads none of it")
     if data is not None and not isinstance(data, dict):
-        return Judged(path, "wrong", "it holds no key `services`, and ADK reads none of it")
+        return ServicesInspection(path, "wrong", "it holds no key `services`, and ADK reads none of it")
     services = (data or {}).get("services")
     if not isinstance(services or [], list) or not all(isinstance(each, dict) for each in services or []):
-        return Judged(path, "wrong", "`services` is no list of services, and ADK reads none of it")
-    return _judge_entries(path, services or [])
+        return ServicesInspection(path, "wrong", "`services` is no list of services, and ADK reads none of it")
+    return _inspect_entries(path, services or [])
 
 
-def _judge_entries(path: Path, services: Sequence[dict[str, Any]]) -> Judged:
-    ours = [each for each in services if each.get("scheme") == SCHEME and each.get("type") == "memory"]
-    if ours and ours[-1].get("class") not in _CLASSES:
-        named = ours[-1].get("class")
-        return Judged(path, "wrong", f"it gives the scheme {SCHEME} to the class {named!r}, not to {CLASS}")
-    return Judged(path, "right" if ours else "lacking")
+def _inspect_entries(path: Path, services: Sequence[dict[str, Any]]) -> ServicesInspection:
+    own_entries = [each for each in services if each.get("scheme") == SCHEME and each.get("type") == "memory"]
+    if own_entries and own_entries[-1].get("class") not in _ACCEPTED_CLASSES:
+        class_name = own_entries[-1].get("class")
+        return ServicesInspection(
+            path, "wrong", f"it gives the scheme {SCHEME} to the class {class_name!r}, not to {SERVICE_CLASS}"
+        )
+    return ServicesInspection(path, "right" if own_entries else "lacking")
 
 
-def _extended(text: str) -> str | None:
+def _with_own_entry(text: str) -> str | None:
     """Return the text with our entry as the first of the list; None where that is not plainly possible.
 
     The first, because ADK stops reading at a service whose class it cannot import.
@@ -141,26 +143,26 @@ def _extended(text: str) -> str | None:
         start = text[: mark.index].rfind("\n") + 1
         new = text[:start] + _entry(" " * mark.column) + text[start:]
     try:
-        is_ours = yaml.safe_load(new)["services"] == [OURS, *before]
+        is_valid = yaml.safe_load(new)["services"] == [OWN_ENTRY, *before]
     except (yaml.YAMLError, KeyError, TypeError):
         return None
-    return new if is_ours else None
+    return new if is_valid else None
 
 
-def _others(text: str) -> list[Any]:
+def _other_services(text: str) -> list[Any]:
     """Return the services of a text that are sound and not ours."""
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError:
         return []
     services = data.get("services") if isinstance(data, dict) else None
-    sound = [each for each in services or [] if isinstance(each, dict) and set(OURS) <= each.keys()]
+    sound = [each for each in services or [] if isinstance(each, dict) and set(OWN_ENTRY) <= each.keys()]
     return [each for each in sound if (each["scheme"], each["type"]) != (SCHEME, "memory")]
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error if isinstance(error, OSError) else OSError(0, "it is no UTF-8")
-        raise unusable(path, reason) from error
+        raise unusable_path_error(path, reason) from error

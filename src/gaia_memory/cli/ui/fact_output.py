@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gaia_memory.cli.ui.terminal import printable
-from gaia_memory.language.printable_text import on_one_line
+from gaia_memory.cli.ui.terminal import strip_controls
+from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from gaia_memory.models import Fact, Hit
 
 
-_PIPE_WIDTH = 10_000
-_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
-_RAW_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_PIPE_COLUMNS = 10_000
+_LINE_BREAKS = re.compile("[\t\n\v\f\r\x85\u2028\u2029]+")
+_ESCAPED_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def as_data(fact: Fact) -> dict[str, Any]:
+def fact_to_dict(fact: Fact) -> dict[str, Any]:
     """Return a fact as JSON shows it."""
     return {
         "id": fact.id,
@@ -42,38 +42,38 @@ def _iso(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat()
 
 
-def as_json_text(data: Any) -> str:
+def to_json_text(data: Any) -> str:
     """Return data as JSON, readable."""
     text = json.dumps(data, ensure_ascii=False, indent=2)
     # JSON allows these as they are; a terminal obeys some of them, and UTF-8 has no place for the others.
-    return _RAW_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _ESCAPED_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def print_json(data: Any) -> None:
     """Print data as JSON."""
-    typer.echo(as_json_text(data))
+    typer.echo(to_json_text(data))
 
 
-def print_facts(facts: Sequence[Fact], *, nothing: str) -> None:
+def print_facts(facts: Sequence[Fact], *, empty_message: str) -> None:
     """Print facts as a table, or a sentence when there are none."""
-    _print(_table(facts) if facts else on_one_line(nothing))
+    _print(_table(facts) if facts else escape_line(empty_message))
 
 
-def print_hits(hits: Sequence[Hit], *, nothing: str) -> None:
+def print_hits(hits: Sequence[Hit], *, empty_message: str) -> None:
     """Print recalled facts with their scores, or a sentence when there are none."""
-    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else on_one_line(nothing))
+    _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else escape_line(empty_message))
 
 
-def print_rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows as a table; what is long is broken into lines and never cut."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in head:
+    for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_in_one_line(cell)) for cell in row))
+        table.add_row(*(Text(_single_line(cell)) for cell in row))
     _print(table)
 
 
@@ -87,20 +87,22 @@ def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Tabl
     table.add_column("date", no_wrap=True)
     table.add_column("fact", overflow="fold")
     table.add_column("id", overflow="ignore", no_wrap=True, style="dim")
-    for at, fact in enumerate(facts):
+    for index, fact in enumerate(facts):
         day = (fact.said_at or fact.created_at).astimezone().date().isoformat()
-        first = [] if scores is None else [f"{scores[at]:.2f}"]
+        first = [] if scores is None else [f"{scores[index]:.2f}"]
         # A fact is a person's words: they are shown as they are, not read as markup.
-        table.add_row(*first, day, Text(_in_one_line(fact.text)), Text(fact.id))
+        table.add_row(*first, day, Text(_single_line(fact.text)), Text(fact.id))
     return table
 
 
-def _in_one_line(text: str) -> str:
-    return printable(_BREAKS.sub(" ", text))
+def _single_line(text: str) -> str:
+    return strip_controls(_LINE_BREAKS.sub(" ", text))
 
 
-def _print(what: Table | str) -> None:
+def _print(renderable: Table | str) -> None:
     from rich.console import Console
 
     # What is piped is read by a program: nothing is wrapped there.
-    Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(what, markup=False, emoji=False, highlight=False)
+    Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(
+        renderable, markup=False, emoji=False, highlight=False
+    )

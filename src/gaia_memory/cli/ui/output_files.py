@@ -11,16 +11,16 @@ from typing import Literal
 
 from gaia_memory.errors import InvalidInputError
 
-Did = Literal["made", "kept", "added", "replaced", "wrong"]
+Outcome = Literal["made", "kept", "added", "replaced", "wrong"]
 """A file was written where there was none; is right as it is; got what it lacked; was written anew, with the old
 one beside it; or is not right, and left alone."""
 
 
-_DATABASE = b"SQLite format 3\0"
-_COMPANIONS = ("-wal", "-shm", "-journal")
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 """What SQLite names the files that it keeps beside a database."""
 
-_DESCRIPTORS = ("/dev/", "/proc/")
+_DESCRIPTOR_PREFIXES = ("/dev/", "/proc/")
 _REMEDIES = {
     errno.EACCES: "name a place in which you may read and write",
     errno.EPERM: "name a place in which you may read and write",
@@ -35,15 +35,15 @@ _REMEDIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What became of one file; `says` what is to be known of it, or to be done."""
+class FileStep:
+    """What became of one file; `message` what is to be known of it, or to be done."""
 
     path: Path
-    did: Did
-    says: str = ""
+    outcome: Outcome
+    message: str = ""
 
 
-def write(path: Path, text: str, *, mode: int | None = None) -> None:
+def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file in one step, so that nobody ever finds half of it; a link keeps pointing where it does.
 
     It gets the rights `mode`; without, those of the file it replaces, or what the process gives its files: never the
@@ -53,24 +53,24 @@ def write(path: Path, text: str, *, mode: int | None = None) -> None:
     Raises:
         InvalidInputError: it cannot be written; the message says why.
     """
-    if _takes_text(path):
+    if _is_special_file(path):
         return _write_into(path, text)
     target = path.resolve()
-    draft = ""
+    temporary = ""
     try:
         if mode is None:
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o664 & ~_mask()
-        descriptor, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+            mode = target.stat().st_mode & 0o777 if target.exists() else 0o664 & ~_current_umask()
+        descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        Path(draft).chmod(mode)
-        Path(draft).replace(target)
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
     except OSError as error:
-        if draft:
-            Path(draft).unlink(missing_ok=True)
-        raise unusable(path, error) from error
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+        raise unusable_path_error(path, error) from error
 
 
 def require_no_database(path: Path) -> None:
@@ -79,14 +79,16 @@ def require_no_database(path: Path) -> None:
     Raises:
         InvalidInputError: the file is one.
     """
-    if any(path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in _COMPANIONS):
+    if any(
+        path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in _SQLITE_SUFFIXES
+    ):
         raise InvalidInputError(f"{path} belongs to the database beside it, which would be damaged: name another file")
     try:
         # A pipe would wait for a writer.
         if not path.is_file():
             return
         with path.open("rb") as file:
-            is_database = file.read(len(_DATABASE)) == _DATABASE
+            is_database = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
     except OSError:
         # Whoever writes into it is told what is wrong with it.
         return
@@ -94,14 +96,14 @@ def require_no_database(path: Path) -> None:
         raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
 
 
-def _takes_text(path: Path) -> bool:
+def _is_special_file(path: Path) -> bool:
     """Say whether a path stands for a pipe, a device or an open descriptor, which a new file must not replace."""
     try:
         is_special = path.exists() and not path.is_file() and not path.is_dir()
     except OSError as error:
-        raise unusable(path, error) from error
+        raise unusable_path_error(path, error) from error
     # A descriptor that was redirected to a file is that file, and has no name of its own.
-    return is_special or str(path.absolute()).startswith(_DESCRIPTORS)
+    return is_special or str(path.absolute()).startswith(_DESCRIPTOR_PREFIXES)
 
 
 def _write_into(path: Path, text: str) -> None:
@@ -110,10 +112,10 @@ def _write_into(path: Path, text: str) -> None:
         with os.fdopen(os.open(path, os.O_WRONLY), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise unusable(path, error) from error
+        raise unusable_path_error(path, error) from error
 
 
-def make_empty(path: Path, *, mode: int) -> None:
+def create_empty_file(path: Path, *, mode: int) -> None:
     """Make an empty file if there is none.
 
     Raises:
@@ -124,10 +126,10 @@ def make_empty(path: Path, *, mode: int) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise unusable(path, error) from error
+        raise unusable_path_error(path, error) from error
 
 
-def set_aside(path: Path) -> Path:
+def back_up(path: Path) -> Path:
     """Keep a copy of a file under the next free name, `NAME.bak`, `NAME.bak1`, … and return it.
 
     Raises:
@@ -143,13 +145,13 @@ def set_aside(path: Path) -> Path:
             number += 1
             continue
         except OSError as error:
-            raise unusable(copy, error) from error
+            raise unusable_path_error(copy, error) from error
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         return copy
 
 
-def make_folder(path: Path, *, mode: int = 0o775) -> None:
+def create_folder(path: Path, *, mode: int = 0o775) -> None:
     """Make a folder and those above it, if they are not there.
 
     Raises:
@@ -158,17 +160,17 @@ def make_folder(path: Path, *, mode: int = 0o775) -> None:
     try:
         path.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
-        raise unusable(path, error) from error
+        raise unusable_path_error(path, error) from error
 
 
-def unusable(path: Path, error: OSError) -> InvalidInputError:
+def unusable_path_error(path: Path, error: OSError) -> InvalidInputError:
     """Return the error of a place that cannot be read or written."""
     reason = error.strerror or type(error).__name__
     remedy = _REMEDIES.get(error.errno or 0)
     return InvalidInputError(f"{path} cannot be used ({reason}){f': {remedy}' if remedy else ''}")
 
 
-def _mask() -> int:
+def _current_umask() -> int:
     # The only way to read the mask is to set it.
     mask = os.umask(0)
     os.umask(mask)

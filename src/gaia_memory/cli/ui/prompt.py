@@ -10,40 +10,40 @@ from collections.abc import Awaitable, Callable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from gaia_memory.cli.ui.terminal import note, say
+from gaia_memory.cli.ui.terminal import print_line, print_note
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-PROMPT = "> "
+PROMPT_TEXT = "> "
 
-Answer = Callable[[str], Awaitable[bool]]
+AnswerCallback = Callable[[str], Awaitable[bool]]
 """Shows the answer to a line; False where there is none."""
 
 
-async def converse(answer: Answer) -> int:
+async def converse(answer: AnswerCallback) -> int:
     """Ask for lines and show each answer, until Ctrl-D, or Ctrl-C at an empty prompt; return how many failed.
 
     While an answer is shown there is no prompt that could be drawn over it; what is typed meanwhile waits.
     Ctrl-C then ends the answer and nothing else.
     """
     prompt, failed = _session(), 0
-    with _silent_keys():
+    with _without_echo():
         while True:
-            line = await _asked(prompt)
+            line = await _ask_line(prompt)
             if line is None:
                 return failed
             failed += not await _interruptible(answer(line))
 
 
-async def _asked(prompt: PromptSession[str]) -> str | None:
+async def _ask_line(prompt: PromptSession[str]) -> str | None:
     from prompt_toolkit.patch_stdout import patch_stdout
 
     # A log line of the background goes above the prompt; answers are not written while it is there.
     with patch_stdout(raw=True):
         try:
-            return await prompt.prompt_async(PROMPT)
+            return await prompt.prompt_async(PROMPT_TEXT)
         except (EOFError, KeyboardInterrupt):
             return None
 
@@ -51,12 +51,12 @@ async def _asked(prompt: PromptSession[str]) -> str | None:
 async def _interruptible(answering: Awaitable[bool]) -> bool:
     """Wait for an answer; Ctrl-C cancels it."""
     answer = asyncio.ensure_future(answering)
-    loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
-    interrupted = False
+    loop, previous_handler = asyncio.get_running_loop(), signal.getsignal(signal.SIGINT)
+    is_interrupted = False
 
     def interrupt(_: int, __: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
+        nonlocal is_interrupted
+        is_interrupted = True
         # A signal does not end the loop's wait by itself; this does.
         loop.call_soon_threadsafe(answer.cancel)
 
@@ -64,13 +64,13 @@ async def _interruptible(answering: Awaitable[bool]) -> bool:
     try:
         return await answer
     except asyncio.CancelledError:
-        if not interrupted:
+        if not is_interrupted:
             raise
-        say()
-        note("The answer was interrupted.")
+        print_line()
+        print_note("The answer was interrupted.")
         return True
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
 def _session() -> PromptSession[str]:
@@ -104,7 +104,7 @@ def _keys() -> KeyBindings:
 
 
 @contextlib.contextmanager
-def _silent_keys() -> Iterator[None]:
+def _without_echo() -> Iterator[None]:
     """Keep keys that are pressed between two prompts for the next one, and show them only there.
 
     Left alone, a terminal would write them into the answer.
@@ -116,12 +116,12 @@ def _silent_keys() -> Iterator[None]:
         yield
         return
     terminal = sys.stdin.fileno()
-    before: list[Any] = termios.tcgetattr(terminal)
-    silent = list(before)
+    previous: list[Any] = termios.tcgetattr(terminal)
+    silent = list(previous)
     silent[0] &= ~termios.ICRNL
     silent[3] &= ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(terminal, termios.TCSANOW, silent)
     try:
         yield
     finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        termios.tcsetattr(terminal, termios.TCSADRAIN, previous)

@@ -11,17 +11,17 @@ from contextlib import contextmanager
 
 import typer
 
-from gaia_memory.language.printable_text import in_lines, on_one_line
+from gaia_memory.language.printable_text import escape_line, escape_lines
 
-LOGGER = "gaia_memory"
+LOGGER_NAME = "gaia_memory"
 
-Advance = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 """Called with what is done and the total."""
 
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def printable(text: str) -> str:
+def strip_controls(text: str) -> str:
     """Return text without control characters, but line breaks and tabs, and without those that turn the order of signs.
 
     What a person or a model said steers no terminal.
@@ -34,59 +34,59 @@ def coloured(text: str, colour: str) -> str:
     return text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour)
 
 
-def say(message: str = "", *, head: str = "") -> None:
+def print_line(message: str = "", *, prefix: str = "") -> None:
     """Show one line on standard output, after a head of ours; ids and names in it can make no second one."""
-    typer.echo(f"{head}{on_one_line(message)}")
+    typer.echo(f"{prefix}{escape_line(message)}")
 
 
-def say_lines(text: str, *, end: str = "\n") -> None:
+def print_text(text: str, *, end: str = "\n") -> None:
     """Show text of a person or a model on standard output, of any number of lines."""
-    typer.echo(f"{printable(text)}{end}", nl=False)
+    typer.echo(f"{strip_controls(text)}{end}", nl=False)
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Show an error, in red, on standard error; what is not its first line is indented."""
-    typer.echo(coloured(in_lines(f"gaia: {message}"), typer.colors.RED), err=True)
+    typer.echo(coloured(escape_lines(f"gaia: {message}"), typer.colors.RED), err=True)
 
 
-def note(message: str) -> None:
+def print_note(message: str) -> None:
     """Show a line worth knowing on standard error, so that standard output stays data."""
-    typer.echo(coloured(on_one_line(message), typer.colors.YELLOW), err=True)
+    typer.echo(coloured(escape_line(message), typer.colors.YELLOW), err=True)
 
 
-class _OneLine(logging.Handler):
+class _OneLineHandler(logging.Handler):
     """Shows the first line of each record and no traceback."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        note(f"{record.levelname.lower()}: {record.getMessage().partition(chr(10))[0]}")
+        print_note(f"{record.levelname.lower()}: {record.getMessage().partition(chr(10))[0]}")
 
 
-class _Printable(logging.Formatter):
+class _PrintableFormatter(logging.Formatter):
     """Shows other packages' log lines, too, without what a terminal obeys."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        return strip_controls(super().format(record))
 
 
-def reporting(*, debug: bool) -> Callable[[], None]:
+def configure_logging(*, debug: bool) -> Callable[[], None]:
     """Show log lines as `debug` wants them; the function returned undoes it.
 
     Without it, warnings of this package are single lines and everybody else is silent; with it, everything of
     this package is shown, and what others say from INFO up, with tracebacks.
     """
-    root, ours = logging.getLogger(), logging.getLogger(LOGGER)
-    handler = logging.StreamHandler(sys.stderr) if debug else _OneLine(logging.WARNING)
-    quiet = logging.NullHandler()
-    before = root.level, ours.level, ours.propagate
+    root, ours = logging.getLogger(), logging.getLogger(LOGGER_NAME)
+    handler = logging.StreamHandler(sys.stderr) if debug else _OneLineHandler(logging.WARNING)
+    null_handler = logging.NullHandler()
+    previous = root.level, ours.level, ours.propagate
     if debug:
-        handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_PrintableFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         root.addHandler(handler)
         root.setLevel(logging.INFO)
         ours.setLevel(logging.DEBUG)
     else:
         # A filter would not last: libraries change the filters while they are imported in threads.
         logging.captureWarnings(True)
-        root.addHandler(quiet)
+        root.addHandler(null_handler)
         ours.addHandler(handler)
         ours.propagate = False
 
@@ -94,31 +94,31 @@ def reporting(*, debug: bool) -> Callable[[], None]:
         logging.captureWarnings(False)
         for logger in (root, ours):
             logger.removeHandler(handler)
-            logger.removeHandler(quiet)
-        root.setLevel(before[0])
-        ours.setLevel(before[1])
-        ours.propagate = before[2]
+            logger.removeHandler(null_handler)
+        root.setLevel(previous[0])
+        ours.setLevel(previous[1])
+        ours.propagate = previous[2]
 
     return undo
 
 
 @contextmanager
-def unlogged(name: str) -> Iterator[None]:
+def silence_logger(name: str) -> Iterator[None]:
     """Keep a logger and those below it silent while the block runs: the command tells what they would."""
     logger = logging.getLogger(name)
-    before = logger.propagate
+    previous = logger.propagate
     logger.propagate = False
-    quiet = logging.NullHandler()
-    logger.addHandler(quiet)
+    null_handler = logging.NullHandler()
+    logger.addHandler(null_handler)
     try:
         yield
     finally:
-        logger.removeHandler(quiet)
-        logger.propagate = before
+        logger.removeHandler(null_handler)
+        logger.propagate = previous
 
 
 @contextmanager
-def bar(description: str) -> Iterator[Advance]:
+def progress_bar(description: str) -> Iterator[ProgressCallback]:
     """Show a progress bar on standard error while the block runs; nothing where that is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
@@ -135,6 +135,6 @@ def bar(description: str) -> Iterator[Advance]:
         yield advance
 
 
-def counted(count: int, singular: str, plural: str | None = None) -> str:
+def pluralize(count: int, singular: str, plural: str | None = None) -> str:
     """Return a number with its noun: `1 fact`, `2 facts`."""
     return f"{count} {singular if count == 1 else plural or singular + 's'}"

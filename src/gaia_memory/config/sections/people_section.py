@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 from pydantic import ConfigDict, Field, field_validator
 
-from gaia_memory.config.secrets import shown
+from gaia_memory.config.secrets import display_value
 from gaia_memory.config.sections.provider_section import Section
 
 _ADMIN = "admin"
-_USERS = (
+_ALLOWED_USERS = (
     "under each user id a section: `admin` (true or false), and a list of senders under each channel's name, as in "
     '`ada: {admin: true, telegram: ["12345"], email: ["ada@example.com"]}`'
 )
@@ -56,7 +56,7 @@ class PeopleConfig(Section):
             "The people by user id. A channel's name is the one given to `gaia.inbound`, `admin` is none; senders are "
             "compared letter by letter, and each belongs to one person."
         ),
-        json_schema_extra={"allowed": _USERS},
+        json_schema_extra={"allowed": _ALLOWED_USERS},
     )
 
     @field_validator("users", mode="before")
@@ -83,37 +83,40 @@ def _problems(users: Mapping[Any, Any]) -> Iterator[str]:
         if isinstance(person, Person):
             person = {_ADMIN: person.admin, **person.senders}
         if not isinstance(user, str) or not user:
-            yield f"has the user id {shown(user)}, which must be text (put it in quotes)"
+            yield f"has the user id {display_value(user)}, which must be text (put it in quotes)"
         elif not isinstance(person, Mapping):
-            yield f"holds {shown(person)} for {shown(user)}, which must be a section"
+            yield f"holds {display_value(person)} for {display_value(user)}, which must be a section"
         else:
-            yield from _problems_of(user, person, owners)
+            yield from _person_problems(user, person, owners)
 
 
-def _problems_of(user: str, person: Mapping[Any, Any], owners: dict[tuple[str, str], str]) -> Iterator[str]:
-    whose = shown(user)
-    own: set[str] = set()
+def _person_problems(user: str, person: Mapping[Any, Any], owners: dict[tuple[str, str], str]) -> Iterator[str]:
+    user_label = display_value(user)
+    own_guest_ids: set[str] = set()
     for channel, senders in person.items():
         if channel == _ADMIN:
             if not isinstance(senders, bool):
-                yield f"holds {shown(senders)} for {whose} at admin, which must be true or false"
+                yield f"holds {display_value(senders)} for {user_label} at admin, which must be true or false"
         elif not isinstance(channel, str) or not channel:
-            yield f"names the channel {shown(channel)} for {whose}, which must be text (put it in quotes)"
+            yield f"names the channel {display_value(channel)} for {user_label}, which must be text (put it in quotes)"
         elif not isinstance(senders, list | tuple):
-            yield f"holds {shown(senders)} for {whose} on {shown(channel)}, which must be a list of senders"
+            shown = display_value(senders)
+            yield f"holds {shown} for {user_label} on {display_value(channel)}, which must be a list of senders"
         else:
             for sender in senders:
-                yield from _problems_of_sender(user, channel, sender, owners)
-            own |= {guest_id(channel, sender) for sender in senders if isinstance(sender, str)}
-    if ":" in user and user not in own:
-        yield f"has the user id {whose}, whose colon is kept for senders that are not named"
+                yield from _sender_problems(user, channel, sender, owners)
+            own_guest_ids |= {guest_id(channel, sender) for sender in senders if isinstance(sender, str)}
+    if ":" in user and user not in own_guest_ids:
+        yield f"has the user id {user_label}, whose colon is kept for senders that are not named"
 
 
-def _problems_of_sender(user: str, channel: str, sender: object, owners: dict[tuple[str, str], str]) -> Iterator[str]:
-    where = f"on {shown(channel)}"
+def _sender_problems(user: str, channel: str, sender: object, owners: dict[tuple[str, str], str]) -> Iterator[str]:
+    where = f"on {display_value(channel)}"
     if not isinstance(sender, str) or not sender:
-        yield f"holds the sender {shown(sender)} for {shown(user)} {where}, which must be text (put it in quotes)"
+        shown = display_value(sender)
+        yield f"holds the sender {shown} for {display_value(user)} {where}, which must be text (put it in quotes)"
         return
     owner = owners.setdefault((channel, sender), user)
     if owner != user:
-        yield f"gives the sender {shown(sender)} {where} to both {shown(owner)} and {shown(user)}"
+        both = f"both {display_value(owner)} and {display_value(user)}"
+        yield f"gives the sender {display_value(sender)} {where} to {both}"

@@ -7,20 +7,20 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from gaia_memory.config.secrets import is_secret_name, masked
+from gaia_memory.config.secrets import is_secret_name, mask_secrets
 
 
-def number(value: object) -> object:
+def reject_bool(value: object) -> object:
     """Return a value that is no truth value: for pydantic, true is 1."""
     if isinstance(value, bool):
         raise ValueError("is no number")
     return value
 
 
-Count = Annotated[int, BeforeValidator(number)]
-Amount = Annotated[float, BeforeValidator(number)]
-Days = Annotated[int, Field(ge=1, le=36_500), BeforeValidator(number)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), BeforeValidator(number)]
+Count = Annotated[int, BeforeValidator(reject_bool)]
+Amount = Annotated[float, BeforeValidator(reject_bool)]
+Days = Annotated[int, Field(ge=1, le=36_500), BeforeValidator(reject_bool)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), BeforeValidator(reject_bool)]
 
 
 class Section(BaseModel):
@@ -30,7 +30,7 @@ class Section(BaseModel):
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         for name, value in super().__repr_args__():
-            yield name, masked(value) if isinstance(value, str) else value
+            yield name, mask_secrets(value) if isinstance(value, str) else value
 
 
 class ProviderConfig(Section):
@@ -57,7 +57,7 @@ class ProviderConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, data: Any) -> Any:
-        return gathered(data) if isinstance(data, Mapping) else data
+        return normalize_provider(data) if isinstance(data, Mapping) else data
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         yield "provider", self.provider
@@ -75,7 +75,7 @@ class VectorStoreConfig(ProviderConfig):
     )
 
 
-def gathered(data: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_provider(data: Mapping[str, Any]) -> dict[str, Any]:
     """A provider's section in one form: what stands flat joins what stands under `config`, and wins."""
     provider = {key: value for key, value in data.items() if key == "provider"}
     flat = {key: value for key, value in data.items() if key not in {"provider", "config"}}

@@ -7,13 +7,21 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic.config import JsonDict
 
-from gaia_memory.config.sections.provider_section import Amount, Count, Days, ProviderConfig, Section, Share, number
+from gaia_memory.config.sections.provider_section import (
+    Amount,
+    Count,
+    Days,
+    ProviderConfig,
+    Section,
+    Share,
+    reject_bool,
+)
 
-Weight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False), BeforeValidator(number)]
+Weight = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False), BeforeValidator(reject_bool)]
 
-_Tokens = Annotated[int, Field(ge=10, le=100_000), BeforeValidator(number)]
+_Tokens = Annotated[int, Field(ge=10, le=100_000), BeforeValidator(reject_bool)]
 
-RecallLimit = Annotated[int, Field(ge=1, le=50), BeforeValidator(number)] | Literal["auto"]
+RecallLimit = Annotated[int, Field(ge=1, le=50), BeforeValidator(reject_bool)] | Literal["auto"]
 
 _POINTS: JsonDict = {"unit": "points"}
 

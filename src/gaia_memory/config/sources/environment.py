@@ -10,53 +10,53 @@ import yaml
 from pydantic.fields import FieldInfo
 from pydantic_settings import EnvSettingsSource
 
-from gaia_memory.config.describe import KeyPath, settings, variable
+from gaia_memory.config.describe import KeyPath, env_variable, iter_settings
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import is_secret_name
 
-PROVIDER_PARTS = ("llm", "embedder", "vector_store", "reranker")
+PROVIDER_SECTIONS = ("llm", "embedder", "vector_store", "reranker")
 
-_PLACES = ("GAIA_CONFIG", "GAIA_HOME")
-_OF_OTHERS = ("GAIA_TEST_", "GAIA_REQUIRE_")
+_LOCATION_VARIABLES = ("GAIA_CONFIG", "GAIA_HOME")
+_TEST_PREFIXES = ("GAIA_TEST_", "GAIA_REQUIRE_")
 """What the tests of this package go by."""
 
 
-def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+def read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     """The settings that `environ` holds, as nested as in the file, unchecked; blank variables count as absent."""
-    values = _Source(environ)()
+    values = _MappingEnvSource(environ)()
     memory = values.get("memory")
-    for part in PROVIDER_PARTS:
-        if isinstance(memory, dict) and isinstance(memory.get(part), dict):
-            memory[part] = {key: _typed(key, value) for key, value in memory[part].items()}
+    for section in PROVIDER_SECTIONS:
+        if isinstance(memory, dict) and isinstance(memory.get(section), dict):
+            memory[section] = {key: _parse_scalar(key, value) for key, value in memory[section].items()}
     return values
 
 
-def origin(path: KeyPath, environ: Mapping[str, str]) -> str:
+def variable_for(path: KeyPath, environ: Mapping[str, str]) -> str:
     """The variable in `environ` that a setting came from: its own, or that of a section given as JSON."""
     names = {name.upper(): name for name, value in environ.items() if value}
-    candidates = [variable(path[:length]) for length in range(len(path), 0, -1)]
+    candidates = [env_variable(path[:length]) for length in range(len(path), 0, -1)]
     return next((names[name] for name in candidates if name in names), candidates[0])
 
 
-def variables(environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+def classify_variables(environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """The variables that set something, and those that look as if they did: each with the name that may be meant."""
-    known = {variable(path[:length]) for path, _ in settings(GaiaConfig) for length in range(1, len(path) + 1)}
-    below = (*(variable(("memory", part)) for part in PROVIDER_PARTS), variable(("people", "users")))
+    known = {env_variable(path[:length]) for path, _ in iter_settings(GaiaConfig) for length in range(1, len(path) + 1)}
+    prefixes = (*(env_variable(("memory", part)) for part in PROVIDER_SECTIONS), env_variable(("people", "users")))
     in_force: list[str] = []
     unknown: dict[str, str] = {}
     for name in sorted(name for name, value in environ.items() if value.strip()):
         upper = name.upper()
-        if not upper.startswith("GAIA_") or upper.startswith(_OF_OTHERS):
+        if not upper.startswith("GAIA_") or upper.startswith(_TEST_PREFIXES):
             continue
-        if upper in {*known, *_PLACES} or upper.startswith(tuple(f"{section}__" for section in below)):
+        if upper in {*known, *_LOCATION_VARIABLES} or upper.startswith(tuple(f"{section}__" for section in prefixes)):
             in_force.append(name)
         else:
-            close = difflib.get_close_matches(upper, [*sorted(known), *_PLACES], n=1, cutoff=0.7)
-            unknown[name] = close[0] if close else ""
+            matches = difflib.get_close_matches(upper, [*sorted(known), *_LOCATION_VARIABLES], n=1, cutoff=0.7)
+            unknown[name] = matches[0] if matches else ""
     return in_force, unknown
 
 
-class _Source(EnvSettingsSource):
+class _MappingEnvSource(EnvSettingsSource):
     """Reads a given environment, and leaves what is no JSON for validation to name."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -71,12 +71,12 @@ class _Source(EnvSettingsSource):
             return value
 
 
-def _typed(key: str, value: Any) -> Any:
+def _parse_scalar(key: str, value: Any) -> Any:
     """Read numbers and truth values of a provider's own keys as the file would; a key of digits stays text."""
     if not isinstance(value, str) or is_secret_name(key):
         return value
     try:
-        typed = yaml.safe_load(value)
+        parsed = yaml.safe_load(value)
     except (yaml.YAMLError, ValueError):
         return value
-    return typed if isinstance(typed, bool | int | float) else value
+    return parsed if isinstance(parsed, bool | int | float) else value

@@ -7,27 +7,27 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gaia_memory.config.describe import AFTER_A_RESTART, KeyPath, dotted, settings, takes_effect
+from gaia_memory.config.describe import AFTER_RESTART, KeyPath, dotted_key, iter_settings, takes_effect
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, Origin, fingerprint
-from gaia_memory.config.sources.watched_file import Version
-from gaia_memory.config.sources.yaml_edit import likened, rewrite
+from gaia_memory.config.sources.watched_file import FileSnapshot
+from gaia_memory.config.sources.yaml_edit import coerce_like, set_in_file
 from gaia_memory.errors import ConfigError
 from gaia_memory.log import logger_for
 
 logger = logger_for(__name__)
 
-Check = Callable[[GaiaConfig], Awaitable[None]]
+ConfigCheck = Callable[[GaiaConfig], Awaitable[None]]
 """Raises `ConfigError` for a configuration that cannot be used, whatever the schema says."""
 
-Apply = Callable[[GaiaConfig], None]
+ConfigListener = Callable[[GaiaConfig], None]
 """Puts a configuration in force; it must not fail."""
 
-_EMPTY = "the file holds no setting; write `{}` where the defaults are wanted"
+_EMPTY_FILE_MESSAGE = "the file holds no setting; write `{}` where the defaults are wanted"
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ConfigProblem:
     """Why the newest version of the file is not, or not wholly, in force, and what to do about it."""
 
     reason: str
@@ -41,17 +41,19 @@ class LiveConfig:
     cannot change: its old value stays, and the rest is taken. Without a file nothing changes but by `change`.
     """
 
-    def __init__(self, loaded: LoadedConfig, *, check: Check | None = None, apply: Apply | None = None) -> None:
+    def __init__(
+        self, loaded: LoadedConfig, *, check: ConfigCheck | None = None, apply: ConfigListener | None = None
+    ) -> None:
         """Begin with `loaded`; `apply` is called with each later version that passed the schema and `check`."""
         self._current = loaded
         self._fingerprint = fingerprint(loaded.config)
-        self._seen = loaded.origin.version if loaded.origin is not None else None
-        self._trouble: Trouble | None = None
+        self._seen_snapshot = loaded.origin.version if loaded.origin is not None else None
+        self._problem: ConfigProblem | None = None
         self._check = check
         self._apply = apply
-        self._looking = asyncio.Lock()
-        self._changing = asyncio.Lock()
-        self._begun = self._ended = 0
+        self._reload_lock = asyncio.Lock()
+        self._change_lock = asyncio.Lock()
+        self._reloads_started = self._reloads_finished = 0
 
     @property
     def current(self) -> LoadedConfig:
@@ -69,29 +71,29 @@ class LiveConfig:
         return self._fingerprint
 
     @property
-    def trouble(self) -> Trouble | None:
+    def problem(self) -> ConfigProblem | None:
         """Why the newest version of the file is not, or not wholly, in force; None where it is."""
-        return self._trouble
+        return self._problem
 
     @property
     def can_change(self) -> bool:
         """True where there is a file to look at."""
         return self._current.origin is not None
 
-    async def look(self) -> LoadedConfig | None:
+    async def reload_if_changed(self) -> LoadedConfig | None:
         """Look at the file and put a new version in force; returns it, or None where nothing changed.
 
         Any number of tasks may look at once: whoever comes while a look is under way shares the next one.
         """
-        begun = self._begun
-        async with self._looking:
+        started = self._reloads_started
+        async with self._reload_lock:
             origin = self._current.origin
-            if origin is None or self._ended > begun:
+            if origin is None or self._reloads_finished > started:
                 return None
-            self._begun = number = self._begun + 1
-            found = await asyncio.to_thread(_newer, origin, self._seen)
-            changed = await self._consider(*found) if found is not None else None
-            self._ended = number
+            self._reloads_started = number = self._reloads_started + 1
+            found = await asyncio.to_thread(_read_newer, origin, self._seen_snapshot)
+            changed = await self._try_snapshot(*found) if found is not None else None
+            self._reloads_finished = number
             return changed
 
     async def change(self, path: KeyPath, value: object) -> bool:
@@ -102,31 +104,33 @@ class LiveConfig:
         Raises:
             ConfigError: the file cannot be changed, or what it holds then cannot be used; it says which.
         """
-        async with self._changing:
+        async with self._change_lock:
             origin = self._current.origin
             if origin is None:
                 config = _with_value(self.config, path, value)
                 if self._check is not None:
                     await self._check(config)
-                self._put_in_force(replace(self._current, config=config))
+                self._activate(replace(self._current, config=config))
                 return False
-            await asyncio.to_thread(rewrite, origin, path, value)
-        await self.look()
-        if _value(self.config, path) != value and self._trouble is not None:
-            raise ConfigError([f"is written, and not in force: {self._trouble.reason}"], source=str(origin.file.path))
+            await asyncio.to_thread(set_in_file, origin, path, value)
+        await self.reload_if_changed()
+        if _value(self.config, path) != value and self._problem is not None:
+            raise ConfigError([f"is written, and not in force: {self._problem.reason}"], source=str(origin.file.path))
         return True
 
-    async def allow(self, path: KeyPath, value: object) -> None:
+    async def validate_change(self, path: KeyPath, value: object) -> None:
         """Return if a setting that takes effect after a restart could be this; nothing is changed.
 
         Raises:
             ConfigError: there is no file to keep it in, or it cannot work; it says why.
         """
         if self._current.origin is None:
-            problem = f"{dotted(path)} takes effect after a restart, and there is no gaia.yaml to keep it in until then"
+            problem = (
+                f"{dotted_key(path)} takes effect after a restart, and there is no gaia.yaml to keep it in until then"
+            )
             raise ConfigError([f"{problem}: change it where memory is opened"], source=self._current.source)
         if self._check is not None:
-            await self._check(_with_value(self.config, path, likened(_value(self.config, path), value)))
+            await self._check(_with_value(self.config, path, coerce_like(_value(self.config, path), value)))
 
     async def change_at_restart(self, path: KeyPath, value: object) -> bool:
         """Write a setting that takes effect after a restart into the file; False where it is in force already.
@@ -134,64 +138,64 @@ class LiveConfig:
         Raises:
             ConfigError: it could not be used, or the file cannot be changed; nothing is written.
         """
-        await self.allow(path, value)
-        async with self._changing:
+        await self.validate_change(path, value)
+        async with self._change_lock:
             origin = self._current.origin
             assert origin is not None
-            await asyncio.to_thread(rewrite, origin, path, value)
-        await self.look()
-        return bool(_value(self.config, path) != likened(_value(self.config, path), value))
+            await asyncio.to_thread(set_in_file, origin, path, value)
+        await self.reload_if_changed()
+        return bool(_value(self.config, path) != coerce_like(_value(self.config, path), value))
 
-    async def _consider(self, version: Version, found: LoadedConfig | ConfigError) -> LoadedConfig | None:
+    async def _try_snapshot(self, snapshot: FileSnapshot, result: LoadedConfig | ConfigError) -> LoadedConfig | None:
         """Take a version up or tell why not; nothing is awaited between its being chosen and its being in force."""
         try:
-            if isinstance(found, ConfigError):
-                raise found
-            config, waiting = _without_fixed(found.config, self.config)
+            if isinstance(result, ConfigError):
+                raise result
+            config, pending_keys = _keep_restart_settings(result.config, self.config)
             if self._check is not None:
                 await self._check(config)
         except ConfigError as refused:
-            self._seen = version
-            self._refuse(version, refused.found_in(self._current.source))
+            self._seen_snapshot = snapshot
+            self._reject(snapshot, refused.found_in(self._current.source))
             return None
-        self._seen = version
-        return self._take(version, found, config, waiting)
+        self._seen_snapshot = snapshot
+        return self._adopt(snapshot, result, config, pending_keys)
 
-    def _refuse(self, version: Version, refused: ConfigError) -> None:
-        reason = f"{refused.source}: the last good version stays in force: {'; '.join(refused.problems)}"
-        self._trouble = Trouble(reason, "correct the file: it is taken up at the next message")
-        if version.first_told(reason):
+    def _reject(self, snapshot: FileSnapshot, error: ConfigError) -> None:
+        reason = f"{error.source}: the last good version stays in force: {'; '.join(error.problems)}"
+        self._problem = ConfigProblem(reason, "correct the file: it is taken up at the next message")
+        if snapshot.is_first_report(reason):
             logger.warning(reason)
 
-    def _take(
-        self, version: Version, loaded: LoadedConfig, config: GaiaConfig, waiting: list[str]
+    def _adopt(
+        self, snapshot: FileSnapshot, loaded: LoadedConfig, config: GaiaConfig, pending_keys: list[str]
     ) -> LoadedConfig | None:
-        before = self._current
+        previous = self._current
         origin = loaded.origin
-        if waiting and origin is not None:
+        if pending_keys and origin is not None:
             # Only a part of this version is in force: whoever opens memory anew has to load it whole.
             origin = replace(origin, version=None)
-        self._trouble = _waiting(version, loaded.source, waiting) if waiting else None
-        changed = self._put_in_force(replace(loaded, config=config, identity=before.identity, origin=origin))
+        self._problem = _restart_problem(snapshot, loaded.source, pending_keys) if pending_keys else None
+        changed = self._activate(replace(loaded, config=config, identity=previous.identity, origin=origin))
         return self._current if changed else None
 
-    def _put_in_force(self, fresh: LoadedConfig) -> bool:
+    def _activate(self, loaded: LoadedConfig) -> bool:
         """Take a configuration and tell whoever has to know; False where it says nothing new."""
-        before, self._current = self._current, fresh
-        changed = _changed(before.config, fresh.config)
+        previous, self._current = self._current, loaded
+        changed = _changed_keys(previous.config, loaded.config)
         if not changed:
             return False
-        self._fingerprint = fingerprint(fresh.config)
+        self._fingerprint = fingerprint(loaded.config)
         if self._apply is not None:
-            self._apply(fresh.config)
-        logger.info("%s: now in force: %s", fresh.source, ", ".join(changed))
+            self._apply(loaded.config)
+        logger.info("%s: now in force: %s", loaded.source, ", ".join(changed))
         return True
 
 
-async def newest(loaded: LoadedConfig, *, check: Check) -> LoadedConfig:
+async def load_newest(loaded: LoadedConfig, *, check: ConfigCheck) -> LoadedConfig:
     """The newest version of the file of `loaded` as a whole, or `loaded` where that cannot be used."""
     origin = loaded.origin
-    found = await asyncio.to_thread(_newer, origin, origin.version) if origin is not None else None
+    found = await asyncio.to_thread(_read_newer, origin, origin.version) if origin is not None else None
     if found is None or isinstance(found[1], ConfigError):
         return loaded
     try:
@@ -201,42 +205,42 @@ async def newest(loaded: LoadedConfig, *, check: Check) -> LoadedConfig:
     return found[1]
 
 
-def _newer(origin: Origin, seen: Version | None) -> tuple[Version, LoadedConfig | ConfigError] | None:
+def _read_newer(origin: Origin, seen: FileSnapshot | None) -> tuple[FileSnapshot, LoadedConfig | ConfigError] | None:
     """The version that stands in the file and what it gives; None where it was seen. Blocking."""
-    version = origin.file.version()
-    if version is seen:
+    snapshot = origin.file.snapshot()
+    if snapshot is seen:
         return None
     try:
-        if version.is_empty:
+        if snapshot.is_empty:
             # A file that is just being written is empty, too, and must not switch memory on.
-            raise ConfigError([_EMPTY], source=str(origin.file.path))
-        return version, origin.load(version)
+            raise ConfigError([_EMPTY_FILE_MESSAGE], source=str(origin.file.path))
+        return snapshot, origin.load(snapshot)
     except ConfigError as refused:
-        return version, refused
+        return snapshot, refused
 
 
-def _without_fixed(fresh: GaiaConfig, current: GaiaConfig) -> tuple[GaiaConfig, list[str]]:
+def _keep_restart_settings(new_config: GaiaConfig, current: GaiaConfig) -> tuple[GaiaConfig, list[str]]:
     """`fresh` with the current values of keys that take effect after a restart, and which of them differ."""
-    waiting: list[str] = []
-    for path, field in settings(GaiaConfig):
-        if takes_effect(field) == AFTER_A_RESTART and _value(fresh, path) != _value(current, path):
-            waiting.append(dotted(path))
-            fresh = _with_value(fresh, path, _value(current, path))
-    return fresh, waiting
+    pending_keys: list[str] = []
+    for path, field in iter_settings(GaiaConfig):
+        if takes_effect(field) == AFTER_RESTART and _value(new_config, path) != _value(current, path):
+            pending_keys.append(dotted_key(path))
+            new_config = _with_value(new_config, path, _value(current, path))
+    return new_config, pending_keys
 
 
-def _waiting(version: Version, source: str, keys: list[str]) -> Trouble:
+def _restart_problem(snapshot: FileSnapshot, source: str, keys: list[str]) -> ConfigProblem:
     names = ", ".join(keys)
-    if version.first_told(f"waiting: {names}"):
+    if snapshot.is_first_report(f"waiting: {names}"):
         logger.warning("%s: takes effect after a restart, until then the old value stays in force: %s", source, names)
-    return Trouble(
+    return ConfigProblem(
         reason=f"{names} changed in {source}, which takes effect after a restart; the old value stays in force",
         remedy="restart the process, or undo the change",
     )
 
 
-def _changed(before: GaiaConfig, after: GaiaConfig) -> list[str]:
-    return [dotted(path) for path, _ in settings(GaiaConfig) if _value(before, path) != _value(after, path)]
+def _changed_keys(old: GaiaConfig, new: GaiaConfig) -> list[str]:
+    return [dotted_key(path) for path, _ in iter_settings(GaiaConfig) if _value(old, path) != _value(new, path)]
 
 
 def _value(config: GaiaConfig, path: KeyPath) -> Any:

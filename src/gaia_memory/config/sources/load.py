@@ -11,16 +11,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gaia_memory.config.describe import KeyPath, dotted
+from gaia_memory.config.describe import KeyPath, dotted_key
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import without_secrets
-from gaia_memory.config.sections.provider_section import gathered
-from gaia_memory.config.sources.environment import PROVIDER_PARTS, from_environment, origin
-from gaia_memory.config.sources.watched_file import Version, WatchedFile, watched
-from gaia_memory.config.validate import known_only, validated
+from gaia_memory.config.secrets import drop_secrets
+from gaia_memory.config.sections.provider_section import normalize_provider
+from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
+from gaia_memory.config.sources.watched_file import FileSnapshot, WatchedFile, watch_file
+from gaia_memory.config.validate import split_known_keys, validate
 from gaia_memory.errors import ConfigError, SecretInConfigError
 from gaia_memory.log import logger_for
-from gaia_memory.models.validation import shown
+from gaia_memory.models.validation import format_value
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | GaiaConfig | None
 
@@ -38,11 +38,11 @@ class Origin:
     """
 
     file: WatchedFile
-    version: Version | None
+    version: FileSnapshot | None
     arguments: Mapping[str, Any]
     environ: Mapping[str, str] | None
 
-    def load(self, version: Version) -> LoadedConfig:
+    def load(self, version: FileSnapshot) -> LoadedConfig:
         """The configuration that a version of the file gives.
 
         Raises:
@@ -50,8 +50,8 @@ class Origin:
         """
         environ = os.environ if self.environ is None else self.environ
         path = self.file.path
-        merge = _Merge(version.settings(), str(path), path, environ, self.arguments)
-        return merge.loaded(replace(self, version=version))
+        layers = _LayeredConfig(version.settings(), str(path), path, environ, self.arguments)
+        return layers.build(replace(self, version=version))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +77,11 @@ def locate(environ: Mapping[str, str] | None = None) -> Path | None:
     It looks at the disk: call it off the event loop.
     """
     environ = os.environ if environ is None else environ
-    if named := environ.get("GAIA_CONFIG", "").strip():
-        return Path(os.path.expanduser(named))
+    if configured := environ.get("GAIA_CONFIG", "").strip():
+        return Path(os.path.expanduser(configured))
     home = environ.get("GAIA_HOME", "").strip() or str(GaiaConfig.model_fields["home"].default)
-    beside = Path(os.path.expanduser(home)) / FILE_NAME
-    return beside if beside.exists() else None
+    default_path = Path(os.path.expanduser(home)) / FILE_NAME
+    return default_path if default_path.exists() else None
 
 
 def load(
@@ -102,20 +102,26 @@ def load(
         ConfigError: the file cannot be read, or a value is wrong; it lists every problem.
         SecretInConfigError: a key or a password stands in the source.
     """
-    _require_kinds(source, home, model)
-    named = {name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None}
-    given = {**(settings or {}), **named}
+    _require_types(source, home, model)
+    named_overrides = {
+        name: os.fspath(value) for name, value in (("home", home), ("model", model)) if value is not None
+    }
+    overrides = {**(settings or {}), **named_overrides}
     if isinstance(source, GaiaConfig):
-        checked = validated(_over(source.model_dump(), given), lambda path: f"the argument {dotted(path)}")
-        if not isinstance(checked, GaiaConfig):
-            raise ConfigError([line for _, line in checked], source="the given GaiaConfig")
-        return _loaded(checked, "the given GaiaConfig", (), None)
+        validated_config = validate(
+            _deep_merge(source.model_dump(), overrides), lambda path: f"the argument {dotted_key(path)}"
+        )
+        if not isinstance(validated_config, GaiaConfig):
+            raise ConfigError([line for _, line in validated_config], source="the given GaiaConfig")
+        return _make_loaded(validated_config, "the given GaiaConfig", (), None)
     if source is None or isinstance(source, Mapping):
         name = "the environment" if source is None else "the given mapping"
-        return _Merge(source or {}, name, None, os.environ if environ is None else environ, given).loaded(None)
-    file = watched(_absolute(source))
-    version = file.version()
-    return Origin(file=file, version=version, arguments=given, environ=environ).load(version)
+        return _LayeredConfig(source or {}, name, None, os.environ if environ is None else environ, overrides).build(
+            None
+        )
+    file = watch_file(_absolute(source))
+    version = file.snapshot()
+    return Origin(file=file, version=version, arguments=overrides, environ=environ).load(version)
 
 
 def _absolute(source: str | os.PathLike[str]) -> Path:
@@ -126,22 +132,22 @@ def _absolute(source: str | os.PathLike[str]) -> Path:
     raise ConfigError([problem], source=str(source))
 
 
-def _require_kinds(source: object, home: object, model: object) -> None:
-    kinds: list[tuple[str, object, tuple[type, ...], str]] = [
+def _require_types(source: object, home: object, model: object) -> None:
+    expectations: list[tuple[str, object, tuple[type, ...], str]] = [
         ("the source", source, (str, os.PathLike, Mapping, GaiaConfig), "a path, a mapping, a GaiaConfig or None"),
         ("home", home, (str, os.PathLike), "a path"),
         ("model", model, (str,), "a name or an ADK model"),
     ]
     problems = [
-        f"{name}: is {shown(value)}: pass {wanted}"
-        for name, value, allowed, wanted in kinds
+        f"{name}: is {format_value(value)}: pass {wanted}"
+        for name, value, allowed, wanted in expectations
         if value is not None and not isinstance(value, allowed)
     ]
     if problems:
         raise ConfigError(problems, source="what was passed")
 
 
-class _Merge:
+class _LayeredConfig:
     """The source with the environment and the arguments laid over it, and who said what."""
 
     def __init__(
@@ -153,50 +159,52 @@ class _Merge:
         arguments: Mapping[str, Any],
     ) -> None:
         self._name, self._path, self._environ, self._arguments = name, path, environ, arguments
-        clean, self._secrets = without_secrets(data)
-        self._file = _gathered_providers(clean)
-        self._variables = _gathered_providers(from_environment(environ))
-        self._order = {path: place for place, path in enumerate(_paths(data))}
+        clean, self._secrets = drop_secrets(data)
+        self._file = _normalize_providers(clean)
+        self._variables = _normalize_providers(read_environment(environ))
+        self._order = {path: place for place, path in enumerate(_ordered_paths(data))}
 
-    def loaded(self, origin: Origin | None) -> LoadedConfig:
+    def build(self, origin: Origin | None) -> LoadedConfig:
         """Check everything, then refuse it or take it."""
-        data, warnings = known_only(self._merged(), self._label)
-        checked = validated(data, self._label)
+        data, warnings = split_known_keys(self._merged(), self._label)
+        checked = validate(data, self._label)
         problems = [] if isinstance(checked, GaiaConfig) else checked
-        secrets = [(path, f"{dotted(path)}: must not stand here; {remedy}") for path, remedy in self._secrets]
+        secrets = [(path, f"{dotted_key(path)}: must not stand here; {remedy}") for path, remedy in self._secrets]
         if secrets or not isinstance(checked, GaiaConfig):
-            found = sorted([*problems, *secrets], key=lambda problem: self._place(problem[0]))
-            refusal = SecretInConfigError if secrets else ConfigError
-            raise refusal([*(line for _, line in found), *warnings], source=self._name)
+            ordered = sorted([*problems, *secrets], key=lambda problem: self._position(problem[0]))
+            error_class = SecretInConfigError if secrets else ConfigError
+            raise error_class([*(line for _, line in ordered), *warnings], source=self._name)
         for line in warnings:
             _warn_once(self._name, line)
-        return _loaded(checked, self._name, tuple(warnings), origin)
+        return _make_loaded(checked, self._name, tuple(warnings), origin)
 
     def _merged(self) -> dict[str, Any]:
         file = dict(self._file)
         home = file.get("home")
         if isinstance(home, str) and home.strip() and not home.startswith("~") and self._path is not None:
             file["home"] = str(self._path.parent / home)
-        merged = _over(file, self._variables) if self._path is not None else _over(self._variables, file)
-        return _over(merged, self._arguments)
+        merged = _deep_merge(file, self._variables) if self._path is not None else _deep_merge(self._variables, file)
+        return _deep_merge(merged, self._arguments)
 
     def _label(self, path: KeyPath) -> str:
-        if _holds(self._arguments, path):
-            return f"the argument {dotted(path)}"
-        from_program = self._path is None and _holds(self._file, path)
-        if _holds(self._variables, path) and not from_program:
-            return origin(path, self._environ)
-        return dotted(path)
+        if _has_path(self._arguments, path):
+            return f"the argument {dotted_key(path)}"
+        from_program = self._path is None and _has_path(self._file, path)
+        if _has_path(self._variables, path) and not from_program:
+            return variable_for(path, self._environ)
+        return dotted_key(path)
 
-    def _place(self, path: KeyPath) -> int:
+    def _position(self, path: KeyPath) -> int:
         return self._order.get(path, len(self._order))
 
 
-def _loaded(config: GaiaConfig, source: str, warnings: tuple[str, ...], origin: Origin | None) -> LoadedConfig:
+def _make_loaded(config: GaiaConfig, source: str, warnings: tuple[str, ...], origin: Origin | None) -> LoadedConfig:
     path = origin.file.path if origin is not None else None
     # The last link is not followed: it may be switched to another file while memory is open.
-    what = f"sha256:{fingerprint(config)}" if path is None else os.path.join(os.path.realpath(path.parent), path.name)
-    identity = f"{what} in {os.path.realpath(config.home)}"
+    content_id = (
+        f"sha256:{fingerprint(config)}" if path is None else os.path.join(os.path.realpath(path.parent), path.name)
+    )
+    identity = f"{content_id} in {os.path.realpath(config.home)}"
     return LoadedConfig(config=config, source=source, path=path, warnings=warnings, identity=identity, origin=origin)
 
 
@@ -212,30 +220,32 @@ def _warn_once(source: str, line: str) -> None:
     _log.warning("%s: %s", source, line)
 
 
-def _gathered_providers(data: Mapping[Any, Any]) -> dict[Any, Any]:
+def _normalize_providers(data: Mapping[Any, Any]) -> dict[Any, Any]:
     """Bring the providers' sections into one form, so that the environment lies over the file key by key."""
     memory = data.get("memory")
     if not isinstance(memory, Mapping):
         return dict(data)
-    parts = {part: gathered(memory[part]) for part in PROVIDER_PARTS if isinstance(memory.get(part), Mapping)}
+    parts = {
+        part: normalize_provider(memory[part]) for part in PROVIDER_SECTIONS if isinstance(memory.get(part), Mapping)
+    }
     return {**data, "memory": {**memory, **parts}}
 
 
-def _over(below: Mapping[Any, Any], above: Mapping[Any, Any]) -> dict[Any, Any]:
-    merged = dict(below)
-    for key, value in above.items():
-        beneath = merged.get(key)
-        if not (isinstance(value, Mapping) and isinstance(beneath, Mapping)):
+def _deep_merge(base: Mapping[Any, Any], overrides: Mapping[Any, Any]) -> dict[Any, Any]:
+    merged = dict(base)
+    for key, value in overrides.items():
+        base_value = merged.get(key)
+        if not (isinstance(value, Mapping) and isinstance(base_value, Mapping)):
             merged[key] = value
-        elif "provider" in value and value["provider"] != beneath.get("provider", value["provider"]):
+        elif "provider" in value and value["provider"] != base_value.get("provider", value["provider"]):
             # What the file tells one provider means nothing to another.
             merged[key] = value
         else:
-            merged[key] = _over(beneath, value)
+            merged[key] = _deep_merge(base_value, value)
     return merged
 
 
-def _holds(data: Mapping[Any, Any], path: KeyPath) -> bool:
+def _has_path(data: Mapping[Any, Any], path: KeyPath) -> bool:
     value: Any = data
     for part in path:
         if not isinstance(value, Mapping):
@@ -246,11 +256,11 @@ def _holds(data: Mapping[Any, Any], path: KeyPath) -> bool:
     return True
 
 
-def _paths(data: Mapping[Any, Any], path: KeyPath = ()) -> list[KeyPath]:
+def _ordered_paths(data: Mapping[Any, Any], path: KeyPath = ()) -> list[KeyPath]:
     """The paths of a source in the order of the file, down to where settings stand."""
     found: list[KeyPath] = []
     for key, value in data.items():
         found.append((*path, str(key)))
         if isinstance(value, Mapping) and len(path) < len(("memory", "llm", "config")):
-            found += _paths(value, (*path, str(key)))
+            found += _ordered_paths(value, (*path, str(key)))
     return found

@@ -17,18 +17,20 @@ import yaml
 
 from gaia_memory.errors import ConfigError
 
-SETTLED_SECONDS = 2.0
+TRUSTED_AGE_SECONDS = 2.0
 """Files younger than this are read again: within the steps of a file system's clock (2 s on FAT) a second change may
 leave no trace in its time and size."""
 
-_READS = 3
-_PIPES = (stat.S_ISFIFO, stat.S_ISCHR, stat.S_ISSOCK)
-_MISSING = "no such file; check the path (argument, `config=` or GAIA_CONFIG), or leave it out for the defaults"
+_MAX_READS = 3
+_SPECIAL_FILE_TESTS = (stat.S_ISFIFO, stat.S_ISCHR, stat.S_ISSOCK)
+_MISSING_FILE_MESSAGE = (
+    "no such file; check the path (argument, `config=` or GAIA_CONFIG), or leave it out for the defaults"
+)
 
 _Signature = tuple[int, ...]
 
 
-class Version:
+class FileSnapshot:
     """What the file held at one moment, parsed once, and which complaints about it were told already."""
 
     def __init__(self, path: Path, content: bytes | str) -> None:
@@ -37,12 +39,12 @@ class Version:
         self._source = str(path)
         self._data: Any = None
         self._problem = content if isinstance(content, str) else None
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         if isinstance(content, bytes):
             try:
-                self._data = _mapping(content, self._source)
-            except ConfigError as refused:
-                self._problem = refused.problems[0]
+                self._data = _parse_mapping(content, self._source)
+            except ConfigError as error:
+                self._problem = error.problems[0]
 
     @property
     def is_empty(self) -> bool:
@@ -59,10 +61,10 @@ class Version:
             raise ConfigError([self._problem], source=self._source)
         return copy.deepcopy(self._data) or {}
 
-    def first_told(self, complaint: str) -> bool:
+    def is_first_report(self, message: str) -> bool:
         """True the first time this complaint is made about this version, by whichever part of the process."""
-        is_first = complaint not in self._told
-        self._told.add(complaint)
+        is_first = message not in self._reported
+        self._reported.add(message)
         return is_first
 
 
@@ -72,56 +74,58 @@ class WatchedFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._version: Version | None = None
-        self._trusted: _Signature | None = None
+        self._snapshot: FileSnapshot | None = None
+        self._trusted_signature: _Signature | None = None
 
-    def version(self) -> Version:
+    def snapshot(self) -> FileSnapshot:
         """What the file holds now; the same object for as long as its bytes are the same."""
         with self._lock:
-            if self._version is not None and self._is_unchanged():
-                return self._version
-            content, self._trusted = self._read()
-            if self._version is None or self._version.content != content:
-                self._version = Version(self.path, content)
-            return self._version
+            if self._snapshot is not None and self._is_unchanged():
+                return self._snapshot
+            content, self._trusted_signature = self._read()
+            if self._snapshot is None or self._snapshot.content != content:
+                self._snapshot = FileSnapshot(self.path, content)
+            return self._snapshot
 
     def _is_unchanged(self) -> bool:
         try:
-            found = os.stat(self.path)
+            file_status = os.stat(self.path)
         except OSError:
             return False
         # A pipe gives its text once.
-        return _signature(found) == self._trusted or any(is_pipe(found.st_mode) for is_pipe in _PIPES)
+        return _signature(file_status) == self._trusted_signature or any(
+            is_pipe(file_status.st_mode) for is_pipe in _SPECIAL_FILE_TESTS
+        )
 
     def _read(self) -> tuple[bytes | str, _Signature | None]:
         """The bytes, or why there are none, and the signature that stands for them from now on."""
         try:
-            for _ in range(_READS - 1):
+            for _ in range(_MAX_READS - 1):
                 content, trusted, is_whole = _read(self.path)
                 if is_whole:
                     return content, trusted
             content, trusted, _ = _read(self.path)
             return content, trusted
         except FileNotFoundError:
-            return _MISSING, None
+            return _MISSING_FILE_MESSAGE, None
         except OSError as error:
             return f"cannot be read ({error.strerror or type(error).__name__}); it must be a readable file", None
         except ValueError:
             return "its path holds a NUL, which no file system knows; check the path", None
 
 
-def watched(path: Path) -> WatchedFile:
+def watch_file(path: Path) -> WatchedFile:
     """The one object for a file, whichever part of the process asks."""
-    with _meeting:
-        return _watched(path)
+    with _watch_lock:
+        return _cached_file(path)
 
 
-_meeting = threading.Lock()
+_watch_lock = threading.Lock()
 """Two parts that load a file at the same moment meet in one `WatchedFile`."""
 
 
 @lru_cache(maxsize=256)
-def _watched(path: Path) -> WatchedFile:
+def _cached_file(path: Path) -> WatchedFile:
     return WatchedFile(path)
 
 
@@ -132,26 +136,26 @@ def _read(path: Path) -> tuple[bytes, _Signature | None, bool]:
         before = os.fstat(file.fileno())
         content = file.read()
         after = os.fstat(file.fileno())
-    has_settled = now - max(before.st_mtime, before.st_ctime) > SETTLED_SECONDS
+    has_settled = now - max(before.st_mtime, before.st_ctime) > TRUSTED_AGE_SECONDS
     # Half a file may be good YAML, and say something else than the whole. A pipe ends where its writer ends.
     is_whole = _signature(before) == _signature(after) or not stat.S_ISREG(before.st_mode)
     return content, _signature(before) if has_settled else None, is_whole
 
 
-def _signature(found: os.stat_result) -> _Signature:
+def _signature(file_status: os.stat_result) -> _Signature:
     # The change time tells an edit whose modification time was put back.
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return file_status.st_dev, file_status.st_ino, file_status.st_size, file_status.st_mtime_ns, file_status.st_ctime_ns
 
 
-def _mapping(content: bytes, source: str) -> Mapping[Any, Any] | None:
-    data = _parse(_text(content, source), source)
+def _parse_mapping(content: bytes, source: str) -> Mapping[Any, Any] | None:
+    data = _parse(_decode(content, source), source)
     if data is not None and not isinstance(data, dict):
         kind = "a list" if isinstance(data, list) else f"a single value ({type(data).__name__})"
         raise ConfigError([f"the file holds {kind}; write `key: value` lines, such as `app: gaia`"], source=source)
     return data
 
 
-def _text(content: bytes, source: str) -> str:
+def _decode(content: bytes, source: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -164,11 +168,11 @@ def _parse(text: str, source: str) -> Any:
         return yaml.load(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        position = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         if (error.problem or "").startswith("found character '\\t'"):
-            problem = f"{place}a tab stands there; indent with spaces"
+            problem = f"{position}a tab stands there; indent with spaces"
         else:
-            problem = f"{place}{_without_content(error.problem or 'no YAML')}; correct the YAML there"
+            problem = f"{position}{_redact_quoted(error.problem or 'no YAML')}; correct the YAML there"
     except yaml.reader.ReaderError as error:
         problem = f"character {error.position + 1} is not allowed in YAML; remove it"
     except RecursionError:
@@ -181,7 +185,7 @@ def _parse(text: str, source: str) -> Any:
     raise ConfigError([problem], source=source)
 
 
-def _without_content(problem: str) -> str:
+def _redact_quoted(problem: str) -> str:
     """PyYAML's complaint without the words it quotes from the file; signs and its own `<names>` stay."""
     return re.sub(r"'([^']*)'", lambda found: found[0] if re.fullmatch(r".|<.*>", found[1]) else "a word", problem)
 

@@ -14,18 +14,18 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from gaia_memory.config.describe import KeyPath, dotted
+from gaia_memory.config.describe import KeyPath, dotted_key
 from gaia_memory.config.sources.load import LoadedConfig, Origin
-from gaia_memory.config.sources.watched_file import Version
+from gaia_memory.config.sources.watched_file import FileSnapshot
 from gaia_memory.errors import ConfigError
 
 _BOM = b"\xef\xbb\xbf"
-_CHANGING = "is being changed by somebody else; try again"
-_NO_REPLACING = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
+_CONCURRENT_CHANGE_MESSAGE = "is being changed by somebody else; try again"
+_NOT_REPLACEABLE_ERRNOS = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
 """What systems say of a file that is mounted by itself (containers), or of a folder that may not be written in."""
 
 
-def rewrite(origin: Origin, path: KeyPath, value: object) -> None:
+def set_in_file(origin: Origin, path: KeyPath, value: object) -> None:
     """Write `section.name: value` into the configuration's file: all of it, or nothing. Blocking.
 
     Only where the file cannot be replaced, and may be written, it is written in place.
@@ -37,54 +37,53 @@ def rewrite(origin: Origin, path: KeyPath, value: object) -> None:
             decide (a variable or an argument does); nothing was changed.
     """
     # A link may be switched to another file; the one that it points to now is the one to replace.
-    place = Path(os.path.realpath(origin.file.path))
+    target = Path(os.path.realpath(origin.file.path))
     source = str(origin.file.path)
     try:
-        _require_file(place, source=source)
-        before = place.read_bytes()
-        after = edited(before, path, value, source=source)
+        _require_file(target, source=source)
+        before = target.read_bytes()
+        after = edit_content(before, path, value, source=source)
         _require_in_force(origin, after, path, value)
-        _replace(place, before, after, source=source)
+        _replace(target, before, after, source=source)
     except OSError as error:
-        problem = (
-            f"cannot be written ({error.strerror or type(error).__name__}); set {_line(path, value)} in it by hand"
-        )
+        reason = error.strerror or type(error).__name__
+        problem = f"cannot be written ({reason}); set {_setting_line(path, value)} in it by hand"
         raise ConfigError([problem], source=source) from None
 
 
-def likened(current: Any, value: object) -> Any:
+def coerce_like(current: Any, value: object) -> Any:
     """Return a value as the schema holds it, in the place of `current`: a section where that is one."""
     return type(current).model_validate(value) if isinstance(current, BaseModel) else value
 
 
-def edited(content: bytes, path: KeyPath, value: object, *, source: str) -> bytes:
+def edit_content(content: bytes, path: KeyPath, value: object, *, source: str) -> bytes:
     """Return a file's bytes with one setting of a section in it.
 
     Raises:
         ConfigError: the file is no good YAML, or the setting stands in it in a form that only a person can change.
     """
     section, name = path
-    data = Version(Path(source), content).settings()
-    beneath = data.get(section)
-    if not isinstance(beneath, dict | None):
+    data = FileSnapshot(Path(source), content).settings()
+    section_data = data.get(section)
+    if not isinstance(section_data, dict | None):
         raise ConfigError([f"{section}: must be a section; write `{section}:` and its settings below"], source=source)
-    wanted = {**data, section: {**(beneath or {}), name: value}}
-    mark = _BOM if content.startswith(_BOM) else b""
+    expected = {**data, section: {**(section_data or {}), name: value}}
+    bom = _BOM if content.startswith(_BOM) else b""
     text = content.removeprefix(_BOM).decode("utf-8")
-    after = mark + _Text(text).with_setting(section, name, value).encode("utf-8")
+    after = bom + _YamlEditor(text).with_setting(section, name, value).encode("utf-8")
     try:
-        is_done = Version(Path(source), after).settings() == wanted
+        is_applied = FileSnapshot(Path(source), after).settings() == expected
     except ConfigError:
-        is_done = False
-    if not is_done:
+        is_applied = False
+    if not is_applied:
         # Anchors, tags and the like: what is meant is not what stands there.
         raise ConfigError(
-            [f"is written in a way that only a person can edit; set {_line(path, value)} in it"], source=source
+            [f"is written in a way that only a person can edit; set {_setting_line(path, value)} in it"], source=source
         )
     return after
 
 
-class _Text:
+class _YamlEditor:
     """The text of a YAML file, and the places in it where something may be put."""
 
     def __init__(self, text: str) -> None:
@@ -94,64 +93,64 @@ class _Text:
     def with_setting(self, section: str, name: str, value: object) -> str:
         """Return the text with a setting in it, where the YAML is plain enough for that."""
         root = yaml.compose(self._text, Loader=yaml.SafeLoader)
-        below = _value_in(root, section)
-        if isinstance(below, yaml.MappingNode):
-            return self._within(below, name, value)
-        entry = f"{{{name}: {_written(value)}}}"
-        if below is not None:
-            return self._over(below, entry)
+        section_node = _child_node(root, section)
+        if isinstance(section_node, yaml.MappingNode):
+            return self._set_in_section(section_node, name, value)
+        entry = f"{{{name}: {_inline_yaml(value)}}}"
+        if section_node is not None:
+            return self._replace_node(section_node, entry)
         if isinstance(root, yaml.MappingNode) and root.flow_style:
-            return self._into_braces(root, f"{section}: {entry}")
-        return self._appended(section, name, _written(value))
+            return self._insert_into_flow(root, f"{section}: {entry}")
+        return self._append_section(section, name, _inline_yaml(value))
 
-    def _within(self, below: yaml.MappingNode, name: str, given: object) -> str:
-        setting, value = _value_in(below, name), _written(given)
-        if isinstance(setting, yaml.MappingNode) and not setting.flow_style and isinstance(given, Mapping):
-            return self._in_lines(setting, given)
+    def _set_in_section(self, section_node: yaml.MappingNode, name: str, new_value: object) -> str:
+        setting, value = _child_node(section_node, name), _inline_yaml(new_value)
+        if isinstance(setting, yaml.MappingNode) and not setting.flow_style and isinstance(new_value, Mapping):
+            return self._replace_block(setting, new_value)
         if setting is not None:
-            return self._over(setting, value)
-        if below.flow_style:
-            return self._into_braces(below, f"{name}: {value}")
-        first = below.start_mark
-        return self._put(first.index, first.index, f"{name}: {value}{self._newline}{' ' * first.column}")
+            return self._replace_node(setting, value)
+        if section_node.flow_style:
+            return self._insert_into_flow(section_node, f"{name}: {value}")
+        first = section_node.start_mark
+        return self._splice(first.index, first.index, f"{name}: {value}{self._newline}{' ' * first.column}")
 
-    def _appended(self, section: str, name: str, value: str) -> str:
+    def _append_section(self, section: str, name: str, value: str) -> str:
         gap = "" if not self._text or self._text.endswith("\n") else self._newline
         return f"{self._text}{gap}{section}:{self._newline}  {name}: {value}{self._newline}"
 
-    def _over(self, node: yaml.Node, value: str) -> str:
+    def _replace_node(self, node: yaml.Node, value: str) -> str:
         start, end = node.start_mark.index, node.end_mark.index
-        return self._put(start, end, value if end > start else f" {value}")
+        return self._splice(start, end, value if end > start else f" {value}")
 
-    def _in_lines(self, node: yaml.MappingNode, settings: Mapping[str, object]) -> str:
+    def _replace_block(self, node: yaml.MappingNode, settings: Mapping[str, object]) -> str:
         """Return the text with other settings in a section that has one a line; a comment behind the last one stays."""
         first = node.start_mark
-        lines = [f"{name}: {_written(value)}" for name, value in settings.items()]
-        return self._put(first.index, _end_of(node), f"{self._newline}{' ' * first.column}".join(lines))
+        lines = [f"{name}: {_inline_yaml(value)}" for name, value in settings.items()]
+        return self._splice(first.index, _end_index(node), f"{self._newline}{' ' * first.column}".join(lines))
 
-    def _into_braces(self, node: yaml.MappingNode, entry: str) -> str:
+    def _insert_into_flow(self, node: yaml.MappingNode, entry: str) -> str:
         inside = node.start_mark.index + 1
-        return self._put(inside, inside, f"{entry}, " if node.value else entry)
+        return self._splice(inside, inside, f"{entry}, " if node.value else entry)
 
-    def _put(self, start: int, end: int, text: str) -> str:
+    def _splice(self, start: int, end: int, text: str) -> str:
         return f"{self._text[:start]}{text}{self._text[end:]}"
 
 
-def _value_in(node: yaml.Node | None, name: str) -> yaml.Node | None:
+def _child_node(node: yaml.Node | None, name: str) -> yaml.Node | None:
     if not isinstance(node, yaml.MappingNode):
         return None
     return next((value for key, value in node.value if getattr(key, "value", None) == name), None)
 
 
-def _end_of(node: yaml.Node) -> int:
+def _end_index(node: yaml.Node) -> int:
     """Return where the last value of a node ends: PyYAML lets a section end where the next one begins."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
-        return _end_of(last[1] if isinstance(node, yaml.MappingNode) else last)
+        return _end_index(last[1] if isinstance(node, yaml.MappingNode) else last)
     return int(node.end_mark.index)
 
 
-def _written(value: object) -> str:
+def _inline_yaml(value: object) -> str:
     """Return a value as it is written within a line."""
     return (
         yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=2**31)
@@ -160,46 +159,48 @@ def _written(value: object) -> str:
     )
 
 
-def _line(path: KeyPath, value: object) -> str:
-    return f"`{dotted(path)}: {_written(value)}`"
+def _setting_line(path: KeyPath, value: object) -> str:
+    return f"`{dotted_key(path)}: {_inline_yaml(value)}`"
 
 
 def _require_in_force(origin: Origin, content: bytes, path: KeyPath, value: object) -> None:
-    loaded: LoadedConfig = origin.load(Version(origin.file.path, content))
-    found: Any = loaded.config
+    loaded: LoadedConfig = origin.load(FileSnapshot(origin.file.path, content))
+    effective: Any = loaded.config
     for part in path:
-        found = getattr(found, part)
-    if found != likened(found, value):
-        problem = f"{dotted(path)} is decided by a variable of the environment or by an argument, and not by this file"
+        effective = getattr(effective, part)
+    if effective != coerce_like(effective, value):
+        problem = (
+            f"{dotted_key(path)} is decided by a variable of the environment or by an argument, and not by this file"
+        )
         raise ConfigError([f"{problem}; change it there"], source=loaded.source)
 
 
-def _require_file(place: Path, *, source: str) -> None:
+def _require_file(target: Path, *, source: str) -> None:
     """Refuse a pipe or a device: reading it may take for ever, and it cannot be replaced."""
-    if not stat.S_ISREG(place.stat().st_mode):
+    if not stat.S_ISREG(target.stat().st_mode):
         raise ConfigError(["is no ordinary file; change it where it comes from"], source=source)
 
 
-def _replace(place: Path, before: bytes, after: bytes, *, source: str) -> None:
+def _replace(target: Path, before: bytes, after: bytes, *, source: str) -> None:
     """Put a whole new file in the place of one that still holds what was read."""
     if after == before:
         return
-    found = place.stat()
-    if not os.access(place, os.W_OK):
-        raise PermissionError(errno.EACCES, f"it is read-only, mode {stat.S_IMODE(found.st_mode):04o}")
+    file_status = target.stat()
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, f"it is read-only, mode {stat.S_IMODE(file_status.st_mode):04o}")
     try:
-        _replace_whole(place, found, before, after, source=source)
+        _replace_whole(target, file_status, before, after, source=source)
     except OSError as error:
-        if error.errno not in _NO_REPLACING:
+        if error.errno not in _NOT_REPLACEABLE_ERRNOS:
             raise
-        _overwrite(place, before, after, source=source)
+        _overwrite(target, before, after, source=source)
 
 
-def _overwrite(place: Path, before: bytes, after: bytes, *, source: str) -> None:
+def _overwrite(target: Path, before: bytes, after: bytes, *, source: str) -> None:
     """Write into a file that cannot be replaced: one that is mounted by itself, or lies in a folder that is closed."""
-    with open(place, "r+b") as file:
+    with open(target, "r+b") as file:
         if file.read() != before:
-            raise ConfigError([_CHANGING], source=source)
+            raise ConfigError([_CONCURRENT_CHANGE_MESSAGE], source=source)
         file.seek(0)
         file.write(after)
         file.truncate()
@@ -207,22 +208,22 @@ def _overwrite(place: Path, before: bytes, after: bytes, *, source: str) -> None
         os.fsync(file.fileno())
 
 
-def _replace_whole(place: Path, found: os.stat_result, before: bytes, after: bytes, *, source: str) -> None:
-    descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
+def _replace_whole(target: Path, file_status: os.stat_result, before: bytes, after: bytes, *, source: str) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(after)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(draft, stat.S_IMODE(found.st_mode))
+        os.chmod(temporary, stat.S_IMODE(file_status.st_mode))
         if hasattr(os, "chown"):
             # Only root can give a file away; whoever may write here goes on as its owner.
             with contextlib.suppress(OSError):
-                os.chown(draft, found.st_uid, found.st_gid)
-        if place.read_bytes() != before:
-            raise ConfigError([_CHANGING], source=source)
-        os.replace(draft, place)
+                os.chown(temporary, file_status.st_uid, file_status.st_gid)
+        if target.read_bytes() != before:
+            raise ConfigError([_CONCURRENT_CHANGE_MESSAGE], source=source)
+        os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(draft)
+            os.unlink(temporary)
         raise

@@ -19,98 +19,102 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 
-from gaia_memory.facts.identity.text_identity import fold_alike
+from gaia_memory.facts.identity.text_identity import fold_homoglyphs
 from gaia_memory.facts.indexing import keyword_index
-from gaia_memory.facts.rows import in_chunks, seconds
-from gaia_memory.facts.scopes import insert
+from gaia_memory.facts.rows import in_chunks, to_epoch_seconds
+from gaia_memory.facts.scopes import dialect_insert
 from gaia_memory.facts.tables import forgotten_words
-from gaia_memory.language.tokenizer import indexed_words
+from gaia_memory.language.tokenizer import index_tokens
 
 if TYPE_CHECKING:
     from gaia_memory.models import NewFact, Scope
     from gaia_memory.ports import Transaction
 
-SHARE = 0.5
+MIN_SHARED_RATIO = 0.5
 """Of the telling words of one of the two, how many tell it again: `tests/contract/test_told_again.py` has the pairs it
 was set by."""
 
-FEW = 3
+RARE_MAX_FACTS = 3
 """A word that more facts hold than this counts for so much less: what is shared by chance is mostly such a word."""
 
-COMMON_FROM = 10
-COMMON_SHARE = 0.2
+COMMON_MIN_FACTS = 10
+COMMON_MIN_RATIO = 0.2
 """A word that at least so many facts of a person hold, and this share of them, tells none of them: often a name."""
 
-_STEM = 5
+_STEM_CHARACTERS = 5
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
-def _listed(name: str) -> frozenset[str]:
+def _load_word_list(name: str) -> frozenset[str]:
     lines = files("gaia_memory.facts.identity").joinpath(name).read_text(encoding="utf-8").splitlines()
     # As they stand after look-alike letters are folded: so they are compared.
-    return frozenset(word for line in lines if not line.startswith("#") for word in indexed_words(fold_alike(line)))
+    return frozenset(word for line in lines if not line.startswith("#") for word in index_tokens(fold_homoglyphs(line)))
 
 
-_COMMON_WORDS = _listed("common_words.txt")
-_GENERIC_WORDS = _listed("generic_words.txt")
+_COMMON_WORDS = _load_word_list("common_words.txt")
+_GENERIC_WORDS = _load_word_list("generic_words.txt")
 
 
-def telling_words(text: str) -> set[str]:
+def distinctive_stems(text: str) -> set[str]:
     """Return the words that say what a text is about, each cut so that its other forms are mostly the same."""
-    words = {word for word in indexed_words(fold_alike(text)) if word not in _COMMON_WORDS and len(word) > 1}
-    telling = {word for word in words - _GENERIC_WORDS if not _YEAR.fullmatch(word)}
-    return {_stem(word) for word in telling or words}
+    words = {word for word in index_tokens(fold_homoglyphs(text)) if word not in _COMMON_WORDS and len(word) > 1}
+    distinctive = {word for word in words - _GENERIC_WORDS if not _YEAR.fullmatch(word)}
+    return {_stem(word) for word in distinctive or words}
 
 
-async def note(tx: Transaction, scope: Scope, number: int, texts: dict[int, str], salt: str, *, until: float) -> None:
+async def record_forgotten(
+    tx: Transaction, scope: Scope, number: int, texts: dict[int, str], salt: str, *, forgotten_at: float
+) -> None:
     """Keep the telling words of facts that are forgotten alone; `until` (seconds) is when that was."""
-    of_fact = {row: telling_words(text) for row, text in texts.items()}
-    held = await _held_by_many(tx, scope, number, texts.values())
+    stems_by_row = {row: distinctive_stems(text) for row, text in texts.items()}
+    common = await _common_stems(tx, scope, number, texts.values())
     rows = [
-        {"partition": scope.partition, "fact_row": row, "word": _hash(word, salt), "forgotten_at": until}
-        for row, words in of_fact.items()
-        for word in sorted(words - held or words)
+        {"partition": scope.partition, "fact_row": row, "word": _hash(word, salt), "forgotten_at": forgotten_at}
+        for row, words in stems_by_row.items()
+        for word in sorted(words - common or words)
     ]
     for chunk in in_chunks(rows):
-        await tx.execute(insert(tx, forgotten_words).on_conflict_do_nothing(), chunk)
+        await tx.execute(dialect_insert(tx, forgotten_words).on_conflict_do_nothing(), chunk)
 
 
-async def retold(
+async def match_forgotten(
     tx: Transaction, scope: Scope, number: int, facts: Sequence[NewFact], salts: Sequence[str]
 ) -> list[bool]:
     """Say for each fact whether it was said before something was forgotten that it tells again."""
-    moments = [None if fact.said_at is None else seconds(fact.said_at) for fact in facts]
-    known = [moment for moment in moments if moment is not None]
-    if not known:
+    times = [None if fact.said_at is None else to_epoch_seconds(fact.said_at) for fact in facts]
+    known_times = [moment for moment in times if moment is not None]
+    if not known_times:
         return [False] * len(facts)
     # What was said at no known time is not held against anybody.
-    texts = ["" if moment is None else fact.text for fact, moment in zip(facts, moments, strict=True)]
-    told = await _told(tx, scope, number, texts, salts, since=min(known))
+    texts = ["" if moment is None else fact.text for fact, moment in zip(facts, times, strict=True)]
+    matches = await _find_matches(tx, scope, number, texts, salts, since=min(known_times))
     return [
         any(moment is not None and moment <= until for until in rows.values())
-        for rows, moment in zip(told, moments, strict=True)
+        for rows, moment in zip(matches, times, strict=True)
     ]
 
 
-async def lift(tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str]) -> None:
+async def remove_matches(
+    tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str]
+) -> None:
     """Let what these texts tell come back: somebody says it again. A word of a longer fact is not that fact."""
-    wanted = set().union(*await _told(tx, scope, number, texts, salts, since=None, whole=True))
-    mine = forgotten_words.c.partition == scope.partition
-    for chunk in in_chunks(sorted(wanted)):
-        await tx.execute(delete(forgotten_words).where(mine, forgotten_words.c.fact_row.in_(chunk)))
+    matched_rows = set().union(*await _find_matches(tx, scope, number, texts, salts, since=None, is_whole_fact=True))
+    in_scope = forgotten_words.c.partition == scope.partition
+    for chunk in in_chunks(sorted(matched_rows)):
+        await tx.execute(delete(forgotten_words).where(in_scope, forgotten_words.c.fact_row.in_(chunk)))
 
 
-async def _held_by_many(tx: Transaction, scope: Scope, number: int, texts: Iterable[str]) -> set[str]:
-    words = sorted({word for text in texts for word in indexed_words(text)})
+async def _common_stems(tx: Transaction, scope: Scope, number: int, texts: Iterable[str]) -> set[str]:
+    words = sorted({word for text in texts for word in index_tokens(text)})
     common: set[str] = set()
     for chunk in in_chunks(words):
-        total, counts = await keyword_index.counts(tx, scope.partition, number, chunk)
-        limit = max(COMMON_FROM, COMMON_SHARE * total)
-        common.update(_stem(fold_alike(word)) for word, count in zip(chunk, counts, strict=True) if count >= limit)
+        total, counts = await keyword_index.document_counts(tx, scope.partition, number, chunk)
+        limit = max(COMMON_MIN_FACTS, COMMON_MIN_RATIO * total)
+        common.update(_stem(fold_homoglyphs(word)) for word, count in zip(chunk, counts, strict=True) if count >= limit)
     return common
 
 
-async def _told(
+async def _find_matches(
     tx: Transaction,
     scope: Scope,
     number: int,
@@ -118,90 +122,117 @@ async def _told(
     salts: Sequence[str],
     *,
     since: float | None,
-    whole: bool = False,
+    is_whole_fact: bool = False,
 ) -> list[dict[int, float]]:
     """Return for each text the forgotten facts that it tells, each with when; those forgotten at `since` or later.
 
-    With `whole` it has to tell half of the forgotten fact, else half of either.
+    With `is_whole_fact` it has to tell half of the forgotten fact, else half of either.
     """
-    hashes = [{_hash(word, salt) for word in telling_words(text) for salt in salts} for text in texts]
-    facts_of, until = await _forgotten(tx, scope, set().union(*hashes), since=since)
-    sizes = await _sizes(tx, scope, until)
-    met = [_met(mine, facts_of, sizes, own=None if whole else len(mine) // len(salts)) for mine in hashes]
-    near = [text for text, rows in zip(texts, met, strict=True) if rows]
-    shared = {value for rows in met for _, values in rows.values() for value in values}
-    weights = await _weights(tx, scope, number, near, salts, among=shared)
+    hashes = [{_hash(word, salt) for word in distinctive_stems(text) for salt in salts} for text in texts]
+    facts_of, forgotten_at = await _load_forgotten(tx, scope, set().union(*hashes), since=since)
+    sizes = await _count_stems(tx, scope, forgotten_at)
+    candidates = [
+        _candidate_matches(mine, facts_of, sizes, text_stem_count=None if is_whole_fact else len(mine) // len(salts))
+        for mine in hashes
+    ]
+    candidate_texts = [text for text, rows in zip(texts, candidates, strict=True) if rows]
+    shared_hashes = {value for rows in candidates for _, values in rows.values() for value in values}
+    weights = await _stem_weights(tx, scope, number, candidate_texts, salts, wanted_hashes=shared_hashes)
     return [
-        {row: until[row] for row, (size, values) in rows.items() if _is_told((weights[each] for each in values), size)}
-        for rows in met
+        {
+            row: forgotten_at[row]
+            for row, (size, values) in rows.items()
+            if _is_match((weights[each] for each in values), size)
+        }
+        for rows in candidates
     ]
 
 
-def _met(
-    mine: Collection[int], facts_of: Mapping[int, Iterable[int]], sizes: Mapping[int, int], *, own: int | None
+def _candidate_matches(
+    text_hashes: Collection[int],
+    facts_of: Mapping[int, Iterable[int]],
+    sizes: Mapping[int, int],
+    *,
+    text_stem_count: int | None,
 ) -> dict[int, tuple[int, set[int]]]:
     """Return the forgotten facts that share enough hashes of a text, each with these and of how many they are.
 
-    Of the forgotten fact's or, where that is fewer, of the text's `own` words.
+    Of the forgotten fact's or, where that is fewer, of the text's `text_stem_count` words.
     """
     shared: defaultdict[int, set[int]] = defaultdict(set)
-    for value in facts_of.keys() & mine:
+    for value in facts_of.keys() & text_hashes:
         for row in facts_of[value]:
             shared[row].add(value)
-    of = {row: sizes[row] if own is None else min(sizes[row], own) for row in shared}
-    return {row: (of[row], values) for row, values in shared.items() if len(values) >= SHARE * of[row]}
+    compared_sizes = {
+        row: sizes[row] if text_stem_count is None else min(sizes[row], text_stem_count) for row in shared
+    }
+    return {
+        row: (compared_sizes[row], values)
+        for row, values in shared.items()
+        if len(values) >= MIN_SHARED_RATIO * compared_sizes[row]
+    }
 
 
-def _is_told(shared: Iterable[float], size: int) -> bool:
+def _is_match(shared: Iterable[float], size: int) -> bool:
     """Say whether words of these weights are half of so many; those that are not shared are taken for rare ones."""
     weights = list(shared)
-    told = sum(weights)
-    return told >= SHARE * (told + size - len(weights))
+    shared_weight = sum(weights)
+    return shared_weight >= MIN_SHARED_RATIO * (shared_weight + size - len(weights))
 
 
-async def _forgotten(
+async def _load_forgotten(
     tx: Transaction, scope: Scope, hashes: Iterable[int], *, since: float | None
 ) -> tuple[dict[int, list[int]], dict[int, float]]:
     """Return which forgotten facts hold each hash, and when each of them was forgotten."""
-    mine = forgotten_words.c.partition == scope.partition
+    in_scope = forgotten_words.c.partition == scope.partition
     if since is not None:
-        mine &= forgotten_words.c.forgotten_at >= since
+        in_scope &= forgotten_words.c.forgotten_at >= since
     facts_of: defaultdict[int, list[int]] = defaultdict(list)
-    until: dict[int, float] = {}
+    forgotten_at: dict[int, float] = {}
     for chunk in in_chunks(sorted(hashes)):
-        for row in await tx.execute(select(forgotten_words).where(mine, forgotten_words.c.word.in_(chunk))):
+        for row in await tx.execute(select(forgotten_words).where(in_scope, forgotten_words.c.word.in_(chunk))):
             facts_of[row.word].append(row.fact_row)
-            until[row.fact_row] = row.forgotten_at
-    return facts_of, until
+            forgotten_at[row.fact_row] = row.forgotten_at
+    return facts_of, forgotten_at
 
 
-async def _sizes(tx: Transaction, scope: Scope, rows: Iterable[int]) -> dict[int, int]:
+async def _count_stems(tx: Transaction, scope: Scope, rows: Iterable[int]) -> dict[int, int]:
     """Return how many words are kept of each of these forgotten facts."""
-    mine, of_row = forgotten_words.c.partition == scope.partition, forgotten_words.c.fact_row
+    in_scope, of_row = forgotten_words.c.partition == scope.partition, forgotten_words.c.fact_row
     sizes: dict[int, int] = {}
     for chunk in in_chunks(sorted(rows)):
-        statement = select(of_row, func.count().label("kept")).where(mine, of_row.in_(chunk)).group_by(of_row)
+        statement = select(of_row, func.count().label("kept")).where(in_scope, of_row.in_(chunk)).group_by(of_row)
         sizes |= {row.fact_row: row.kept for row in await tx.execute(statement)}
     return sizes
 
 
-async def _weights(
-    tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str], *, among: Collection[int]
+async def _stem_weights(
+    tx: Transaction,
+    scope: Scope,
+    number: int,
+    texts: Sequence[str],
+    salts: Sequence[str],
+    *,
+    wanted_hashes: Collection[int],
 ) -> dict[int, float]:
     """Return how much each of some hashes of words in these texts counts: the more facts hold it, the less."""
-    of_stem = {stem: {_hash(stem, salt) for salt in salts} for text in texts for stem in telling_words(text)}
-    held = dict.fromkeys((stem for stem, hashes in of_stem.items() if not hashes.isdisjoint(among)), 0)
-    stems = {word: _stem(fold_alike(word)) for text in texts for word in indexed_words(text)}
-    for chunk in in_chunks(sorted(word for word, stem in stems.items() if stem in held)):
-        _, counts = await keyword_index.counts(tx, scope.partition, number, chunk)
+    of_stem = {stem: {_hash(stem, salt) for salt in salts} for text in texts for stem in distinctive_stems(text)}
+    fact_counts = dict.fromkeys((stem for stem, hashes in of_stem.items() if not hashes.isdisjoint(wanted_hashes)), 0)
+    stems = {word: _stem(fold_homoglyphs(word)) for text in texts for word in index_tokens(text)}
+    for chunk in in_chunks(sorted(word for word, stem in stems.items() if stem in fact_counts)):
+        _, counts = await keyword_index.document_counts(tx, scope.partition, number, chunk)
         for word, count in zip(chunk, counts, strict=True):
-            held[stems[word]] = max(count, held[stems[word]])
-    return {value: min(1.0, FEW / max(1, count)) for stem, count in held.items() for value in of_stem[stem]}
+            fact_counts[stems[word]] = max(count, fact_counts[stems[word]])
+    return {
+        value: min(1.0, RARE_MAX_FACTS / max(1, count))
+        for stem, count in fact_counts.items()
+        for value in of_stem[stem]
+    }
 
 
 def _stem(word: str) -> str:
     singular = word.removesuffix("s") if len(word) > 3 else word
-    return singular[:_STEM]
+    return singular[:_STEM_CHARACTERS]
 
 
 def _hash(word: str, salt: str) -> int:

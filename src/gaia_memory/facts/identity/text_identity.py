@@ -10,7 +10,7 @@ from gaia_memory.language.printable_text import is_invisible
 
 _FULL_STOPS = (".", "\u3002")
 
-_LOOK_ALIKES = str.maketrans(
+_HOMOGLYPHS = str.maketrans(
     # Cyrillic, then Greek: letters of which the large or the small form is drawn like the Latin one.
     {
         "\u0430": "a", "\u0432": "b", "\u0435": "e", "\u043a": "k", "\u043c": "m", "\u043d": "h", "\u043e": "o",
@@ -21,7 +21,7 @@ _LOOK_ALIKES = str.maketrans(
         "\u03c7": "x",
     }
 )  # fmt: skip
-_DRAWN_ALIKE = str.maketrans(
+_CASE_SENSITIVE_HOMOGLYPHS = str.maketrans(
     # Letters that another Latin one is drawn like in just this case, and some that a decomposition would change.
     {
         "\u03b7": "n", "\u03bd": "v", "\u03c5": "u", "\u03c9": "w", "\u03f2": "c", "\u03f3": "j", "\u03f9": "C",
@@ -30,13 +30,13 @@ _DRAWN_ALIKE = str.maketrans(
     }
 )  # fmt: skip
 _APOSTROPHES = str.maketrans(dict.fromkeys("\u00b4\u0060\u02b9\u02bb\u02bc\u02bd\u2018\u2019\u201b\u2032", "'"))
-_TELLING = frozenset("#%&@")
-_DECORATION = frozenset("|~^`\u2800\u02b9\u02bb\u02bc\u02bd")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)\s*(?:[.,:/-]\s*|\s)(?=\d)")
-_SIGN = re.compile(r"(?<!\w)-(?=\d)")
-_KEPT = {".": "\ue000", ",": "\ue001", ":": "\ue002", "/": "\ue003", "-": "\ue004", "": "\ue005"}
+_SIGNIFICANT_SYMBOLS = frozenset("#%&@")
+_DECORATIVE_SYMBOLS = frozenset("|~^`\u2800\u02b9\u02bb\u02bc\u02bd")
+_DIGIT_SEPARATOR = re.compile(r"(?<=\d)\s*(?:[.,:/-]\s*|\s)(?=\d)")
+_MINUS_SIGN = re.compile(r"(?<!\w)-(?=\d)")
+_PLACEHOLDER_BY_SYMBOL = {".": "\ue000", ",": "\ue001", ":": "\ue002", "/": "\ue003", "-": "\ue004", "": "\ue005"}
 """What stands for a character that tells numbers apart while all others of its kind are dropped."""
-_STANDING = frozenset(_KEPT.values())
+_PLACEHOLDERS = frozenset(_PLACEHOLDER_BY_SYMBOL.values())
 
 
 def normal_form(text: str) -> str:
@@ -60,54 +60,59 @@ def tombstone_forms(text: str) -> set[str]:
     that a forgotten text does not come back in a disguise. What tells numbers apart stays: "1.5" is not "15".
     """
     # An accent that stands alone would join the letter before it once it is decomposed.
-    even = "".join(char for char in text.translate(_APOSTROPHES) if not _is_lone_accent(char))
+    normalized = "".join(char for char in text.translate(_APOSTROPHES) if not _is_lone_accent(char))
     # What a Greek letter is drawn like depends on its case, and genuine Greek is the same in either: a form each.
-    return {_bare(fold_alike(even)), _bare(fold_alike(even.translate(_DRAWN_ALIKE)))}
+    return {
+        _strip_punctuation(fold_homoglyphs(normalized)),
+        _strip_punctuation(fold_homoglyphs(normalized.translate(_CASE_SENSITIVE_HOMOGLYPHS))),
+    }
 
 
 def tombstone_hashes(text: str, salt: str) -> set[str]:
     """Return what is kept of a forgotten text: nobody can read it, and only the same text gives one of them again."""
-    return {_salted(form, salt) for form in tombstone_forms(text)}
+    return {_salted_hash(form, salt) for form in tombstone_forms(text)}
 
 
-def hashes_to_look_for(text: str, salt: str) -> set[str]:
+def tombstone_lookup_hashes(text: str, salt: str) -> set[str]:
     """Return what may be kept of a text where it was forgotten, also in databases that knew another form of it."""
-    return tombstone_hashes(text, salt) | {_salted(normal_form(fold_alike(text)), salt)}
+    return tombstone_hashes(text, salt) | {_salted_hash(normal_form(fold_homoglyphs(text)), salt)}
 
 
-def _salted(form: str, salt: str) -> str:
+def _salted_hash(form: str, salt: str) -> str:
     return hashlib.sha256(f"{salt}:{form}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def fold_alike(text: str) -> str:
+def fold_homoglyphs(text: str) -> str:
     """Return the text in small letters, without what shows nothing, each letter for all that are drawn like it."""
     visible = "".join(char for char in unicodedata.normalize("NFKD", text) if not is_invisible(char))
     # A letter and its look-alike may each carry an accent: they are folded apart and put together again.
-    alike = unicodedata.normalize("NFKD", _fold_case(visible)).translate(_LOOK_ALIKES)
-    return unicodedata.normalize("NFC", alike)
+    folded = unicodedata.normalize("NFKD", _fold_case(visible)).translate(_HOMOGLYPHS)
+    return unicodedata.normalize("NFC", folded)
 
 
-def _bare(text: str) -> str:
+def _strip_punctuation(text: str) -> str:
     """Return a folded text without white space and punctuation, but for what separates or signs numbers."""
     dashed = "".join("-" if _is_dash(char) else char for char in text)
-    marked = _BETWEEN_DIGITS.sub(lambda found: _KEPT[found[0].strip()], dashed)
-    marked = _SIGN.sub(_KEPT["-"], marked)
-    bare = "".join(char for char in marked if char in _STANDING or not _is_dropped(char))
+    marked = _DIGIT_SEPARATOR.sub(lambda found: _PLACEHOLDER_BY_SYMBOL[found[0].strip()], dashed)
+    marked = _MINUS_SIGN.sub(_PLACEHOLDER_BY_SYMBOL["-"], marked)
+    stripped = "".join(char for char in marked if char in _PLACEHOLDERS or not _is_ignored(char))
     # Nothing but punctuation: then that is what it says.
-    return unicodedata.normalize("NFC", bare) or " ".join(text.split())
+    return unicodedata.normalize("NFC", stripped) or " ".join(text.split())
 
 
 def _is_lone_accent(char: str) -> bool:
-    return len(apart := unicodedata.normalize("NFKD", char)) > 1 and apart[0] == " "
+    return len(decomposed := unicodedata.normalize("NFKD", char)) > 1 and decomposed[0] == " "
 
 
 def _is_dash(char: str) -> bool:
     return char == "\u2212" or unicodedata.category(char) == "Pd"
 
 
-def _is_dropped(char: str) -> bool:
-    kind = unicodedata.category(char)
-    return char not in _TELLING and (char.isspace() or kind[0] == "P" or kind == "Cc" or char in _DECORATION)
+def _is_ignored(char: str) -> bool:
+    category = unicodedata.category(char)
+    return char not in _SIGNIFICANT_SYMBOLS and (
+        char.isspace() or category[0] == "P" or category == "Cc" or char in _DECORATIVE_SYMBOLS
+    )
 
 
 def _fold_case(text: str) -> str:

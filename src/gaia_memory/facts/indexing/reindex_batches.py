@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, delete, func, or_, select, tuple_, update
 
 from gaia_memory.facts.indexing import keyword_index
-from gaia_memory.facts.rows import in_chunks, pack
-from gaia_memory.facts.scopes import insert, touch
+from gaia_memory.facts.rows import in_chunks, pack_vector
+from gaia_memory.facts.scopes import bump_revisions, dialect_insert
 from gaia_memory.facts.tables import facts, outbox, reindexing, scopes
-from gaia_memory.language.text_features import is_current
-from gaia_memory.language.tokenizer import FORM
-from gaia_memory.models import DirtyFact, Vector, traits_in
+from gaia_memory.language.text_features import has_current_version
+from gaia_memory.language.tokenizer import TOKENIZER_VERSION
+from gaia_memory.models import DirtyFact, Vector, extract_fact_features
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
-_ID = 1
+_REBUILD_ID = 1
 """There is one rebuild a database: who starts another one meanwhile takes part in it."""
 
 
@@ -28,27 +28,27 @@ class SqlIndexes:
     How far a rebuild of the keyword index is stands in the database, so one that was killed goes on where it stopped.
     """
 
-    async def outdated(self, tx: Transaction) -> int:
+    async def count_outdated(self, tx: Transaction) -> int:
         """Count the facts whose words another version of this package took into the keyword index."""
-        return (await tx.execute(select(func.count()).where(facts.c.form != FORM))).scalar_one()
+        return (await tx.execute(select(func.count()).where(facts.c.form != TOKENIZER_VERSION))).scalar_one()
 
-    async def without_traits(self, tx: Transaction) -> int:
+    async def count_without_traits(self, tx: Transaction) -> int:
         """Count the facts whose traits are not kept, so that a search works them out from the text."""
         return (await tx.execute(select(func.count()).where(facts.c.traits.is_(None)))).scalar_one()
 
-    async def begin_words(self, tx: Transaction, *, anew: bool) -> tuple[int, int]:
-        """Begin to rebuild the keyword index, or go on with what was not ended; `anew` does not.
+    async def begin_keyword_rebuild(self, tx: Transaction, *, from_scratch: bool) -> tuple[int, int]:
+        """Begin to rebuild the keyword index, or go on with what was not ended; `from_scratch` does not.
 
         Returns how many facts are done already, and how many there are.
         """
-        begun = {"form": FORM, "after": 0}
-        starting = insert(tx, reindexing).values(id=_ID, **begun)
+        initial = {"form": TOKENIZER_VERSION, "after": 0}
+        upsert = dialect_insert(tx, reindexing).values(id=_REBUILD_ID, **initial)
         await tx.execute(
-            starting.on_conflict_do_update(
+            upsert.on_conflict_do_update(
                 index_elements=[reindexing.c.id],
-                set_=begun,
+                set_=initial,
                 # What was begun for other words than those of today helps nobody.
-                where=reindexing.c.id == _ID if anew else reindexing.c.form != FORM,
+                where=reindexing.c.id == _REBUILD_ID if from_scratch else reindexing.c.form != TOKENIZER_VERSION,
             )
         )
         after = (await tx.execute(select(reindexing.c.after))).scalar_one()
@@ -56,57 +56,57 @@ class SqlIndexes:
         total = select(func.count()).select_from(facts)
         return (await tx.execute(done)).scalar_one(), (await tx.execute(total)).scalar_one()
 
-    async def rebuild_words(self, tx: Transaction, *, limit: int) -> int | None:
+    async def rebuild_keywords(self, tx: Transaction, *, limit: int) -> int | None:
         """Take the next facts, at most `limit`, out of the index and in again; return how many, None at the end.
 
         Nobody else sees a fact missing from it. The revision of their scopes rises.
         """
-        begun = (await tx.execute(select(reindexing).with_for_update())).one_or_none()
-        if begun is None:
+        progress = (await tx.execute(select(reindexing).with_for_update())).one_or_none()
+        if progress is None:
             return None
         columns = facts.c.row, facts.c.partition
-        following = select(*columns).where(facts.c.row > begun.after).order_by(facts.c.row).limit(limit)
-        rows = (await tx.execute(following)).all()
+        next_rows = select(*columns).where(facts.c.row > progress.after).order_by(facts.c.row).limit(limit)
+        rows = (await tx.execute(next_rows)).all()
         if rows:
             await tx.execute(update(reindexing).values(after=rows[-1].row))
         else:
             # Facts that an older version wrote meanwhile, behind the place where this one was.
-            rows = (await tx.execute(select(*columns).where(facts.c.form != FORM).limit(limit))).all()
+            rows = (await tx.execute(select(*columns).where(facts.c.form != TOKENIZER_VERSION).limit(limit))).all()
         if not rows:
             await tx.execute(delete(reindexing))
             return None
-        await self._index(tx, rows)
+        await self._reindex_rows(tx, rows)
         return len(rows)
 
-    async def _index(self, tx: Transaction, rows: Sequence[Any]) -> None:
+    async def _reindex_rows(self, tx: Transaction, rows: Sequence[Any]) -> None:
         partitions = sorted({row.partition for row in rows})
         # The scope first, as every writer does: from here on nobody moves these facts or deletes them.
-        await touch(tx, partitions)
-        kept = facts.c.row, facts.c.text, facts.c.metadata, facts.c.words, facts.c.form, facts.c.traits
-        columns = *kept, scopes.c.number
-        there = (
+        await bump_revisions(tx, partitions)
+        fact_columns = facts.c.row, facts.c.text, facts.c.metadata, facts.c.words, facts.c.form, facts.c.traits
+        columns = *fact_columns, scopes.c.number
+        select_statement = (
             select(*columns)
             .join(scopes, scopes.c.partition == facts.c.partition)
             .where(facts.c.row.in_([row.row for row in rows]), facts.c.partition.in_(partitions))
         )
-        found = (await tx.execute(there)).all()
-        if not found:
+        current = (await tx.execute(select_statement)).all()
+        if not current:
             return
-        await keyword_index.unindex(tx, [row.row for row in found])
-        for number in sorted({row.number for row in found}):
-            await keyword_index.index(tx, number, ((row.row, row.text) for row in found if row.number == number))
-        counts = {row.row: keyword_index.count_words(row.text) for row in found}
+        await keyword_index.unindex(tx, [row.row for row in current])
+        for number in sorted({row.number for row in current}):
+            await keyword_index.index(tx, number, ((row.row, row.text) for row in current if row.number == number))
+        counts = {row.row: keyword_index.count_words(row.text) for row in current}
         changed = [
-            {"of_row": row.row, "counted": counts[row.row], "compared": traits_in(row.text, row.metadata)}
-            for row in found
-            if row.form != FORM or row.words != counts[row.row] or not is_current(row.traits)
+            {"of_row": row.row, "counted": counts[row.row], "compared": extract_fact_features(row.text, row.metadata)}
+            for row in current
+            if row.form != TOKENIZER_VERSION or row.words != counts[row.row] or not has_current_version(row.traits)
         ]
         if changed:
             statement = update(facts).where(facts.c.row == bindparam("of_row"))
-            values = {"words": bindparam("counted"), "form": FORM, "traits": bindparam("compared")}
+            values = {"words": bindparam("counted"), "form": TOKENIZER_VERSION, "traits": bindparam("compared")}
             await tx.execute(statement.values(values), changed)
 
-    async def without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
+    async def ids_without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
         """Return the ids of facts, of any scope, that have no vector, or one of another embedder; oldest first."""
         others = or_(facts.c.embedder.is_(None), facts.c.embedder != embedder)
         return list((await tx.execute(select(facts.c.id).where(others).order_by(facts.c.row))).scalars())
@@ -122,15 +122,15 @@ class SqlIndexes:
             ids = [row.fact_id for row in chunk]
             found = select(facts.c.partition).where(facts.c.id.in_(ids)).distinct()
             partitions.update((await tx.execute(found)).scalars())
-        await touch(tx, sorted(partitions))
-        theirs = select(scopes.c.partition, scopes.c.revision).where(scopes.c.partition.in_(sorted(partitions)))
-        revisions = {row.partition: row.revision for row in await tx.execute(theirs)}
+        await bump_revisions(tx, sorted(partitions))
+        revision_query = select(scopes.c.partition, scopes.c.revision).where(scopes.c.partition.in_(sorted(partitions)))
+        revisions = {row.partition: row.revision for row in await tx.execute(revision_query)}
         changes = []
         for chunk in in_chunks(vectors, size=250):
             pairs = [(row.fact_id, row.version) for row in chunk]
             unchanged = select(*columns).where(tuple_(facts.c.id, facts.c.version).in_(pairs))
             for row in await tx.execute(unchanged.where(facts.c.partition.in_(sorted(partitions)))):
-                vector = pack(vectors[DirtyFact(fact_id=row.id, version=row.version)])
+                vector = pack_vector(vectors[DirtyFact(fact_id=row.id, version=row.version)])
                 changes.append({"of_id": row.id, "packed": vector, "raised": revisions[row.partition]})
         if not changes:
             return 0
@@ -139,9 +139,9 @@ class SqlIndexes:
         statement = update(facts).where(facts.c.id == bindparam("of_id"))
         values = {"vector": bindparam("packed"), "embedder": embedder, "version": bindparam("raised")}
         await tx.execute(statement.values(values), changes)
-        marking = insert(tx, outbox)
-        marking = marking.on_conflict_do_update(
-            index_elements=[outbox.c.fact_id], set_={"version": marking.excluded.version}
+        upsert = dialect_insert(tx, outbox)
+        upsert = upsert.on_conflict_do_update(
+            index_elements=[outbox.c.fact_id], set_={"version": upsert.excluded.version}
         )
-        await tx.execute(marking, [{"fact_id": change["of_id"], "version": change["raised"]} for change in changes])
+        await tx.execute(upsert, [{"fact_id": change["of_id"], "version": change["raised"]} for change in changes])
         return len(changes)

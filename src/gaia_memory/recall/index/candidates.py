@@ -10,189 +10,216 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaia_memory.language.tokenizer import indexed_words
-from gaia_memory.models.indexed_fact import Line
-from gaia_memory.recall.index.columns import NONE
-from gaia_memory.recall.index.fact_columns import Shelf, shelf_of
-from gaia_memory.recall.query.parsed_query import Question
+from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.models.indexed_fact import IndexedFact
+from gaia_memory.recall.index.columns import NO_CATEGORY
+from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
+from gaia_memory.recall.query.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Weigh = Callable[[Sequence[float]], Sequence[float]]
+TermWeigher = Callable[[Sequence[float]], Sequence[float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """Pairs of facts of a pool that stand near each other: what `theirs` lends to `ours`, of words and of likeness.
+class NeighbourPairs:
+    """Pairs of facts of a pool that stand near each other: what `theirs` lends to `rows`, of words and of likeness.
 
     Only facts in which something was found lend.
     """
 
-    ours: NDArray[np.int64]
-    theirs: NDArray[np.int64]
-    lent: NDArray[np.float32]
-    likeness: NDArray[np.float32]
+    rows: NDArray[np.int64]
+    neighbour_rows: NDArray[np.int64]
+    word_weights: NDArray[np.float32]
+    vector_weights: NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class CandidateMatrix:
     """The chosen facts of a shelf, in its order, and how often each term of the question stands in each.
 
-    `rarity` is the weight of each term (its idf); `counts` has one row a fact and one column a term; `pairs` is how
-    many terms follow each other as in the question, each by how rare it is; `named` are the speakers whom the question
-    names.
+    `idf` is the weight of each term (its idf); `term_counts` has one row a fact and one column a term; `pairs` is how
+    many terms follow each other as in the question, each by how rare it is; `named_speakers` are the speakers whom the
+    question names.
     """
 
-    shelf: Shelf
-    chosen: NDArray[np.int64]
-    rarity: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    pairs: NDArray[np.float64]
-    beside: Beside
-    named: frozenset[str] = frozenset()
+    columns: FactColumns
+    fact_indices: NDArray[np.int64]
+    idf: NDArray[np.float64]
+    term_counts: NDArray[np.float64]
+    phrase_scores: NDArray[np.float64]
+    neighbours: NeighbourPairs
+    named_speakers: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         """Count the facts."""
-        return len(self.chosen)
+        return len(self.fact_indices)
 
     @cached_property
     def ids(self) -> NDArray[np.bytes_]:
         """The ids of the facts."""
-        return self.shelf.ids[self.chosen]
+        return self.columns.ids[self.fact_indices]
 
     @cached_property
     def speakers(self) -> NDArray[np.int32]:
         """Who said each, as a place among the shelf's speakers."""
-        return self.shelf.speakers.codes[self.chosen]
+        return self.columns.speakers.codes[self.fact_indices]
 
     @cached_property
-    def there(self) -> NDArray[np.bool_]:
+    def has_term(self) -> NDArray[np.bool_]:
         """Whether each term stands in each fact."""
-        return self.counts > 0
+        return self.term_counts > 0
 
-    def beginning_with(self, name: str) -> NDArray[np.int64]:
+    def find_leading_name(self, name: str) -> NDArray[np.int64]:
         """Return the rows of the facts that begin with a name."""
-        rows = self._row_of[self.shelf.beginning_with(name)]
+        rows = self._row_by_index[self.columns.find_leading_name(name)]
         return rows[rows >= 0]
 
-    def found(self, scores: Mapping[str, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def rows_and_scores(self, scores: Mapping[str, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the rows of the facts that have a score, and their scores."""
-        places = self.shelf.places_of(scores.keys())
-        rows = np.where(places >= 0, self._row_of[places], -1) if len(self.shelf) else places
-        known = rows >= 0
-        return rows[known], np.fromiter(scores.values(), dtype=np.float64, count=len(scores))[known]
+        indices = self.columns.indices_of(scores.keys())
+        rows = np.where(indices >= 0, self._row_by_index[indices], -1) if len(self.columns) else indices
+        is_known = rows >= 0
+        return rows[is_known], np.fromiter(scores.values(), dtype=np.float64, count=len(scores))[is_known]
 
-    def shares(self, question: Question, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def query_coverage(self, question: ParsedQuery, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the share of the words asked for that these facts hold, from 0 to 1; part of a word counts in part."""
-        if not question.asked:
+        if not question.word_alternatives:
             return np.zeros(len(rows))
-        there = self.there[rows] | self._theirs(question)[self.speakers[rows]]
-        words = [np.max([there[:, way].mean(axis=1) for way in ways], axis=0) for ways in question.asked]
-        return np.asarray(np.mean(words, axis=0))
+        has_term = self.has_term[rows] | self._speaker_term_mask(question)[self.speakers[rows]]
+        word_coverage = [
+            np.max([has_term[:, way].mean(axis=1) for way in ways], axis=0) for ways in question.word_alternatives
+        ]
+        return np.asarray(np.mean(word_coverage, axis=0))
 
-    def _theirs(self, question: Question) -> NDArray[np.bool_]:
+    def _speaker_term_mask(self, question: ParsedQuery) -> NDArray[np.bool_]:
         """Say of each speaker, and last of nobody, whether each term names them."""
         nobody = [False] * len(question.terms)
-        return np.array([*(question.names([each]) for each in self.shelf.speakers.texts), nobody], dtype=bool)
+        return np.array(
+            [*(question.person_name_mask([each]) for each in self.columns.speakers.categories), nobody], dtype=bool
+        )
 
     @cached_property
-    def _row_of(self) -> NDArray[np.int64]:
-        return _rows(self.shelf, self.chosen)
+    def _row_by_index(self) -> NDArray[np.int64]:
+        return _row_lookup(self.columns, self.fact_indices)
 
 
-def pool_of(question: Question, rarity: Sequence[float], lines: Sequence[Line]) -> Pool:
+def build_candidate_matrix(
+    question: ParsedQuery, idf: Sequence[float], indexed_facts: Sequence[IndexedFact]
+) -> CandidateMatrix:
     """Return the pool of these facts, and no others, for a question whose terms have these weights."""
-    shelf = shelf_of(lines)
-    return _taken(shelf, question, rarity, np.arange(len(shelf)), shelf.found(question))
+    columns = build_fact_columns(indexed_facts)
+    return _build_matrix(columns, question, idf, np.arange(len(columns)), columns.find_terms(question))
 
 
-def pool_on(shelf: Shelf, question: Question, weigh: Weigh, also: Collection[str]) -> Pool:
-    """Return the pool of what holds a word of the question, what stands beside that, and the facts `also`.
+def select_candidates(
+    columns: FactColumns, question: ParsedQuery, weigh_terms: TermWeigher, extra_ids: Collection[str]
+) -> CandidateMatrix:
+    """Return the pool of what holds a word of the question, what stands beside that, and the facts `extra_ids`.
 
     The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)) where n of all N facts hold it and 0 where none does,
-    as `weigh` changes it.
+    as `weigh_terms` changes it.
     """
-    found = shelf.found(question)
+    found = columns.find_terms(question)
     _, rows, terms = found
-    total = len(shelf)
-    held = np.bincount(np.unique(terms * total + rows) // max(total, 1), minlength=len(question.terms))
-    rarity = [math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in held.tolist()]
-    others = shelf.places_of(also)
-    live = np.zeros(total, dtype=bool)
-    live[rows] = live[others[others >= 0]] = True
-    return _taken(shelf, question, weigh(rarity), np.flatnonzero(live), found)
+    total = len(columns)
+    document_frequency = np.bincount(np.unique(terms * total + rows) // max(total, 1), minlength=len(question.terms))
+    idf = [
+        math.log(1 + (total - count + 0.5) / (count + 0.5)) if count else 0.0 for count in document_frequency.tolist()
+    ]
+    extra_indices = columns.indices_of(extra_ids)
+    is_seed = np.zeros(total, dtype=bool)
+    is_seed[rows] = is_seed[extra_indices[extra_indices >= 0]] = True
+    return _build_matrix(columns, question, weigh_terms(idf), np.flatnonzero(is_seed), found)
 
 
-def _taken(
-    shelf: Shelf,
-    question: Question,
-    rarity: Sequence[float],
-    live: NDArray[np.int64],
+def _build_matrix(
+    columns: FactColumns,
+    question: ParsedQuery,
+    idf: Sequence[float],
+    seeds: NDArray[np.int64],
     found: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-) -> Pool:
+) -> CandidateMatrix:
     """Return the pool of the facts that were found, `live`, which hold all that was, and what stands beside them.
 
     A word that only names a speaker is no word to look for: nearly everything around is theirs.
     """
-    lends, links = shelf.links.from_facts(live)
-    takes = shelf.links.to[links]
-    among = np.zeros(len(shelf), dtype=bool)
-    among[live] = among[takes] = True
-    chosen = np.flatnonzero(among)
-    row_of = _rows(shelf, chosen)
-    named = _named(question, shelf, chosen)
-    rarity = [0.0 if dropped else weight for dropped, weight in zip(question.names(named), rarity, strict=True)]
-    spots, places, terms = found
-    rows = row_of[places]
-    each = np.bincount(rows * len(question.terms) + terms, minlength=len(chosen) * len(question.terms))
-    return Pool(
-        shelf,
-        chosen,
-        np.asarray(rarity, dtype=float),
-        each.astype(np.float64).reshape(len(chosen), len(question.terms)),
-        _pairs(spots, rows, terms, _worth_of_pairs(rarity), len(chosen)),
-        Beside(row_of[takes], row_of[live][lends], shelf.links.lent[links], shelf.links.likeness[links]),
-        named,
+    sources, edges = columns.neighbours.find_edges(seeds)
+    targets = columns.neighbours.targets[edges]
+    is_candidate = np.zeros(len(columns), dtype=bool)
+    is_candidate[seeds] = is_candidate[targets] = True
+    fact_indices = np.flatnonzero(is_candidate)
+    row_of = _row_lookup(columns, fact_indices)
+    named_speakers = _find_named_speakers(question, columns, fact_indices)
+    idf = [
+        0.0 if dropped else weight
+        for dropped, weight in zip(question.person_name_mask(named_speakers), idf, strict=True)
+    ]
+    positions, indices, terms = found
+    rows = row_of[indices]
+    term_counts = np.bincount(rows * len(question.terms) + terms, minlength=len(fact_indices) * len(question.terms))
+    return CandidateMatrix(
+        columns,
+        fact_indices,
+        np.asarray(idf, dtype=float),
+        term_counts.astype(np.float64).reshape(len(fact_indices), len(question.terms)),
+        _phrase_scores(positions, rows, terms, _pair_weights(idf), len(fact_indices)),
+        NeighbourPairs(
+            row_of[targets],
+            row_of[seeds][sources],
+            columns.neighbours.word_weights[edges],
+            columns.neighbours.vector_weights[edges],
+        ),
+        named_speakers,
     )
 
 
-def _rows(shelf: Shelf, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+def _row_lookup(columns: FactColumns, fact_indices: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the row of each fact of a shelf among the chosen ones, -1 for the others."""
-    rows = np.full(len(shelf), -1, dtype=np.int64)
-    rows[chosen] = np.arange(len(chosen))
+    rows = np.full(len(columns), -1, dtype=np.int64)
+    rows[fact_indices] = np.arange(len(fact_indices))
     return rows
 
 
-def _named(question: Question, shelf: Shelf, chosen: NDArray[np.int64]) -> frozenset[str]:
+def _find_named_speakers(
+    question: ParsedQuery, columns: FactColumns, fact_indices: NDArray[np.int64]
+) -> frozenset[str]:
     """Return which speakers of these facts the question names, by a word of their name."""
-    asked = set(indexed_words(question.text))
-    theirs = {place: asked & set(indexed_words(each)) for place, each in enumerate(shelf.speakers.texts)}
-    if not any(theirs.values()):
+    question_words = set(index_tokens(question.text))
+    matched_words = {
+        place: question_words & set(index_tokens(each)) for place, each in enumerate(columns.speakers.categories)
+    }
+    if not any(matched_words.values()):
         return frozenset()
-    speaking = np.unique(shelf.speakers.codes[chosen]).tolist()
-    return frozenset(shelf.speakers.texts[place] for place in speaking if place != NONE and theirs[place])
+    speaker_codes = np.unique(columns.speakers.codes[fact_indices]).tolist()
+    return frozenset(
+        columns.speakers.categories[place] for place in speaker_codes if place != NO_CATEGORY and matched_words[place]
+    )
 
 
-def _worth_of_pairs(rarity: Sequence[float]) -> NDArray[np.float64]:
+def _pair_weights(idf: Sequence[float]) -> NDArray[np.float64]:
     """Return how rare each term and the one before it are together, as a share of the rarest term."""
-    rarest = max(rarity, default=0.0) or 1.0
-    return np.array([(before + weight) / 2 / rarest for before, weight in zip([0.0, *rarity], rarity, strict=False)])
+    rarest = max(idf, default=0.0) or 1.0
+    return np.array([(before + weight) / 2 / rarest for before, weight in zip([0.0, *idf], idf, strict=False)])
 
 
-def _pairs(
-    spots: NDArray[np.int64],
+def _phrase_scores(
+    positions: NDArray[np.int64],
     rows: NDArray[np.int64],
     terms: NDArray[np.int64],
-    worth: NDArray[np.float64],
-    lines: int,
+    pair_weights: NDArray[np.float64],
+    fact_count: int,
 ) -> NDArray[np.float64]:
     """Return how many terms stand right behind the one before them in each line, each once, by what they are worth."""
-    found = np.zeros(lines)
-    if len(spots) > 1:
+    scores = np.zeros(fact_count)
+    if len(positions) > 1:
         follows = (
-            (spots[1:] == spots[:-1] + 1) & (spots[:-1] >= 0) & (rows[1:] == rows[:-1]) & (terms[1:] == terms[:-1] + 1)
+            (positions[1:] == positions[:-1] + 1)
+            & (positions[:-1] >= 0)
+            & (rows[1:] == rows[:-1])
+            & (terms[1:] == terms[:-1] + 1)
         )
-        pairs = np.unique(rows[1:][follows] * len(worth) + terms[1:][follows])
-        found += np.bincount(pairs // len(worth), worth[pairs % len(worth)], minlength=lines)
-    return found
+        pairs = np.unique(rows[1:][follows] * len(pair_weights) + terms[1:][follows])
+        scores += np.bincount(pairs // len(pair_weights), pair_weights[pairs % len(pair_weights)], minlength=fact_count)
+    return scores

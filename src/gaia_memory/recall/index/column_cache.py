@@ -10,84 +10,86 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gaia_memory.models import Line, Scope
+from gaia_memory.models import IndexedFact, Scope
 from gaia_memory.ports import Database, FactStore
-from gaia_memory.recall.index.fact_columns import Shelf, shelf_of
+from gaia_memory.recall.index.fact_columns import FactColumns, build_fact_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LARGEST = 50_000
+MAX_CACHED_SCOPE_FACTS = 50_000
 """Facts of a scope up to which it is kept in memory as a whole; of larger ones the index finds candidates."""
 
-KEPT = 100_000
+MAX_CACHED_FACTS = 100_000
 """Facts of all shelves together, at some 250 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CacheEntry:
     revision: int
-    shelf: Shelf
+    columns: FactColumns
 
 
-class Shelves:
+class ColumnCache:
     """The shelf of each scope, read from the database where it changed; only the words of what is new are read anew."""
 
     def __init__(self, database: Database, facts: FactStore) -> None:
         """Keep nothing yet."""
         self._database = database
         self._facts = facts
-        self._kept: OrderedDict[Scope, _Kept] = OrderedDict()
+        self._entries: OrderedDict[Scope, _CacheEntry] = OrderedDict()
 
-    async def of(self, scope: Scope) -> Shelf | None:
+    async def get(self, scope: Scope) -> FactColumns | None:
         """Return the shelf of a scope as it stands now; None where it is too large for one."""
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
-            kept = self._kept.get(scope)
-            if kept is not None and kept.revision == revision:
-                self._kept.move_to_end(scope)
-                return kept.shelf
+            entry = self._entries.get(scope)
+            if entry is not None and entry.revision == revision:
+                self._entries.move_to_end(scope)
+                return entry.columns
             count = await self._facts.count(tx, scope)
-            if count > LARGEST:
-                self._kept.pop(scope, None)
+            if count > MAX_CACHED_SCOPE_FACTS:
+                self._entries.pop(scope, None)
                 return None
-            before = None if kept is None else kept.shelf
-            changed = await self._facts.lines(tx, scope, since=-1 if kept is None else kept.revision)
-            is_all = before is None or await asyncio.to_thread(_count, before, changed) == count
-            there = None if is_all else await self._facts.ids(tx, scope)
-        shelf = await asyncio.to_thread(_renewed, before, changed, there)
-        self._keep(scope, _Kept(revision, shelf))
-        return shelf
+            cached = None if entry is None else entry.columns
+            changed = await self._facts.indexed_facts(tx, scope, since_revision=-1 if entry is None else entry.revision)
+            has_no_deletions = cached is None or await asyncio.to_thread(_count_merged, cached, changed) == count
+            current_ids = None if has_no_deletions else await self._facts.ids(tx, scope)
+        columns = await asyncio.to_thread(_refresh, cached, changed, current_ids)
+        self._store(scope, _CacheEntry(revision, columns))
+        return columns
 
-    def _keep(self, scope: Scope, kept: _Kept) -> None:
-        self._kept[scope] = kept
-        self._kept.move_to_end(scope)
-        total = sum(len(each.shelf) for each in self._kept.values())
-        while total > KEPT and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            total -= len(oldest.shelf)
+    def _store(self, scope: Scope, entry: _CacheEntry) -> None:
+        self._entries[scope] = entry
+        self._entries.move_to_end(scope)
+        total = sum(len(each.columns) for each in self._entries.values())
+        while total > MAX_CACHED_FACTS and len(self._entries) > 1:
+            _, oldest = self._entries.popitem(last=False)
+            total -= len(oldest.columns)
 
 
-def _count(before: Shelf, changed: Sequence[Line]) -> int:
+def _count_merged(cached: FactColumns, changed: Sequence[IndexedFact]) -> int:
     """Count the facts of a shelf together with those that changed since."""
-    known = before.places_of([line.id for line in changed]) >= 0
-    return len(before) + len(changed) - int(known.sum())
+    known = cached.indices_of([line.id for line in changed]) >= 0
+    return len(cached) + len(changed) - int(known.sum())
 
 
-def _renewed(before: Shelf | None, changed: Sequence[Line], there: Collection[str] | None) -> Shelf:
-    """Return the shelf of a scope with what changed since `before`, and without what is no longer `there`."""
-    new = shelf_of(changed)
-    if before is None:
+def _refresh(
+    cached: FactColumns | None, changed: Sequence[IndexedFact], current_ids: Collection[str] | None
+) -> FactColumns:
+    """Return the shelf of a scope with what changed since `cached`, and without what is no longer `current_ids`."""
+    new = build_fact_columns(changed)
+    if cached is None:
         return new
-    stays = np.ones(len(before), dtype=bool)
-    if there is not None:
-        stays[:] = False
-        stays[_known(before, there)] = True
-    stays[_known(before, [line.id for line in changed])] = False
-    rest = before if stays.all() else before.taken(np.flatnonzero(stays))
-    return rest.beside(new)
+    is_kept = np.ones(len(cached), dtype=bool)
+    if current_ids is not None:
+        is_kept[:] = False
+        is_kept[_known_indices(cached, current_ids)] = True
+    is_kept[_known_indices(cached, [line.id for line in changed])] = False
+    unchanged = cached if is_kept.all() else cached.select(np.flatnonzero(is_kept))
+    return unchanged.concat(new)
 
 
-def _known(shelf: Shelf, fact_ids: Collection[str]) -> NDArray[np.int64]:
-    places = shelf.places_of(fact_ids)
-    return places[places >= 0]
+def _known_indices(columns: FactColumns, fact_ids: Collection[str]) -> NDArray[np.int64]:
+    indices = columns.indices_of(fact_ids)
+    return indices[indices >= 0]

@@ -12,26 +12,26 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_CODE = 4
+_BYTES_PER_CODE = 4
 """Bytes of a code."""
 
-NONE = -1
+NO_CATEGORY = -1
 """The code of a fact that has no label."""
 
 
 @dataclass(frozen=True, eq=False)
-class Codes:
+class RaggedColumn:
     """Some codes a fact, all one after another: those of fact n stand from `starts[n]` to the next."""
 
     values: NDArray[np.int32]
     starts: NDArray[np.int32]
 
     @staticmethod
-    def of(facts: Sequence[bytes]) -> Codes:
+    def from_packed(facts: Sequence[bytes]) -> RaggedColumn:
         """Return the column of these packed codes."""
         starts = np.zeros(len(facts) + 1, dtype=np.int32)
-        np.cumsum([len(each) // _CODE for each in facts], out=starts[1:])
-        return Codes(np.frombuffer(b"".join(facts), dtype="<i4").astype(np.int32, copy=False), starts)
+        np.cumsum([len(each) // _BYTES_PER_CODE for each in facts], out=starts[1:])
+        return RaggedColumn(np.frombuffer(b"".join(facts), dtype="<i4").astype(np.int32, copy=False), starts)
 
     @cached_property
     def rows(self) -> NDArray[np.int32]:
@@ -43,55 +43,59 @@ class Codes:
         """How many codes each fact has."""
         return np.diff(self.starts)
 
-    def taken(self, chosen: NDArray[np.intp]) -> Codes:
+    def select(self, indices: NDArray[np.intp]) -> RaggedColumn:
         """Return the column of some of the facts."""
-        lengths = self.lengths[chosen]
-        starts = np.zeros(len(chosen) + 1, dtype=np.int32)
+        lengths = self.lengths[indices]
+        starts = np.zeros(len(indices) + 1, dtype=np.int32)
         np.cumsum(lengths, out=starts[1:])
-        spots = np.arange(starts[-1], dtype=np.int32) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
-        return Codes(self.values[spots], starts)
+        value_indices = np.arange(starts[-1], dtype=np.int32) + np.repeat(self.starts[indices] - starts[:-1], lengths)
+        return RaggedColumn(self.values[value_indices], starts)
 
-    def beside(self, other: Codes) -> Codes:
+    def concat(self, other: RaggedColumn) -> RaggedColumn:
         """Return one column of both, the other one's facts behind these."""
         starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
-        return Codes(np.concatenate([self.values, other.values]), starts)
+        return RaggedColumn(np.concatenate([self.values, other.values]), starts)
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """A text a fact, of few: `codes` are places in `texts`, which are in order, or `NONE`."""
+class CategoryColumn:
+    """A text a fact, of few: `codes` are places in `categories`, which are in order, or `NO_CATEGORY`."""
 
-    texts: tuple[str, ...]
+    categories: tuple[str, ...]
     codes: NDArray[np.int32]
 
     @staticmethod
-    def of(facts: Sequence[str | None]) -> Labels:
+    def from_texts(facts: Sequence[str | None]) -> CategoryColumn:
         """Return the column of these texts."""
-        texts = sorted({each for each in facts if each is not None})
-        codes: dict[str | None, int] = {each: place for place, each in enumerate(texts)} | {None: NONE}
-        return Labels(tuple(texts), np.fromiter((codes[each] for each in facts), dtype=np.int32, count=len(facts)))
-
-    def taken(self, chosen: NDArray[np.intp]) -> Labels:
-        """Return the column of some of the facts, with no text that only others have."""
-        codes = self.codes[chosen]
-        used = np.unique(codes[codes != NONE])
-        return Labels(
-            tuple(self.texts[place] for place in used.tolist()), _renumbered(codes, used, np.arange(len(used)))
+        categories = sorted({each for each in facts if each is not None})
+        codes: dict[str | None, int] = {each: place for place, each in enumerate(categories)} | {None: NO_CATEGORY}
+        return CategoryColumn(
+            tuple(categories), np.fromiter((codes[each] for each in facts), dtype=np.int32, count=len(facts))
         )
 
-    def beside(self, other: Labels) -> Labels:
+    def select(self, indices: NDArray[np.intp]) -> CategoryColumn:
+        """Return the column of some of the facts, with no text that only others have."""
+        codes = self.codes[indices]
+        used = np.unique(codes[codes != NO_CATEGORY])
+        return CategoryColumn(
+            tuple(self.categories[place] for place in used.tolist()), _remap_codes(codes, used, np.arange(len(used)))
+        )
+
+    def concat(self, other: CategoryColumn) -> CategoryColumn:
         """Return one column of both, the other one's facts behind these."""
-        texts = sorted({*self.texts, *other.texts})
-        place_of = {each: place for place, each in enumerate(texts)}
-        both = [
-            _renumbered(each.codes, np.arange(len(each.texts)), np.array([place_of[text] for text in each.texts]))
+        categories = sorted({*self.categories, *other.categories})
+        index_of = {each: place for place, each in enumerate(categories)}
+        remapped = [
+            _remap_codes(
+                each.codes, np.arange(len(each.categories)), np.array([index_of[text] for text in each.categories])
+            )
             for each in (self, other)
         ]
-        return Labels(tuple(texts), np.concatenate(both))
+        return CategoryColumn(tuple(categories), np.concatenate(remapped))
 
 
-def _renumbered(codes: NDArray[np.int32], old: NDArray[np.intp], new: NDArray[np.intp]) -> NDArray[np.int32]:
+def _remap_codes(codes: NDArray[np.int32], old: NDArray[np.intp], new: NDArray[np.intp]) -> NDArray[np.int32]:
     # One place more than there are codes: NONE is the last of them, and stays.
-    table = np.full(max(int(old.max(initial=-1)) + 2, 1), NONE, dtype=np.int32)
+    table = np.full(max(int(old.max(initial=-1)) + 2, 1), NO_CATEGORY, dtype=np.int32)
     table[old] = new
     return table[codes]

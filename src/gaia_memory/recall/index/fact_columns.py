@@ -10,66 +10,67 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gaia_memory.language.stems import code_of
-from gaia_memory.language.text_features import unpack_traits
-from gaia_memory.models import Candidate, Line
-from gaia_memory.recall.index.columns import NONE, Codes, Labels
-from gaia_memory.recall.index.neighbours import Links, links_of
-from gaia_memory.recall.query.dates import Dates, moment_of
-from gaia_memory.recall.query.parsed_query import Question
+from gaia_memory.language.stems import word_code
+from gaia_memory.language.text_features import unpack_features
+from gaia_memory.models import Candidate, IndexedFact
+from gaia_memory.recall.index.columns import NO_CATEGORY, CategoryColumn, RaggedColumn
+from gaia_memory.recall.index.neighbours import NeighbourGraph, build_neighbour_graph
+from gaia_memory.recall.query.dates import DateMentions, to_datetime
+from gaia_memory.recall.query.parsed_query import ParsedQuery
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _DAY = 86_400
 
-SHORT = 30
+FULL_CONTEXT_WORDS = 30
 """Words up to which a fact fully needs, and lends, its context."""
 
 
-def by_day(said_at: NDArray[np.float64], worth: Callable[[datetime], float]) -> NDArray[np.float64]:
+def score_by_day(said_at: NDArray[np.float64], score_day: Callable[[datetime], float]) -> NDArray[np.float64]:
     """Return what the day of each moment, in UTC, is worth; 0 where there is none."""
-    found = np.zeros(len(said_at))
-    told = np.flatnonzero(~np.isnan(said_at))
-    days, which = np.unique(said_at[told] // _DAY, return_inverse=True)
-    found[told] = np.array([worth(moment_of(day * _DAY)) for day in days.tolist()], dtype=np.float64)[which]
-    return found
+    scores = np.zeros(len(said_at))
+    is_known = np.flatnonzero(~np.isnan(said_at))
+    days, which = np.unique(said_at[is_known] // _DAY, return_inverse=True)
+    scores[is_known] = np.array([score_day(to_datetime(day * _DAY)) for day in days.tolist()], dtype=np.float64)[which]
+    return scores
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
+class FactColumns:
     """Facts as columns, in the order of their conversations; their texts are not kept.
 
-    `by_id` are their places in the order of their ids. `speakers` said them in `talks`, at these `places`. `words` are
-    the codes of each fact's words in order, `joined` those of what is written apart and looked up as one, `leads` those
-    of the names it begins with, but for what somebody says, which begins with whom it is said to. `kinds` are the
-    expressions it holds, `asks` whether it ends with a question mark, `asking` the share of its characters in sentences
-    that ask. Times are seconds since the epoch, `said_at` no number where nobody knows.
+    `id_order` are their places in the order of their ids. `speakers` said them in `conversations`, at these `places`.
+    `words` are the codes of each fact's words in order, `joined` those of what is written apart and looked up as one,
+    `leading_names` those of the names it begins with, but for what somebody says, which begins with whom it is said to.
+    `answer_types` are the expressions it holds, `is_question` whether it ends with a question mark, `question_shares`
+    the share of its characters in sentences that ask. Times are seconds since the epoch, `said_at` no number where
+    nobody knows.
     """
 
     ids: NDArray[np.bytes_]
-    by_id: NDArray[np.int64]
-    speakers: Labels
-    talks: Labels
-    places: NDArray[np.int64]
+    id_order: NDArray[np.int64]
+    speakers: CategoryColumn
+    conversations: CategoryColumn
+    turns: NDArray[np.int64]
     said_at: NDArray[np.float64]
-    kept_at: NDArray[np.float64]
-    kinds: NDArray[np.uint8]
-    asks: NDArray[np.bool_]
-    asking: NDArray[np.float32]
-    words: Codes
-    joined: Codes
-    leads: Codes
+    stored_at: NDArray[np.float64]
+    answer_types: NDArray[np.uint8]
+    is_question: NDArray[np.bool_]
+    question_shares: NDArray[np.float32]
+    words: RaggedColumn
+    compounds: RaggedColumn
+    leading_names: RaggedColumn
 
     def __len__(self) -> int:
         """Count the facts."""
         return len(self.ids)
 
     @cached_property
-    def keys(self) -> NDArray[np.int64]:
+    def conversation_keys(self) -> NDArray[np.int64]:
         """A number for each fact's conversation; what stands in none has one of its own."""
-        own = len(self.talks.texts) + np.arange(len(self))
-        return np.where(self.talks.codes == NONE, own, self.talks.codes)
+        own = len(self.conversations.categories) + np.arange(len(self))
+        return np.where(self.conversations.codes == NO_CATEGORY, own, self.conversations.codes)
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
@@ -77,126 +78,132 @@ class Shelf:
         return np.asarray(self.words.lengths, dtype=np.float64) + 1.0
 
     @cached_property
-    def need(self) -> NDArray[np.float64]:
+    def context_weights(self) -> NDArray[np.float64]:
         """How much each fact needs, and lends, context: 1 up to 30 words, less the longer it is."""
-        return np.asarray(np.minimum(1.0, SHORT / self.lengths))
+        return np.asarray(np.minimum(1.0, FULL_CONTEXT_WORDS / self.lengths))
 
     @cached_property
-    def links(self) -> Links:
+    def neighbours(self) -> NeighbourGraph:
         """What stands beside each fact."""
-        return links_of(self.keys, self.places, self.need, self.asks)
+        return build_neighbour_graph(self.conversation_keys, self.turns, self.context_weights, self.is_question)
 
     @cached_property
-    def lengths_with_lent(self) -> NDArray[np.float64]:
+    def context_lengths(self) -> NDArray[np.float64]:
         """How many words each fact has with what is lent to it."""
-        words = np.repeat(self.lengths, np.diff(self.links.starts))
-        return self.lengths + np.bincount(self.links.to, self.links.lent * words, minlength=len(self))
+        words = np.repeat(self.lengths, np.diff(self.neighbours.starts))
+        return self.lengths + np.bincount(
+            self.neighbours.targets, self.neighbours.word_weights * words, minlength=len(self)
+        )
 
-    def places_of(self, fact_ids: Collection[str]) -> NDArray[np.int64]:
+    def indices_of(self, fact_ids: Collection[str]) -> NDArray[np.int64]:
         """Return where each of these facts stands; -1 for one that does not."""
         if not len(self) or not fact_ids:
             return np.full(len(fact_ids), -1, dtype=np.int64)
-        wanted = _ids(fact_ids)
-        spots = np.minimum(np.searchsorted(self.ids, wanted, sorter=self.by_id), len(self) - 1)
-        places = self.by_id[spots]
-        return np.where(self.ids[places] == wanted, places, -1)
+        encoded_ids = _encode_ids(fact_ids)
+        sorted_positions = np.minimum(np.searchsorted(self.ids, encoded_ids, sorter=self.id_order), len(self) - 1)
+        indices = self.id_order[sorted_positions]
+        return np.where(self.ids[indices] == encoded_ids, indices, -1)
 
-    def said_when(self, dates: Dates) -> list[Candidate]:
+    def match_dates(self, dates: DateMentions) -> list[Candidate]:
         """Return what was said in the years or months or on the days named, by how much that says."""
         if not dates.months and not dates.years:
             return []
-        worth = by_day(self.said_at, dates.worth)
-        said = np.flatnonzero(worth)
-        pairs = zip(self.ids[said].tolist(), worth[said].tolist(), strict=True)
+        relevance = score_by_day(self.said_at, dates.relevance)
+        indices = np.flatnonzero(relevance)
+        pairs = zip(self.ids[indices].tolist(), relevance[indices].tolist(), strict=True)
         return [Candidate(fact_id=fact_id.decode(), score=score) for fact_id, score in pairs]
 
-    def found(self, question: Question) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    def find_terms(self, question: ParsedQuery) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Return, of each word of the question that stands in a fact, its place among all words, fact and term.
 
         Words that are looked up as one stand at the place -1.
         """
-        spots, terms = _among(self.words.values, question)
-        joined, joined_terms = _among(self.joined.values, question)
-        nowhere = np.full(len(joined), -1, dtype=np.int64)
+        positions, terms = _find_codes(self.words.values, question)
+        compound_positions, compound_terms = _find_codes(self.compounds.values, question)
+        no_position = np.full(len(compound_positions), -1, dtype=np.int64)
         return (
-            np.concatenate([spots, nowhere]),
-            np.concatenate([self.words.rows[spots], self.joined.rows[joined]]),
-            np.concatenate([terms, joined_terms]),
+            np.concatenate([positions, no_position]),
+            np.concatenate([self.words.rows[positions], self.compounds.rows[compound_positions]]),
+            np.concatenate([terms, compound_terms]),
         )
 
-    def beginning_with(self, name: str) -> NDArray[np.int64]:
+    def find_leading_name(self, name: str) -> NDArray[np.int64]:
         """Return which facts begin with a name."""
-        return np.unique(self.leads.rows[self.leads.values == code_of(name)])
+        return np.unique(self.leading_names.rows[self.leading_names.values == word_code(name)])
 
-    def taken(self, chosen: NDArray[np.intp]) -> Shelf:
+    def select(self, indices: NDArray[np.intp]) -> FactColumns:
         """Return a shelf of some of the facts, in the order they are named in."""
         rows = np.full(len(self), -1, dtype=np.int64)
-        rows[chosen] = np.arange(len(chosen))
-        by_id = rows[self.by_id]
-        return Shelf(self.ids[chosen], by_id[by_id >= 0], *[_taken(column, chosen) for column in self._columns])
+        rows[indices] = np.arange(len(indices))
+        id_order = rows[self.id_order]
+        return FactColumns(
+            self.ids[indices], id_order[id_order >= 0], *[_select(column, indices) for column in self._columns]
+        )
 
-    def beside(self, other: Shelf) -> Shelf:
+    def concat(self, other: FactColumns) -> FactColumns:
         """Return a shelf of these facts and those of another one, in order."""
         # Sorting the ids of all would take longer than everything else.
-        spots = np.searchsorted(self.ids, other.ids[other.by_id], sorter=self.by_id)
-        by_id = np.insert(self.by_id, spots, len(self) + other.by_id)
+        insert_positions = np.searchsorted(self.ids, other.ids[other.id_order], sorter=self.id_order)
+        id_order = np.insert(self.id_order, insert_positions, len(self) + other.id_order)
         ids = np.concatenate([self.ids, other.ids])
-        return _in_order(Shelf(ids, by_id, *map(_beside, self._columns, other._columns)))
+        return _sort_columns(FactColumns(ids, id_order, *map(_concat, self._columns, other._columns)))
 
     @property
     def _columns(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)[2:]]
 
 
-def shelf_of(lines: Sequence[Line]) -> Shelf:
+def build_fact_columns(lines: Sequence[IndexedFact]) -> FactColumns:
     """Return the shelf of these facts."""
-    traits = [unpack_traits(line.traits) for line in lines]
-    ids = _ids([line.id for line in lines])
-    return _in_order(
-        Shelf(
+    features = [unpack_features(line.features) for line in lines]
+    ids = _encode_ids([line.id for line in lines])
+    return _sort_columns(
+        FactColumns(
             ids=ids,
-            by_id=np.argsort(ids),
-            speakers=Labels.of([each.speaker for each in traits]),
-            talks=Labels.of([None if line.seq is None else line.conversation for line in lines]),
-            places=np.array([line.seq or 0 for line in lines], dtype=np.int64),
+            id_order=np.argsort(ids),
+            speakers=CategoryColumn.from_texts([each.speaker for each in features]),
+            conversations=CategoryColumn.from_texts(
+                [None if line.seq is None else line.conversation for line in lines]
+            ),
+            turns=np.array([line.seq or 0 for line in lines], dtype=np.int64),
             said_at=np.array([line.said_at for line in lines], dtype=np.float64),
-            kept_at=np.array([line.kept_at for line in lines], dtype=np.float64),
-            kinds=np.array([each.kinds for each in traits], dtype=np.uint8),
-            asks=np.array([each.asks for each in traits], dtype=np.bool_),
-            asking=np.array([each.asking for each in traits], dtype=np.float32),
-            words=Codes.of([each.words for each in traits]),
-            joined=Codes.of([each.joined for each in traits]),
-            leads=Codes.of([each.leads for each in traits]),
+            stored_at=np.array([line.stored_at for line in lines], dtype=np.float64),
+            answer_types=np.array([each.answer_types for each in features], dtype=np.uint8),
+            is_question=np.array([each.is_question for each in features], dtype=np.bool_),
+            question_shares=np.array([each.question_share for each in features], dtype=np.float32),
+            words=RaggedColumn.from_packed([each.words for each in features]),
+            compounds=RaggedColumn.from_packed([each.compounds for each in features]),
+            leading_names=RaggedColumn.from_packed([each.leading_names for each in features]),
         )
     )
 
 
-def _in_order(shelf: Shelf) -> Shelf:
+def _sort_columns(columns: FactColumns) -> FactColumns:
     """Return a shelf in one order whatever came first: equal facts must not change places."""
-    rank = np.empty(len(shelf), dtype=np.int64)
-    rank[shelf.by_id] = np.arange(len(shelf))
-    return shelf.taken(np.lexsort((rank, shelf.places, shelf.talks.codes)))
+    rank = np.empty(len(columns), dtype=np.int64)
+    rank[columns.id_order] = np.arange(len(columns))
+    return columns.select(np.lexsort((rank, columns.turns, columns.conversations.codes)))
 
 
-def _taken(column: Any, chosen: NDArray[np.intp]) -> Any:
-    return column[chosen] if isinstance(column, np.ndarray) else column.taken(chosen)
+def _select(column: Any, indices: NDArray[np.intp]) -> Any:
+    return column[indices] if isinstance(column, np.ndarray) else column.select(indices)
 
 
-def _beside(column: Any, other: Any) -> Any:
+def _concat(column: Any, other: Any) -> Any:
     return np.concatenate([column, other]) if isinstance(column, np.ndarray) else column.beside(other)
 
 
-def _ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
+def _encode_ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
     return np.array([each.encode() for each in fact_ids], dtype=np.bytes_)
 
 
-def _among(codes: NDArray[np.int32], question: Question) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _find_codes(codes: NDArray[np.int32], question: ParsedQuery) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return where the terms of a question stand among these codes, in order, and which term stands there."""
-    term_of = {code_of(each): place for place, term in reversed(list(enumerate(question.terms))) for each in term}
-    spots = [np.flatnonzero(codes == code) for code in term_of]
-    terms = [np.full(len(each), place, dtype=np.int64) for each, place in zip(spots, term_of.values(), strict=True)]
-    if not spots:
+    term_of = {word_code(each): place for place, term in reversed(list(enumerate(question.terms))) for each in term}
+    positions = [np.flatnonzero(codes == code) for code in term_of]
+    terms = [np.full(len(each), place, dtype=np.int64) for each, place in zip(positions, term_of.values(), strict=True)]
+    if not positions:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    where, which = np.concatenate(spots), np.concatenate(terms)
-    order = np.argsort(where, kind="stable")
-    return where[order], which[order]
+    all_positions, all_terms = np.concatenate(positions), np.concatenate(terms)
+    order = np.argsort(all_positions, kind="stable")
+    return all_positions[order], all_terms[order]

@@ -12,37 +12,38 @@ _MONTHS = [
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
     *("october", "november", "december"),
 ]
-_NUMBER = {name: place for place, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
-_VERBS = ("may", "march")
-_NAME = "|".join(sorted(_NUMBER.keys() - set(_VERBS), key=len, reverse=True))
-_VERB = "|".join(_VERBS)
-_LEADS = "|".join(
+_MONTH_NUMBERS = {name: place for place, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
+_AMBIGUOUS_MONTHS = ("may", "march")
+_MONTH_NAMES = "|".join(sorted(_MONTH_NUMBERS.keys() - set(_AMBIGUOUS_MONTHS), key=len, reverse=True))
+_AMBIGUOUS_MONTH_NAMES = "|".join(_AMBIGUOUS_MONTHS)
+_TIME_PREPOSITIONS = "|".join(
     rf"(?<={word} )" for word in (r"\d", "st", "nd", "rd", "th", "of", "in", "on", "since", "during", "by")
 )
 _DAY = r"(?P<{0}>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
-_OTHER_TIME = rf"\.?(?: {_DAY.format('skipped')}\b)?,? (?:of )?(?!(?:19|20)\d\d\b)\d{{4,}}"
+_REMOTE_YEAR = rf"\.?(?: {_DAY.format('skipped')}\b)?,? (?:of )?(?!(?:19|20)\d\d\b)\d{{4,}}"
 """A year in which nobody talks to an agent: the date before it is one of history, or none, and not this month's."""
 _MONTH = re.compile(
     rf"\b(?:{_DAY.format('before')} (?:of )?)?"
     # Some are months only beside a day or a year, or after a word that leads to a time.
-    rf"(?P<month>{_NAME}|(?:{_LEADS})(?:{_VERB})|(?:{_VERB})(?= \d))\b(?!{_OTHER_TIME})"
+    rf"(?P<month>{_MONTH_NAMES}|(?:{_TIME_PREPOSITIONS})(?:{_AMBIGUOUS_MONTH_NAMES})"
+    rf"|(?:{_AMBIGUOUS_MONTH_NAMES})(?= \d))\b(?!{_REMOTE_YEAR})"
     rf"\.?(?: {_DAY.format('after')}\b(?!\d))?",
     re.IGNORECASE,
 )
 _ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])(?:-(?P<day>0[1-9]|[12]\d|3[01]))?\b")
-_LIKE_ISO = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_ISO_LIKE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 
-_NEXT_MONTH = 0.3
-_OTHER_YEAR = 0.3
-_YEAR_ALONE = 0.3
-_THEN = 0.5
-_WEEK = 7
+_NEXT_MONTH_SCORE = 0.3
+_OTHER_YEAR_FACTOR = 0.3
+_YEAR_ONLY_SCORE = 0.3
+_DATE_MATCH_SCORE = 0.5
+_DAYS_PER_WEEK = 7
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Dates:
+class DateMentions:
     """The months (1 to 12), years and days of the month that a question names."""
 
     months: frozenset[int] = frozenset()
@@ -56,22 +57,22 @@ class Dates:
         than the named one; the nearer to a named day, up to 1 more. A year alone counts 0.3: it says little.
         """
         if not self.months:
-            return _YEAR_ALONE if moment.year in self.years else 0.0
+            return _YEAR_ONLY_SCORE if moment.year in self.years else 0.0
         before = moment.month - 1 or 12
-        fits = 1.0 if moment.month in self.months else _NEXT_MONTH if before in self.months else 0.0
+        score = 1.0 if moment.month in self.months else _NEXT_MONTH_SCORE if before in self.months else 0.0
         if self.years and moment.year not in self.years:
-            return fits * _OTHER_YEAR
-        if fits == 1.0 and self.days:
-            fits += max(0.0, 1 - min(abs(moment.day - day) for day in self.days) / _WEEK)
-        return fits
+            return score * _OTHER_YEAR_FACTOR
+        if score == 1.0 and self.days:
+            score += max(0.0, 1 - min(abs(moment.day - day) for day in self.days) / _DAYS_PER_WEEK)
+        return score
 
-    def worth(self, moment: datetime) -> float:
+    def relevance(self, moment: datetime) -> float:
         """Return how much it says for a fact that it was said then, whatever words it holds; 0 for nothing."""
         if self.months:
-            return _THEN if self.closeness(moment) >= 1 else 0.0
+            return _DATE_MATCH_SCORE if self.closeness(moment) >= 1 else 0.0
         return self.closeness(moment)
 
-    def spans(self, years: Iterable[int]) -> list[tuple[datetime, datetime]]:
+    def intervals(self, years: Iterable[int]) -> list[tuple[datetime, datetime]]:
         """Return from when to when what fits was said: the years, the months or the days in them, latest first.
 
         `years` count where a month is named without one. A span ends before its second moment.
@@ -79,31 +80,31 @@ class Dates:
         if not self.months:
             named = sorted(self.years, reverse=True)
             return [(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC)) for year in named]
-        found = []
+        intervals = []
         for year in sorted({*(self.years or years)} - {MAXYEAR}, reverse=True):
             for month in sorted(self.months, reverse=True):
                 first = datetime(year, month, 1, tzinfo=UTC)
                 after = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
                 days = [first + timedelta(day - 1) for day in sorted(self.days) if first + timedelta(day - 1) < after]
-                found += [(day, day + timedelta(1)) for day in days] or [(first, after)]
-        return found
+                intervals += [(day, day + timedelta(1)) for day in days] or [(first, after)]
+        return intervals
 
 
-def moment_of(seconds: float) -> datetime:
+def to_datetime(seconds: float) -> datetime:
     """Return seconds since the epoch as a moment in UTC, also one before 1970."""
     return _EPOCH + timedelta(seconds=seconds)
 
 
-def dates_in(text: str) -> Dates:
+def parse_dates(text: str) -> DateMentions:
     """Return the dates that a text names in English or in ISO form; what only looks like one is none."""
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    text = _LIKE_ISO.sub(lambda match: match[0] if _ISO.fullmatch(match[0]) else "", text)
+    text = _ISO_LIKE.sub(lambda match: match[0] if _ISO.fullmatch(match[0]) else "", text)
     months, days = set(), set()
     years = {int(year) for year in _YEAR.findall(text)}
     for match in _MONTH.finditer(text):
-        months.add(_NUMBER[match["month"].casefold()])
+        months.add(_MONTH_NUMBERS[match["month"].casefold()])
         days |= {int(day) for day in (match["before"], match["after"]) if day}
     for match in _ISO.finditer(text):
         months.add(int(match["month"]))
         days |= {int(match["day"])} if match["day"] else set()
-    return Dates(frozenset(months), frozenset(years), frozenset(days))
+    return DateMentions(frozenset(months), frozenset(years), frozenset(days))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gaia_memory.recall.ranking.rank import Placed
+from gaia_memory.recall.ranking.rank import RankedFact
 
-RERANKER = "reranker"
+RERANK_STAGE = "reranker"
 """Its name in `Hit.why` and `Hit.missing`."""
 
 
-def reranked(ranked: Sequence[Placed], scores: Sequence[float], share: float) -> list[Placed]:
+def blend_reranker_scores(ranked: Sequence[RankedFact], scores: Sequence[float], share: float) -> list[RankedFact]:
     """Return the facts with the first of them in a new order, by these scores of theirs; `share` is from 0 to 1.
 
     Cross-encoders score on scales of their own, so their scores are put on that of the totals: the best gets the
@@ -24,11 +24,11 @@ def reranked(ranked: Sequence[Placed], scores: Sequence[float], share: float) ->
         return list(ranked)
     highest, lowest = first[0].total, first[-1].total
     spread = (max(scores) - min(scores)) or 1.0
-    found = []
+    rescored = []
     for item, score in zip(first, scores, strict=True):
-        placed = lowest + (highest - lowest) * (score - min(scores)) / spread
+        scaled_score = lowest + (highest - lowest) * (score - min(scores)) / spread
         parts = {name: part * (1 - share) for name, part in item.parts.items() if share < 1}
-        found.append((replace(item, parts={**parts, RERANKER: share * placed}), score))
+        rescored.append((replace(item, parts={**parts, RERANK_STAGE: share * scaled_score}), score))
     # Equal totals leave no scale: the scores still decide.
-    found.sort(key=lambda pair: (-pair[0].total, -pair[1]))
-    return [*(item for item, _ in found), *rest]
+    rescored.sort(key=lambda pair: (-pair[0].total, -pair[1]))
+    return [*(item for item, _ in rescored), *rest]

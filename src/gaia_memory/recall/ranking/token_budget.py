@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gaia_memory.language.printable_text import tokens_of
+from gaia_memory.language.printable_text import estimate_tokens
 from gaia_memory.models import Hit
 
 
-def within(hits: Sequence[Hit], *, limit: int, threshold: float | None = None, tokens: int | None = None) -> list[Hit]:
+def cut_to_budget(
+    hits: Sequence[Hit], *, limit: int, threshold: float | None = None, tokens: int | None = None
+) -> list[Hit]:
     """Return the first hits that score at least `threshold`, at most `limit`, in at most `tokens` tokens.
 
     Tokens are counted by a cautious estimate of their texts. The first hit is kept even when it alone is longer than
@@ -17,9 +19,9 @@ def within(hits: Sequence[Hit], *, limit: int, threshold: float | None = None, t
     kept = [hit for hit in hits if threshold is None or hit.score >= threshold][: max(limit, 0)]
     if tokens is None:
         return kept
-    used = 0
-    for place, hit in enumerate(kept):
-        used += tokens_of(hit.fact.text)
-        if place and used > tokens:
-            return kept[:place]
+    used_tokens = 0
+    for index, hit in enumerate(kept):
+        used_tokens += estimate_tokens(hit.fact.text)
+        if index and used_tokens > tokens:
+            return kept[:index]
     return kept

@@ -8,7 +8,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 
 
-async def each(items: Iterable[Item]) -> AsyncIterator[Item]:
+async def to_async_iter(items: Iterable[Item]) -> AsyncIterator[Item]:
     """Yield what is there already."""
     for item in items:
         yield item
@@ -33,12 +33,12 @@ async def batches(items: AsyncIterable[Item], size: int) -> AsyncIterator[list[I
         yield batch
 
 
-async def with_last(items: AsyncIterable[Item]) -> AsyncIterator[tuple[Item, bool]]:
+async def mark_last(items: AsyncIterable[Item]) -> AsyncIterator[tuple[Item, bool]]:
     """Yield each with whether it is the last one."""
-    held: list[Item] = []
+    pending: list[Item] = []
     async for item in items:
-        if held:
-            yield held.pop(), False
-        held.append(item)
-    for item in held:
+        if pending:
+            yield pending.pop(), False
+        pending.append(item)
+    for item in pending:
         yield item, True

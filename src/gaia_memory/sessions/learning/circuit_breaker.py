@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.log import logger_for
-from gaia_memory.models import Away
+from gaia_memory.models import ModelOutage
 from gaia_memory.ports import Clock
-from gaia_memory.sessions.learning.backoff import after_outages
-from gaia_memory.telemetry import about
+from gaia_memory.sessions.learning.backoff import outage_backoff_seconds
+from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
-ENOUGH = 3
+FAILURE_THRESHOLD = 3
 """Persons in a row for whom it could not be reached, before it counts as away for everybody.
 
 One whose questions always take too long must not stop the others. Of a single person it is the number of questions
@@ -28,101 +28,115 @@ before the rest of that person's talk is left alone.
 
 
 @dataclass(slots=True)
-class _Streak:
-    """Questions in a row that did not reach the model; `last` is the number of the latest of all."""
+class _FailureStreak:
+    """Questions in a row that did not reach the model; `last_failure_number` is the number of the latest of all."""
 
-    since: float
+    failing_since: float
     reason: str = ""
-    misses: int = 0
-    pauses: int = 0
-    until: float = 0.0
-    last: int = 0
+    failures: int = 0
+    backoff_count: int = 0
+    retry_at: float = 0.0
+    last_failure_number: int = 0
 
     @property
-    def is_long(self) -> bool:
-        return self.misses >= ENOUGH
+    def is_over_threshold(self) -> bool:
+        return self.failures >= FAILURE_THRESHOLD
 
-    def add(self, error: ModelUnavailableError, *, now: float, number: int) -> None:
-        self.misses += 1
-        self.last = number
+    def record(self, error: ModelUnavailableError, *, now: float, failure_number: int) -> None:
+        self.failures += 1
+        self.last_failure_number = failure_number
         self.reason = str(error)
-        if not self.is_long:
+        if not self.is_over_threshold:
             return
         # Questions that were under way when the pause began make it no longer.
-        if self.misses == ENOUGH or now >= self.until:
-            self.pauses += 1
-            self.until = now + after_outages(self.pauses, named=error.retry_after)
+        if self.failures == FAILURE_THRESHOLD or now >= self.retry_at:
+            self.backoff_count += 1
+            self.retry_at = now + outage_backoff_seconds(self.backoff_count, retry_after=error.retry_after)
 
-    def away(self) -> Away | None:
-        return Away(since=self.since, until=self.until, reason=self.reason) if self.is_long else None
+    def outage(self) -> ModelOutage | None:
+        return (
+            ModelOutage(since=self.failing_since, retry_at=self.retry_at, reason=self.reason)
+            if self.is_over_threshold
+            else None
+        )
 
 
-class Reach:
+class ModelCircuitBreaker:
     """Watches questions to the model that learns; `misses` counts those that did not reach it."""
 
     def __init__(self, clock: Clock) -> None:
         """Count by this clock, beginning with a model that is within reach."""
         self._clock = clock
-        self.misses = 0
-        self.forget()
+        self.failure_count = 0
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Begin anew: it is another model that will be asked."""
-        self._all: _Streak | None = None
-        self._of: dict[str, _Streak] = {}
-        self._in_a_row: set[str] = set()
+        self._global_streak: _FailureStreak | None = None
+        self._streaks_by_user: dict[str, _FailureStreak] = {}
+        self._recent_failures: set[str] = set()
 
     @contextmanager
-    def asking(self, person: str) -> Iterator[None]:
+    def observe_request(self, user: str) -> Iterator[None]:
         """Watch one question about what a person said."""
         try:
             yield
         except ModelUnavailableError as error:
-            self._missed(person, error)
+            self._record_failure(user, error)
             raise
         except BadAnswerError:
-            self._heard(person)
+            self._record_answer(user)
             raise
-        self._heard(person)
+        self._record_answer(user)
 
-    def away(self, person: str | None = None) -> Away | None:
+    def current_outage(self, user: str | None = None) -> ModelOutage | None:
         """Return since when it is away, for everybody or also for this person alone; None while it is within reach."""
-        everybody = self._all.away() if self._all is not None else None
-        if everybody is not None or person is None:
-            return everybody
-        streak = self._of.get(person)
-        return streak.away() if streak is not None else None
+        global_outage = self._global_streak.outage() if self._global_streak is not None else None
+        if global_outage is not None or user is None:
+            return global_outage
+        streak = self._streaks_by_user.get(user)
+        return streak.outage() if streak is not None else None
 
-    def resting(self, now: float) -> set[str]:
+    def users_backing_off(self, now: float) -> set[str]:
         """Return the persons about whom it is not asked yet, although it is within reach for others."""
-        return {person for person, streak in self._of.items() if streak.is_long and now < streak.until}
+        return {
+            person
+            for person, streak in self._streaks_by_user.items()
+            if streak.is_over_threshold and now < streak.retry_at
+        }
 
-    def in_vain_since(self, number: int) -> set[str]:
-        """Return the persons about whom it was asked in vain, often enough, since `misses` was `number`."""
-        return {person for person, streak in self._of.items() if streak.is_long and streak.last > number}
+    def users_failing_since(self, failure_number: int) -> set[str]:
+        """Return the persons about whom it was asked in vain, often enough, since `misses` was `failure_number`."""
+        return {
+            person
+            for person, streak in self._streaks_by_user.items()
+            if streak.is_over_threshold and streak.last_failure_number > failure_number
+        }
 
     @property
-    def in_a_row(self) -> frozenset[str]:
+    def recent_failures(self) -> frozenset[str]:
         """The persons for whom it could not be reached since the last answer: others are worth asking about first."""
-        return frozenset(self._in_a_row)
+        return frozenset(self._recent_failures)
 
-    def _missed(self, person: str, error: ModelUnavailableError) -> None:
+    def _record_failure(self, user: str, error: ModelUnavailableError) -> None:
         now = self._clock.now().timestamp()
-        self.misses += 1
-        self._of.setdefault(person, _Streak(now)).add(error, now=now, number=self.misses)
-        if self._all is None:
-            self._all = _Streak(now)
-        if person not in self._in_a_row or self._all.is_long:
-            self._in_a_row.add(person)
-            self._all.add(error, now=now, number=self.misses)
-            if self._all.misses == ENOUGH:
-                told = "the model is away: it is asked about one conversation now and then until it answers"
-                logger.warning(told, extra=about("model.away", error=type(error).__name__))
+        self.failure_count += 1
+        self._streaks_by_user.setdefault(user, _FailureStreak(now)).record(
+            error, now=now, failure_number=self.failure_count
+        )
+        if self._global_streak is None:
+            self._global_streak = _FailureStreak(now)
+        if user not in self._recent_failures or self._global_streak.is_over_threshold:
+            self._recent_failures.add(user)
+            self._global_streak.record(error, now=now, failure_number=self.failure_count)
+            if self._global_streak.failures == FAILURE_THRESHOLD:
+                message = "the model is away: it is asked about one conversation now and then until it answers"
+                logger.warning(message, extra=log_fields("model.away", error=type(error).__name__))
 
-    def _heard(self, person: str) -> None:
-        if self.away() is not None:
-            self._of.clear()
-            logger.info("the model answers again", extra=about("model.back"))
-        self._of.pop(person, None)
-        self._all = None
-        self._in_a_row.clear()
+    def _record_answer(self, user: str) -> None:
+        if self.current_outage() is not None:
+            self._streaks_by_user.clear()
+            logger.info("the model answers again", extra=log_fields("model.back"))
+        self._streaks_by_user.pop(user, None)
+        self._global_streak = None
+        self._recent_failures.clear()

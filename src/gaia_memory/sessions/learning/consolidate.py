@@ -11,19 +11,19 @@ from typing import Literal
 
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError, MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
-from gaia_memory.models import LedgerRow, Scope, SessionKey, Talk, Turn
+from gaia_memory.models import LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Clock, Database, Embedder, Extractor, FactStore, Ledger, Transcript
-from gaia_memory.sessions.clearing.clear import Clearing
-from gaia_memory.sessions.learning.async_iter import each
-from gaia_memory.sessions.learning.circuit_breaker import Reach
-from gaia_memory.sessions.learning.conversation_lease import Lease, Leases
-from gaia_memory.sessions.learning.failure_recorder import Postponing
-from gaia_memory.sessions.learning.learner import Learner, Learning, LearnSettings
-from gaia_memory.sessions.learning.learning_telemetry import Told, telling
-from gaia_memory.sessions.learning.out_of_order_learner import LateTalk
-from gaia_memory.sessions.transcript_registry import Transcripts
+from gaia_memory.sessions.clearing.clear import SessionClearer
+from gaia_memory.sessions.learning.async_iter import to_async_iter
+from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
+from gaia_memory.sessions.learning.conversation_lease import ConversationLease, ConversationLeases
+from gaia_memory.sessions.learning.failure_recorder import FailureRecorder
+from gaia_memory.sessions.learning.learner import Learner, LearningState, LearnSettings
+from gaia_memory.sessions.learning.learning_telemetry import LearningRecord, record_learning
+from gaia_memory.sessions.learning.out_of_order_learner import OutOfOrderLearner
+from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.session_locks import SessionLocks
-from gaia_memory.telemetry import about
+from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
@@ -31,7 +31,7 @@ Outcome = Literal["learned", "kept", "failed", "skipped"]
 """How it ended: learned, and cleared where that was wanted; learned, and kept because somebody spoke meanwhile;
 not learned; somebody else at work."""
 
-MISSING_SECONDS = 24 * 3600.0
+MISSING_SESSION_TIMEOUT_SECONDS = 24 * 3600.0
 
 
 class Consolidator:
@@ -44,9 +44,9 @@ class Consolidator:
         facts: FactStore,
         ledger: Ledger,
         extractor: Extractor,
-        reach: Reach,
+        circuit_breaker: ModelCircuitBreaker,
         embedder: Embedder,
-        transcripts: Transcripts,
+        transcripts: TranscriptRegistry,
         locks: SessionLocks,
         clock: Clock,
         scope_of: Callable[[str, str], Scope],
@@ -59,23 +59,27 @@ class Consolidator:
             facts=facts,
             ledger=ledger,
             extractor=extractor,
-            reach=reach,
+            circuit_breaker=circuit_breaker,
             embedder=embedder,
             clock=clock,
             owner=owner,
             settings=settings,
         )
-        self._late = LateTalk(database, ledger, transcripts, self.learner, owner=owner)
+        self._out_of_order_learner = OutOfOrderLearner(database, ledger, transcripts, self.learner, owner=owner)
         self._transcripts = transcripts
         self._clock = clock
         self._scope_of = scope_of
         self._settings = settings
-        self._leases = Leases(database, ledger, clock, owner=owner)
-        self._clearing = Clearing(database, ledger, clock, locks, owner=owner)
-        self._postponing = Postponing(database, ledger, clock, owner=owner)
+        self._leases = ConversationLeases(database, ledger, clock, owner=owner)
+        self._clearer = SessionClearer(database, ledger, clock, locks, owner=owner)
+        self._failure_recorder = FailureRecorder(database, ledger, clock, owner=owner)
 
-    async def run(self, key: SessionKey, *, clear: bool = True, only_due: bool = False, talker: str = "") -> Outcome:
-        """Learn what was said since the watermark and clear what was learned; `talker` is the turn that asks for it.
+    async def consolidate(
+        self, key: SessionKey, *, clear: bool = True, only_due: bool = False, turn_owner: str = ""
+    ) -> Outcome:
+        """Learn what was said since the watermark and clear what was learned.
+
+        `turn_owner` is the turn that asks for it.
 
         Returns "kept" when somebody spoke meanwhile, so that it was learned and not cleared; "skipped" when
         somebody else is at it, the person is talking, memory was switched off or the lease was lost; "failed" when
@@ -84,23 +88,25 @@ class Consolidator:
         """
         if key.app not in self._transcripts.apps:
             return "skipped"
-        async with self._leases.taken(key, talker=talker) as lease:
+        async with self._leases.acquire(key, turn_owner=turn_owner) as lease:
             if lease is None or (only_due and lease.row.is_done):
                 return "skipped"
-            with telling(key, self._scope_of(key.app, key.user)) as told:
-                outcome = told.outcome = await self._learn_and_clear(lease, told, clear=clear)
+            with record_learning(key, self._scope_of(key.app, key.user)) as record:
+                outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear)
         return outcome
 
-    async def clear(self, key: SessionKey, *, talker: str = "") -> Outcome:
+    async def clear(self, key: SessionKey, *, turn_owner: str = "") -> Outcome:
         """Clear a conversation that nobody wants learned; what was said in it is gone."""
         if key.app not in self._transcripts.apps:
             return "skipped"
-        async with self._leases.taken(key, talker=talker) as lease:
+        async with self._leases.acquire(key, turn_owner=turn_owner) as lease:
             if lease is None:
                 return "skipped"
             row = lease.row
-            talk, transcript = await self._transcripts.read(key, after=row.watermark, turns_before=row.learned_turns)
-            is_cleared = await self._clearing.clear(lease, talk, transcript, mode=self._settings().clear)
+            transcript_slice, transcript = await self._transcripts.read(
+                key, after=row.watermark, turns_before=row.learned_turns
+            )
+            is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
@@ -109,62 +115,74 @@ class Consolidator:
         Returns the number of facts written or confirmed. Raises `ModelError` when the model gave no usable
         answer, and `MemoryDisabledError` when memory was switched off; then nothing of that chunk is kept or marked.
         """
-        async with self._leases.taken(key) as lease:
+        async with self._leases.acquire(key) as lease:
             if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
-            with telling(key, self._scope_of(key.app, key.user)) as told:
+            with record_learning(key, self._scope_of(key.app, key.user)) as record:
                 after = lease.row.watermark
-                fresh = each(turn for turn in turns if after is None or turn.ended > after)
-                learning = await self._open(lease.row, told)
-                await self.learner.learn(replace(learning, is_handed_over=True), fresh)
-                told.outcome = "kept"
-            return told.facts
+                unlearned = to_async_iter(turn for turn in turns if after is None or turn.end > after)
+                learning = await self._start_learning(lease.row, record)
+                await self.learner.learn(replace(learning, is_handed_over=True), unlearned)
+                record.outcome = "kept"
+            return record.facts
 
-    async def _learn_and_clear(self, lease: Lease, told: Told, *, clear: bool) -> Outcome:
+    async def _learn_and_clear(self, lease: ConversationLease, record: LearningRecord, *, clear: bool) -> Outcome:
         try:
-            talk, transcript = await self._learn_talk(lease.row, told)
-            if talk is None and self._may_be_elsewhere(lease.row, transcript):
-                told.span.failed("session_not_found")
-                await self._postponing.postpone(lease, "its session is in no session database that this process reads")
+            transcript_slice, transcript = await self._learn_transcript(lease.row, record)
+            if transcript_slice is None and self._may_be_elsewhere(lease.row, transcript):
+                record.span.record_error("session_not_found")
+                await self._failure_recorder.record_failure(
+                    lease, "its session is in no session database that this process reads"
+                )
                 return "failed"
             self.learner.require_enabled()
-            is_done = not clear or await self._clearing.clear(lease, talk, transcript, mode=self._settings().clear)
+            is_done = not clear or await self._clearer.clear(
+                lease, transcript_slice, transcript, mode=self._settings().clear
+            )
         except ModelError as error:
-            told.span.failed(error)
-            await self._postponing.postpone(lease, str(error), error)
+            record.span.record_error(error)
+            await self._failure_recorder.record_failure(lease, str(error), error)
             return "failed"
-        except (LeaseLostError, MemoryDisabledError) as lost:
+        except (LeaseLostError, MemoryDisabledError) as interruption:
             key = lease.row.key
-            fields = about("conversation.left", key, error=type(lost).__name__)
-            logger.info("conversation %s is not learned to its end now: %s", key.session, lost, extra=fields)
+            fields = log_fields("conversation.left", key, error=type(interruption).__name__)
+            logger.info("conversation %s is not learned to its end now: %s", key.session, interruption, extra=fields)
             return "skipped"
         except MemoryUnavailable:
             # The memory database is away, so that nothing can be noted in it.
             raise
         except Exception as error:
             # Whatever breaks one conversation, such as a session service that is away, is counted and told.
-            told.span.failed(error)
-            await self._postponing.postpone(lease, f"reading or clearing it broke off ({type(error).__name__})", error)
+            record.span.record_error(error)
+            await self._failure_recorder.record_failure(
+                lease, f"reading or clearing it broke off ({type(error).__name__})", error
+            )
             return "failed"
         return "learned" if is_done else "kept"
 
-    async def _learn_talk(self, row: LedgerRow, told: Told) -> tuple[Talk | None, Transcript]:
+    async def _learn_transcript(
+        self, row: LedgerRow, record: LearningRecord
+    ) -> tuple[TranscriptSlice | None, Transcript]:
         """Learn what was said since the watermark; returns what was read, and from where."""
-        learning = await self._open(row, told)
-        row = await self._late.learn(learning)
-        talk, transcript = await self._transcripts.read(row.key, after=row.watermark, turns_before=row.learned_turns)
-        if talk is None or talk.end is None:
-            return talk, transcript
-        await self.learner.learn(replace(learning, row=row), talk.turns, before=talk.before, end=talk.end)
-        return talk, transcript
+        learning = await self._start_learning(row, record)
+        row = await self._out_of_order_learner.learn(learning)
+        transcript_slice, transcript = await self._transcripts.read(
+            row.key, after=row.watermark, turns_before=row.learned_turns
+        )
+        if transcript_slice is None or transcript_slice.end is None:
+            return transcript_slice, transcript
+        await self.learner.learn(
+            replace(learning, row=row), transcript_slice.turns, before=transcript_slice.before, end=transcript_slice.end
+        )
+        return transcript_slice, transcript
 
-    async def _open(self, row: LedgerRow, told: Told) -> Learning:
-        return await self.learner.open(row, self._scope_of(row.key.app, row.key.user), told)
+    async def _start_learning(self, row: LedgerRow, record: LearningRecord) -> LearningState:
+        return await self.learner.start(row, self._scope_of(row.key.app, row.key.user), record)
 
     def _may_be_elsewhere(self, row: LedgerRow, transcript: Transcript) -> bool:
         """Say whether a session that is not found may belong to another process; after a day it was deleted."""
-        is_given_up = transcript.is_whole and self._now() - row.touched >= MISSING_SECONDS
-        return not row.is_learned and not is_given_up
+        is_presumed_deleted = transcript.is_complete and self._now() - row.touched >= MISSING_SESSION_TIMEOUT_SECONDS
+        return not row.is_learned and not is_presumed_deleted
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

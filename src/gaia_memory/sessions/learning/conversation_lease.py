@@ -12,26 +12,26 @@ from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, SessionKey
 from gaia_memory.ports import Clock, Database, Ledger
 from gaia_memory.ports.ledger import LEASE_SECONDS
-from gaia_memory.telemetry import about
+from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
-RENEW_SECONDS = 10.0
+RENEWAL_INTERVAL_SECONDS = 10.0
 
 
 @dataclass(slots=True)
-class Lease:
-    """A lease taken; `given_back` once a step returned it in its own transaction.
+class ConversationLease:
+    """A lease taken; `is_released` once a step returned it in its own transaction.
 
-    `talker` is the turn for which it was taken, and which does not stand in its way.
+    `turn_owner` is the turn for which it was taken, and which does not stand in its way.
     """
 
     row: LedgerRow
-    talker: str = ""
-    given_back: bool = False
+    turn_owner: str = ""
+    is_released: bool = False
 
 
-class Leases:
+class ConversationLeases:
     """Takes leases on conversations for one owner, renews them and gives them back."""
 
     def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
@@ -41,38 +41,40 @@ class Leases:
         self._owner = owner
 
     @asynccontextmanager
-    async def taken(self, key: SessionKey, *, talker: str = "") -> AsyncIterator[Lease | None]:
-        """Hold a conversation; None where somebody else is at it or the person is talking, but for `talker`."""
+    async def acquire(self, key: SessionKey, *, turn_owner: str = "") -> AsyncIterator[ConversationLease | None]:
+        """Hold a conversation; None where somebody else is at it or the person is talking, but for `turn_owner`."""
         async with self._database.transaction() as tx:
             row = await self._ledger.claim(
-                tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS, talker=talker
+                tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS, turn_owner=turn_owner
             )
         if row is None:
             yield None
             return
-        beat = asyncio.create_task(self._keep(key))
-        lease = Lease(row, talker)
+        renewal_task = asyncio.create_task(self._renew_until_lost(key))
+        lease = ConversationLease(row, turn_owner)
         try:
             yield lease
         finally:
-            beat.cancel()
-            await asyncio.gather(beat, return_exceptions=True)
-            if not lease.given_back:
+            renewal_task.cancel()
+            await asyncio.gather(renewal_task, return_exceptions=True)
+            if not lease.is_released:
                 async with self._database.transaction() as tx:
                     await self._ledger.release(tx, key, self._owner)
 
-    async def _keep(self, key: SessionKey) -> None:
-        kept = True
-        while kept:
-            await asyncio.sleep(RENEW_SECONDS)
+    async def _renew_until_lost(self, key: SessionKey) -> None:
+        is_held = True
+        while is_held:
+            await asyncio.sleep(RENEWAL_INTERVAL_SECONDS)
             try:
                 async with self._database.transaction() as tx:
-                    kept = await self._ledger.renew(tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS)
+                    is_held = await self._ledger.renew(
+                        tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS
+                    )
             except MemoryUnavailable as error:
                 # A database that is away for a moment costs one renewal: the lease outlasts two.
-                fields = about("lease.not_renewed", key, error=type(error).__name__)
-                told = "the lease on conversation %s could not be renewed: %s"
-                logger.warning(told, key.session, error, extra=fields)
+                fields = log_fields("lease.not_renewed", key, error=type(error).__name__)
+                message = "the lease on conversation %s could not be renewed: %s"
+                logger.warning(message, key.session, error, extra=fields)
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

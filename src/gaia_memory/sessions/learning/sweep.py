@@ -9,38 +9,39 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gaia_memory.log import logger_for
-from gaia_memory.models import Away, Due, Pending, SessionKey, SweepProgress, SweepReport
+from gaia_memory.models import DueConversation, ModelOutage, PendingConversation, SessionKey, SweepProgress, SweepReport
 from gaia_memory.ports import Clock, Database, Ledger
-from gaia_memory.sessions.learning.circuit_breaker import Reach
+from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
-from gaia_memory.sessions.transcript_registry import Transcripts
-from gaia_memory.telemetry import TurnSpans, about, frames_of
+from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.telemetry import TurnSpans, error_frames, log_fields
 
 logger = logger_for(__name__)
 
-PARALLEL = 4
+MAX_PARALLEL_CONVERSATIONS = 4
 """Conversations at work at once in one process, whoever sweeps: one slow model call does not stop the others."""
 
-LOOK_SECONDS = 15.0
+POLL_SECONDS = 15.0
 """How long a sweep with something slow at work waits before it looks again for what has become due."""
 
-_PAGE = 100
+_PAGE_SIZE = 100
 
 Progress = Callable[[SweepProgress], None]
 """Called whenever a conversation begins or ends."""
 
 
 @dataclass(slots=True)
-class _Run:
+class _SweepRun:
     """One sweep: what it has begun, and how that ended.
 
-    `misses` is how often the model was missed before it, `known` how many conversations it found at first.
+    `failures_before` is how often the model was missed before it, `initial_count` how many conversations it found at
+    first.
     """
 
     force: bool
-    misses: int
-    known: int = 0
+    failures_before: int
+    initial_count: int = 0
     seen: set[SessionKey] = field(default_factory=set)
     tasks: set[asyncio.Task[Outcome]] = field(default_factory=set)
     counts: Counter[str] = field(default_factory=Counter)
@@ -51,8 +52,8 @@ class _Run:
             consolidated=self.counts["learned"] + self.counts["kept"],
             failed=self.counts["failed"],
             skipped=self.counts["skipped"],
-            at_work=len(self.tasks),
-            waiting=max(0, self.known - len(self.seen)),
+            in_progress=len(self.tasks),
+            waiting=max(0, self.initial_count - len(self.seen)),
         )
 
 
@@ -64,13 +65,13 @@ class Sweeper:
         *,
         database: Database,
         ledger: Ledger,
-        transcripts: Transcripts,
+        transcripts: TranscriptRegistry,
         consolidator: Consolidator,
         turn_spans: TurnSpans,
-        reach: Reach,
+        circuit_breaker: ModelCircuitBreaker,
         clock: Clock,
         idle_seconds: Callable[[], float],
-        is_wanted: Callable[[], Awaitable[bool]],
+        is_enabled: Callable[[], Awaitable[bool]],
     ) -> None:
         """Take what is needed; idle time and whether to learn are asked for when they count."""
         self._database = database
@@ -78,12 +79,12 @@ class Sweeper:
         self._transcripts = transcripts
         self._consolidator = consolidator
         self._turn_spans = turn_spans
-        self._reach = reach
+        self._circuit_breaker = circuit_breaker
         self._clock = clock
         self._idle_seconds = idle_seconds
-        self._is_wanted = is_wanted
+        self._is_enabled = is_enabled
         self._discovery = Discovery(database, ledger, transcripts, clock)
-        self._at_work: dict[str, asyncio.Task[Outcome]] = {}
+        self._tasks_by_user: dict[str, asyncio.Task[Outcome]] = {}
         self._is_stopped = False
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
@@ -95,24 +96,24 @@ class Sweeper:
         with `force` also where somebody is talking, another process is at it, or its sessions cannot be read here.
         A forced sweep also waits for what other sweeps of this process are at, which those count.
         """
-        run = _Run(force=force, misses=self._reach.misses)
-        if await self._goes_on():
-            await self._discovery.look_back()
-        await self._discovery.look()
-        tell = progress or (lambda _: None)
-        run.known = len(await self._waiting(run)) if progress is not None else 0
+        run = _SweepRun(force=force, failures_before=self._circuit_breaker.failure_count)
+        if await self._should_continue():
+            await self._discovery.find_unrecorded()
+        await self._discovery.refresh()
+        report_progress = progress or (lambda _: None)
+        run.initial_count = len(await self._remaining(run)) if progress is not None else 0
         try:
-            while await self._goes_on() and await self._begin(run):
-                tell(run.progress)
-                if not await self._ended(run):
-                    await self._discovery.look()
-                tell(run.progress)
+            while await self._should_continue() and await self._start_tasks(run):
+                report_progress(run.progress)
+                if not await self._collect_finished(run):
+                    await self._discovery.refresh()
+                report_progress(run.progress)
             while run.tasks:
-                await self._ended(run)
-                tell(run.progress)
-            if force and self._at_work:
+                await self._collect_finished(run)
+                report_progress(run.progress)
+            if force and self._tasks_by_user:
                 # Whoever asks for it by hand wants learned what another sweep of this process is at, too.
-                await asyncio.wait(self._at_work.values())
+                await asyncio.wait(self._tasks_by_user.values())
         finally:
             for task in run.tasks:
                 task.cancel()
@@ -122,94 +123,104 @@ class Sweeper:
     async def stop(self) -> None:
         """End every sweep, and take back what is at work: what it did not commit is learned later."""
         self._is_stopped = True
-        for task in self._at_work.values():
+        for task in self._tasks_by_user.values():
             task.cancel()
-        await asyncio.gather(*self._at_work.values(), return_exceptions=True)
+        await asyncio.gather(*self._tasks_by_user.values(), return_exceptions=True)
 
-    async def _goes_on(self) -> bool:
-        return not self._is_stopped and await self._is_wanted()
+    async def _should_continue(self) -> bool:
+        return not self._is_stopped and await self._is_enabled()
 
-    async def _begin(self, run: _Run) -> bool:
+    async def _start_tasks(self, run: _SweepRun) -> bool:
         """Begin what there is room for; False where nothing is at work, and nothing has to wait for what is."""
-        were_at_work = bool(self._at_work)
-        for key in await self._next(run):
-            if not self._has_room_for(key):
+        had_tasks = bool(self._tasks_by_user)
+        for key in await self._next_keys(run):
+            if not self._has_slot_for(key):
                 # Another sweep of this process was quicker.
                 continue
             run.seen.add(key)
             task = asyncio.create_task(self._consolidate(key))
-            self._at_work[key.user] = task
-            task.add_done_callback(partial(self._make_room, key.user))
+            self._tasks_by_user[key.user] = task
+            task.add_done_callback(partial(self._free_slot, key.user))
             run.tasks.add(task)
-        if run.tasks or not were_at_work:
+        if run.tasks or not had_tasks:
             return bool(run.tasks)
         # Another sweep has all the room, or learns from the same persons.
-        return not self._gives_up(run) and bool(await self._due(run, limit=1, without=self._left_alone(run)))
+        return not self._is_circuit_open(run) and bool(
+            await self._due_keys(run, limit=1, excluded_users=self._users_to_skip(run))
+        )
 
-    async def _next(self, run: _Run) -> list[SessionKey]:
+    async def _next_keys(self, run: _SweepRun) -> list[SessionKey]:
         """Return what is to be begun now; where the model is away, one when nothing else is at work."""
-        without = self._left_alone(run) | self._at_work.keys()
-        if self._reach.away() is None:
-            return await self._due(run, limit=self._room() - len(self._at_work), without=without)
-        if self._at_work or self._gives_up(run):
+        excluded_users = self._users_to_skip(run) | self._tasks_by_user.keys()
+        if self._circuit_breaker.current_outage() is None:
+            return await self._due_keys(
+                run, limit=self._slot_count() - len(self._tasks_by_user), excluded_users=excluded_users
+            )
+        if self._tasks_by_user or self._is_circuit_open(run):
             return []
         # The oldest may be one that is never answered; those that were not tried yet show more.
-        others = await self._due(run, limit=1, without=without | self._reach.in_a_row)
-        return others or await self._due(run, limit=1, without=without)
+        untried = await self._due_keys(
+            run, limit=1, excluded_users=excluded_users | self._circuit_breaker.recent_failures
+        )
+        return untried or await self._due_keys(run, limit=1, excluded_users=excluded_users)
 
-    def _make_room(self, person: str, _: asyncio.Task[Outcome]) -> None:
-        del self._at_work[person]
+    def _free_slot(self, user: str, _: asyncio.Task[Outcome]) -> None:
+        del self._tasks_by_user[user]
 
-    def _has_room_for(self, key: SessionKey) -> bool:
-        return len(self._at_work) < self._room() and key.user not in self._at_work
+    def _has_slot_for(self, key: SessionKey) -> bool:
+        return len(self._tasks_by_user) < self._slot_count() and key.user not in self._tasks_by_user
 
-    def _room(self) -> int:
+    def _slot_count(self) -> int:
         """Return how many may be at work: each that was in vain takes a place until an answer comes."""
-        return max(1, PARALLEL - len(self._reach.in_a_row))
+        return max(1, MAX_PARALLEL_CONVERSATIONS - len(self._circuit_breaker.recent_failures))
 
-    def _gives_up(self, run: _Run) -> bool:
+    def _is_circuit_open(self, run: _SweepRun) -> bool:
         """Say whether the model is not asked any more in this sweep: it is away, and that was seen a moment ago."""
-        away = self._reach.away()
-        if away is None:
+        outage = self._circuit_breaker.current_outage()
+        if outage is None:
             return False
-        return self._reach.misses > run.misses if run.force else self._now() < away.until
+        return self._circuit_breaker.failure_count > run.failures_before if run.force else self._now() < outage.retry_at
 
-    def _left_alone(self, run: _Run) -> set[str]:
+    def _users_to_skip(self, run: _SweepRun) -> set[str]:
         """Return the persons whose questions are in vain, though those of others are not."""
-        return self._reach.in_vain_since(run.misses) if run.force else self._reach.resting(self._now())
+        return (
+            self._circuit_breaker.users_failing_since(run.failures_before)
+            if run.force
+            else self._circuit_breaker.users_backing_off(self._now())
+        )
 
-    async def _due(self, run: _Run, *, limit: int, without: Collection[str]) -> list[SessionKey]:
+    async def _due_keys(self, run: _SweepRun, *, limit: int, excluded_users: Collection[str]) -> list[SessionKey]:
         """Return due conversations that were not begun yet, oldest first, one a person and none of some persons."""
         if limit <= 0:
             return []
         found: dict[str, SessionKey] = {}
-        after: Due | None = None
-        size = limit + PARALLEL
+        after: DueConversation | None = None
+        page_size = limit + MAX_PARALLEL_CONVERSATIONS
         now = self._now()
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             while len(found) < limit:
                 page = await self._ledger.due(
                     tx,
                     now=now,
                     quiet_since=None if run.force else now - self._idle_seconds(),
-                    limit=size,
+                    limit=page_size,
                     apps=self._transcripts.apps,
                     after=after,
-                    without_persons=[*without, *found],
+                    excluded_users=[*excluded_users, *found],
                 )
                 for due in page:
                     if due.key not in run.seen:
                         found.setdefault(due.key.user, due.key)
-                if len(page) < size:
+                if len(page) < page_size:
                     break
-                after, size = page[-1], _PAGE
+                after, page_size = page[-1], _PAGE_SIZE
         return list(found.values())[:limit]
 
-    async def _ended(self, run: _Run) -> bool:
+    async def _collect_finished(self, run: _SweepRun) -> bool:
         """Wait until something ends, but not long; say whether something of this sweep did, and count it."""
-        tasks = run.tasks.union(self._at_work.values())
+        tasks = run.tasks.union(self._tasks_by_user.values())
         if tasks:
-            await asyncio.wait(tasks, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         ended = {task for task in run.tasks if task.done()}
         run.tasks -= ended
         run.counts.update("skipped" if task.cancelled() else task.result() for task in ended)
@@ -217,37 +228,41 @@ class Sweeper:
 
     async def _consolidate(self, key: SessionKey) -> Outcome:
         try:
-            with self._turn_spans.behind(key):
-                return await self._consolidator.run(key, only_due=True)
+            with self._turn_spans.linked_to_turn(key):
+                return await self._consolidator.consolidate(key, only_due=True)
         except Exception as error:
             # One conversation that breaks must not keep the others from being learned; it stays due.
-            kind = type(error).__name__
-            fields = about("conversation.broken", key, error=kind)
-            logger.error("conversation %s could not be consolidated: %s", key.session, kind, extra=fields)
-            logger.debug("conversation %s broke:\n%s", key.session, frames_of(error), extra=fields)
+            error_type = type(error).__name__
+            fields = log_fields("conversation.broken", key, error=error_type)
+            logger.error("conversation %s could not be consolidated: %s", key.session, error_type, extra=fields)
+            logger.debug("conversation %s broke:\n%s", key.session, error_frames(error), extra=fields)
             return "failed"
 
-    async def _report(self, run: _Run) -> SweepReport:
-        away = self._away(run)
+    async def _report(self, run: _SweepRun) -> SweepReport:
+        outage = self._outage(run)
         skipped = run.counts["skipped"]
-        if run.force or away is not None:
-            skipped += len(await self._waiting(run))
-        reason = away.reason if away is not None and skipped else ""
+        if run.force or outage is not None:
+            skipped += len(await self._remaining(run))
+        reason = outage.reason if outage is not None and skipped else ""
         learned = run.counts["learned"] + run.counts["kept"]
         return SweepReport(consolidated=learned, failed=run.counts["failed"], skipped=skipped, reason=reason)
 
-    def _away(self, run: _Run) -> Away | None:
-        away = self._reach.away()
-        alone = [self._reach.away(person) for person in self._left_alone(run)] if away is None else []
-        return away or next(iter(alone), None)
+    def _outage(self, run: _SweepRun) -> ModelOutage | None:
+        outage = self._circuit_breaker.current_outage()
+        user_outages = (
+            [self._circuit_breaker.current_outage(person) for person in self._users_to_skip(run)]
+            if outage is None
+            else []
+        )
+        return outage or next(iter(user_outages), None)
 
-    async def _waiting(self, run: _Run) -> list[Pending]:
+    async def _remaining(self, run: _SweepRun) -> list[PendingConversation]:
         """Return what this sweep should learn and has not begun."""
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             waiting = await self._ledger.pending(tx, user=None, app=None)
         return [each for each in waiting if each.key not in run.seen and (run.force or self._is_due(each))]
 
-    def _is_due(self, waiting: Pending) -> bool:
+    def _is_due(self, waiting: PendingConversation) -> bool:
         now = self._now()
         is_quiet = waiting.touched <= now - self._idle_seconds() and (waiting.retry_at or 0.0) <= now
         return is_quiet and not waiting.parked and waiting.key.app in self._transcripts.apps

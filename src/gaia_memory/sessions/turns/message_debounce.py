@@ -8,97 +8,97 @@ from gaia_memory.models import SessionKey
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 
 
-class _Caller:
+class _QueuedMessage:
     """One message, and the event that tells its caller to look again."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.woken = asyncio.Event()
+        self.wake_event = asyncio.Event()
 
 
 class _Burst:
-    """The messages of one burst so far, in order; `taken` is set once the last caller has them all."""
+    """The messages of one burst so far, in order; `claimed` is set once the last caller has them all."""
 
     def __init__(self) -> None:
-        self.callers: list[_Caller] = []
+        self.messages: list[_QueuedMessage] = []
         self.is_flushed = False
-        self.taken = asyncio.Event()
+        self.claimed = asyncio.Event()
 
-    def is_last(self, caller: _Caller) -> bool:
-        return self.callers[-1] is caller
+    def is_last(self, message: _QueuedMessage) -> bool:
+        return self.messages[-1] is message
 
     def wake(self) -> None:
-        for caller in self.callers:
-            caller.woken.set()
+        for message in self.messages:
+            message.wake_event.set()
 
 
-class Bursts:
+class MessageDebouncer:
     """Collects the messages of each conversation that follow each other closely."""
 
     def __init__(self) -> None:
-        self._open: dict[tuple[SessionKey, bool], _Burst] = {}
-        self._lines = SessionLocks()
+        self._open_bursts: dict[tuple[SessionKey, bool], _Burst] = {}
+        self._turn_locks = SessionLocks()
 
-    def line(self, key: SessionKey) -> asyncio.Lock:
+    def turn_lock(self, key: SessionKey) -> asyncio.Lock:
         """Return the lock that takes a conversation's turns and commands one after the other.
 
         It is held around the conversation's lock of `SessionLocks`, which a clear takes too: so a command
         that clears stands in the line without holding what the clear waits for.
         """
-        return self._lines.of(key)
+        return self._turn_locks.for_session(key)
 
-    async def join(self, key: SessionKey, text: str, *, seconds: float, private: bool) -> str | None:
-        """Wait until nothing follows for `seconds` and return the burst's messages, joined by newline.
+    async def coalesce(self, key: SessionKey, text: str, *, quiet_seconds: float, private: bool) -> str | None:
+        """Wait until nothing follows for `quiet_seconds` and return the burst's messages, joined by newline.
 
         Returns None when a later caller has them all. A private message and one that is not never share a
         burst. A caller that is cancelled takes its own message back; the one before it is the last one then.
         """
-        if seconds <= 0:
+        if quiet_seconds <= 0:
             return text
         await self._flush(key, private=not private)
-        burst = self._open.setdefault((key, private), _Burst())
-        caller = _Caller(text)
-        burst.callers.append(caller)
+        burst = self._open_bursts.setdefault((key, private), _Burst())
+        message = _QueuedMessage(text)
+        burst.messages.append(message)
         burst.wake()
         try:
-            await self._wait(burst, caller, seconds)
+            await self._wait_until_claimed(burst, message, quiet_seconds)
         except asyncio.CancelledError:
-            burst.callers.remove(caller)
+            burst.messages.remove(message)
             burst.wake()
-            if not burst.callers:
+            if not burst.messages:
                 self._close(key, burst, private=private)
             raise
-        if burst.taken.is_set():
+        if burst.claimed.is_set():
             return None
         self._close(key, burst, private=private)
-        return "\n".join(each.text for each in burst.callers)
+        return "\n".join(each.text for each in burst.messages)
 
     async def flush(self, key: SessionKey) -> None:
         """Let what is waiting in a conversation begin its turn; returns when it stands in the line."""
         await self._flush(key, private=False)
         await self._flush(key, private=True)
 
-    async def _wait(self, burst: _Burst, caller: _Caller, seconds: float) -> None:
+    async def _wait_until_claimed(self, burst: _Burst, message: _QueuedMessage, quiet_seconds: float) -> None:
         """Return when the burst is taken, or this caller is to take it."""
-        while not burst.taken.is_set() and not (burst.is_flushed and burst.is_last(caller)):
-            caller.woken.clear()
+        while not burst.claimed.is_set() and not (burst.is_flushed and burst.is_last(message)):
+            message.wake_event.clear()
             try:
-                await asyncio.wait_for(caller.woken.wait(), seconds if burst.is_last(caller) else None)
+                await asyncio.wait_for(message.wake_event.wait(), quiet_seconds if burst.is_last(message) else None)
             except TimeoutError:
-                if burst.is_last(caller):
+                if burst.is_last(message):
                     return
 
     async def _flush(self, key: SessionKey, *, private: bool) -> None:
-        burst = self._open.pop((key, private), None)
+        burst = self._open_bursts.pop((key, private), None)
         if burst is None:
             return
         burst.is_flushed = True
         burst.wake()
-        await burst.taken.wait()
+        await burst.claimed.wait()
 
     def _close(self, key: SessionKey, burst: _Burst, *, private: bool) -> None:
         """Say that somebody has the burst, or nobody is left who wants it."""
-        if self._open.get((key, private)) is burst:
-            del self._open[key, private]
-        burst.taken.set()
+        if self._open_bursts.get((key, private)) is burst:
+            del self._open_bursts[key, private]
+        burst.claimed.set()
         burst.wake()

@@ -14,7 +14,7 @@ class SessionLocks:
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()
 
-    def of(self, key: SessionKey) -> asyncio.Lock:
+    def for_session(self, key: SessionKey) -> asyncio.Lock:
         """Return the lock of a conversation: keep it in a variable while using it."""
         lock = self._locks.get(key)
         if lock is None:

@@ -7,76 +7,79 @@ from weakref import WeakSet, ref
 
 from gaia_memory.models import Invocation, LedgerRow, SessionKey
 
-SILENT_SECONDS = 120.0
+HEARTBEAT_TIMEOUT_SECONDS = 120.0
 """A run without a sign of life for so long may be broken off: ADK calls no hook where a turn is cancelled."""
 
-SHARED = "~"
+SHARED_OWNER_SUFFIX = "~"
 """How the name of a hold ends that keeps nobody from talking."""
 
-BETWEEN_SECONDS = 3.0
+TASK_GAP_SECONDS = 3.0
 """How long a run may have no task of its own: between two agents, and at its end."""
 
 
-class Hold:
+class TurnLease:
     """One turn or command of this process in a conversation, under a name of its own in the ledger.
 
-    `row` is the ledger's row when it was taken last, `until` when its mark ends by itself; `is_counted` says that a
-    turn was counted under it, `set_back` names turns in which the clock was set back, `has_message` says that what
-    the person said is in the session (None: nobody looks). One that `is_shared` keeps nobody from talking. Who takes
-    one with `may_vanish` may be cancelled without giving it back: then signs of life tell whether it goes on.
+    `row` is the ledger's row when it was taken last, `expires_at` when its mark ends by itself; `is_turn_recorded` says
+    that a turn was counted under it, `clock_rollbacks` names turns in which the clock was set back, `has_user_message`
+    says that what the person said is in the session (None: nobody looks). One that `is_shared` keeps nobody from
+    talking. Who takes one with `may_be_cancelled` may be cancelled without giving it back: then signs of life tell
+    whether it goes on.
     """
 
-    def __init__(self, key: SessionKey, owner: str, *, is_foreign: bool, may_vanish: bool, is_shared: bool) -> None:
+    def __init__(
+        self, key: SessionKey, owner: str, *, is_foreign: bool, may_be_cancelled: bool, is_shared: bool
+    ) -> None:
         self.key = key
         self.owner = owner
         self.is_foreign = is_foreign
         self.is_shared = is_shared
         self.row: LedgerRow | None = None
-        self.until: float | None = None
-        self.is_counted = False
-        self.set_back: list[Invocation] = []
-        self.has_message: bool | None = None
-        self.is_over = False
-        self.timer: asyncio.TimerHandle | None = None
-        self.renewal: asyncio.Task[None] | None = None
-        self._may_vanish = may_vanish
-        self._begun_in = _this_task()
+        self.expires_at: float | None = None
+        self.is_turn_recorded = False
+        self.clock_rollbacks: list[Invocation] = []
+        self.has_user_message: bool | None = None
+        self.is_released = False
+        self.renewal_timer: asyncio.TimerHandle | None = None
+        self.renewal_task: asyncio.Task[None] | None = None
+        self._may_be_cancelled = may_be_cancelled
+        self._owner_task = _current_task_ref()
         self._tasks: WeakSet[asyncio.Task[object]] = WeakSet()
-        self._has_own_task = False
-        self._signed_at = now()
+        self._has_agent_task = False
+        self._last_heartbeat_at = monotonic_time()
 
-    def sign(self, *, of_agent: bool = False) -> None:
+    def heartbeat(self, *, is_agent_task: bool = False) -> None:
         """Note that the run goes on; the task that says so is one of its own, unless it began the run."""
-        self._signed_at = now()
+        self._last_heartbeat_at = monotonic_time()
         task = asyncio.current_task()
-        if task is not None and not self.is_begun_here:
+        if task is not None and not self.is_owner_task:
             self._tasks.add(task)
-            self._has_own_task |= of_agent
+            self._has_agent_task |= is_agent_task
 
     @property
-    def is_begun_here(self) -> bool:
+    def is_owner_task(self) -> bool:
         """Whether the running task is the one that began the run: it may outlive it."""
-        return self._begun_in() is asyncio.current_task()
+        return self._owner_task() is asyncio.current_task()
 
     @property
     def is_alive(self) -> bool:
         """Whether it goes on, as far as is known."""
-        if self.is_over or not self._may_vanish or any(not task.done() for task in self._tasks):
-            return not self.is_over
-        return self.silence < (BETWEEN_SECONDS if self._has_own_task else SILENT_SECONDS)
+        if self.is_released or not self._may_be_cancelled or any(not task.done() for task in self._tasks):
+            return not self.is_released
+        return self.seconds_since_heartbeat < (TASK_GAP_SECONDS if self._has_agent_task else HEARTBEAT_TIMEOUT_SECONDS)
 
     @property
-    def silence(self) -> float:
+    def seconds_since_heartbeat(self) -> float:
         """Seconds since the last sign of life."""
-        return now() - self._signed_at
+        return monotonic_time() - self._last_heartbeat_at
 
 
-def _this_task() -> ref[asyncio.Task[object]]:
+def _current_task_ref() -> ref[asyncio.Task[object]]:
     task = asyncio.current_task()
     assert task is not None
     return ref(task)
 
 
-def now() -> float:
+def monotonic_time() -> float:
     """Return the time by which waits are measured: it goes on evenly, whatever the clock says."""
     return asyncio.get_running_loop().time()

@@ -10,31 +10,31 @@ from contextlib import suppress
 
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
-from gaia_memory.models import Invocation, LedgerRow, SessionKey, Talker
+from gaia_memory.models import Invocation, LedgerRow, SessionKey, TurnRequest
 from gaia_memory.ports import Clock, Database, Ledger, Transaction
-from gaia_memory.ports.ledger import ACTIVE_SECONDS, CLEAR_SECONDS, runs
-from gaia_memory.sessions.turns.turn_lease import SHARED, Hold, now
-from gaia_memory.sessions.turns.unrecorded_turns import OwedTurns
-from gaia_memory.telemetry import about
+from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force
+from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
+from gaia_memory.sessions.turns.unrecorded_turns import UnrecordedTurns
+from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
 
-RENEW_SECONDS = 20.0
+RENEWAL_INTERVAL_SECONDS = 20.0
 """How often a turn that is under way says so in the ledger."""
 
-UNRENEWED_SECONDS = 45.0
+RENEWAL_TIMEOUT_SECONDS = 45.0
 """How long the mark of another process may go without a renewal until its turn counts as broken off."""
 
 CLEAR_WAIT_SECONDS = 5.0
 """How long a turn waits for a clear; a clear takes milliseconds unless its process died in it."""
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25
+_MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.02, 0.25
 
-_MarkTurn = Callable[..., Awaitable[LedgerRow]]
+_TurnStatement = Callable[..., Awaitable[LedgerRow]]
 """How the ledger marks a turn: counted or not."""
 
 
-class TurnMarks:
+class TurnPresence:
     """Says in the ledger who talks. Each mark is one short transaction."""
 
     def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
@@ -42,253 +42,271 @@ class TurnMarks:
         self._ledger = ledger
         self._clock = clock
         self._owner = owner
-        self._here: dict[str, Hold] = {}
-        self._owed = OwedTurns()
+        self._local_leases: dict[str, TurnLease] = {}
+        self._unrecorded_turns = UnrecordedTurns()
 
-    def hold(
-        self, key: SessionKey, *, is_foreign: bool = False, may_vanish: bool = False, is_shared: bool = False
-    ) -> Hold:
-        """Return a hold that is not taken yet: `take` it, and `leave` it in the end."""
-        owner = f"{self._owner}/{secrets.token_hex(4)}{SHARED if is_shared else ''}"
-        return Hold(key, owner, is_foreign=is_foreign, may_vanish=may_vanish, is_shared=is_shared)
+    def new_lease(
+        self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
+    ) -> TurnLease:
+        """Return a hold that is not taken yet: `acquire` it, and `release` it in the end."""
+        owner = f"{self._owner}/{secrets.token_hex(4)}{SHARED_OWNER_SUFFIX if is_shared else ''}"
+        return TurnLease(key, owner, is_foreign=is_foreign, may_be_cancelled=may_be_cancelled, is_shared=is_shared)
 
-    async def take(self, hold: Hold, *, seconds: float | None = None) -> LedgerRow:
+    async def acquire(self, lease: TurnLease, *, timeout_seconds: float | None = None) -> LedgerRow:
         """Mark the conversation as talked in; return its row.
 
         It waits for a clear that is under way and, unless the hold is shared, while somebody else talks in it: at
-        most so many `seconds`, and not for who is gone. Taking it once more renews it.
+        most so many `timeout_seconds`, and not for who is gone. Taking it once more renews it.
         """
-        return await self._take(hold, self._ledger.hold, seconds)
+        return await self._acquire(lease, self._ledger.reserve_turn, timeout_seconds)
 
-    async def count(
-        self, hold: Hold, invocation: Invocation | None = None, *, seconds: float | None = None
+    async def begin_turn(
+        self, lease: TurnLease, invocation: Invocation | None = None, *, timeout_seconds: float | None = None
     ) -> LedgerRow:
-        """Do as `take`, and count a turn; one that cannot be counted now is owed.
+        """Do as `acquire`, and count a turn; one that cannot be counted now is owed.
 
         An `invocation` said while the clock is behind what was learned is remembered, so that it is learned, too.
         """
         try:
-            row = await self._take(hold, self._ledger.begin_turn, seconds, invocation)
+            row = await self._acquire(lease, self._ledger.begin_turn, timeout_seconds, invocation)
         except (MemoryUnavailable, OSError):
-            self._owed.owe(hold, invocation)
+            self._unrecorded_turns.add(lease, invocation)
             raise
-        hold.is_counted = True
-        self._owed.counted(hold, invocation)
+        lease.is_turn_recorded = True
+        self._unrecorded_turns.discard(lease, invocation)
         return row
 
-    def owe(self, key: SessionKey, invocation: Invocation) -> None:
+    def defer(self, key: SessionKey, invocation: Invocation) -> None:
         """Have a turn counted later that somebody else's Runner has run while memory could not be opened."""
-        hold = self.hold(key, is_foreign=True, is_shared=True)
-        hold.is_over = True
-        self._owed.owe(hold, invocation)
+        lease = self.new_lease(key, is_foreign=True, is_shared=True)
+        lease.is_released = True
+        self._unrecorded_turns.add(lease, invocation)
 
-    async def pay(self) -> None:
+    async def record_deferred(self) -> None:
         """Count the turns that were said while the ledger was away.
 
         Raises:
             MemoryUnavailable: it still is.
         """
-        for said, invocation in self._owed.over:
-            hold = self.hold(said.key, is_foreign=said.is_foreign, is_shared=True)
-            hold.set_back = said.set_back
+        for deferred_lease, invocation in self._unrecorded_turns.finished_turns:
+            lease = self.new_lease(deferred_lease.key, is_foreign=deferred_lease.is_foreign, is_shared=True)
+            lease.clock_rollbacks = deferred_lease.clock_rollbacks
             try:
-                await self._take(hold, self._ledger.begin_turn, 0.0, invocation)
-                hold.is_counted = True
+                await self._acquire(lease, self._ledger.begin_turn, 0.0, invocation)
+                lease.is_turn_recorded = True
             finally:
-                await self.leave(hold)
-            self._owed.counted(said, invocation)
+                await self.release(lease)
+            self._unrecorded_turns.discard(deferred_lease, invocation)
 
-    async def after_clear(self, key: SessionKey) -> LedgerRow | None:
+    async def wait_for_clear(self, key: SessionKey) -> LedgerRow | None:
         """Return a conversation's row once nobody clears it; nothing is written."""
-        wait = _Wait(key, None)
+        wait = _AcquireWait(key, None)
         while True:
             row = await self.row(key)
-            if row is None or wait.is_past_clear:
+            if row is None or wait.is_clear_wait_over:
                 return row
-            if not runs(row.clearing_until, now=self._now(), longest=CLEAR_SECONDS):
+            if not is_in_force(row.clearing_until, now=self._now(), max_seconds=CLEAR_LEASE_SECONDS):
                 return row
-            wait.for_others(row)
-            await asyncio.sleep(wait.pause())
+            wait.observe_blocker(row)
+            await asyncio.sleep(wait.next_poll_seconds())
 
-    async def leave(self, hold: Hold) -> None:
+    async def release(self, lease: TurnLease) -> None:
         """Let others talk in the conversation, or clear it; a turn that was counted is over since now."""
-        hold.is_over = True
-        if hold.timer is not None:
-            hold.timer.cancel()
-        if hold.renewal is not None:
-            await asyncio.wait({hold.renewal})
-        if hold.row is not None:
-            await self._end(hold, hold.until)
-        elif hold.until is not None:
+        lease.is_released = True
+        if lease.renewal_timer is not None:
+            lease.renewal_timer.cancel()
+        if lease.renewal_task is not None:
+            await asyncio.wait({lease.renewal_task})
+        if lease.row is not None:
+            await self._release_in_ledger(lease, lease.expires_at)
+        elif lease.expires_at is not None:
             # Whether it was written is not known; it ends by itself in time.
             with suppress(MemoryUnavailable, OSError):
-                await self._end(hold, hold.until)
-        self._here.pop(hold.owner, None)
+                await self._release_in_ledger(lease, lease.expires_at)
+        self._local_leases.pop(lease.owner, None)
 
     async def is_private(self, key: SessionKey) -> bool:
         """Say whether nothing said in a conversation is learned."""
         row = await self.row(key)
         return row is not None and row.is_private
 
-    async def keep_private(self, key: SessionKey, is_private: bool) -> None:
+    async def set_private(self, key: SessionKey, is_private: bool) -> None:
         """Note whether what is said in a conversation from now on is to be learned."""
         async with self._database.transaction() as tx:
-            await self._ledger.keep_private(tx, key, is_private=is_private)
+            await self._ledger.set_private(tx, key, is_private=is_private)
 
-    async def asks_of_rows(self, key: SessionKey) -> bool:
+    async def has_pending_confirmation(self, key: SessionKey) -> bool:
         """Say whether some rows were shown in a conversation that a yes forgets, and nothing was answered."""
         row = await self.row(key)
-        return row is not None and row.asks_of_rows
+        return row is not None and row.has_pending_confirmation
 
-    async def ask_of_rows(self, key: SessionKey, asks: bool) -> None:
+    async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
         """Note that it is so, or no longer; what stands already is not written."""
-        if await self.asks_of_rows(key) != asks:
+        if await self.has_pending_confirmation(key) != is_pending:
             async with self._database.transaction() as tx:
-                await self._ledger.ask_of_rows(tx, key, asks=asks)
+                await self._ledger.set_pending_confirmation(tx, key, is_pending=is_pending)
 
-    async def keep_out(self, key: SessionKey, event_ids: Collection[str]) -> None:
+    async def exclude_events(self, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events."""
         async with self._database.transaction() as tx:
-            await self._ledger.skip(tx, key, event_ids)
+            await self._ledger.skip_events(tx, key, event_ids)
 
     async def row(self, key: SessionKey) -> LedgerRow | None:
         """Return what the ledger knows of a conversation."""
-        async with self._database.reading() as tx:
+        async with self._database.read_transaction() as tx:
             return await self._ledger.row(tx, key)
 
-    async def _take(
-        self, hold: Hold, mark: _MarkTurn, seconds: float | None, invocation: Invocation | None = None
+    async def _acquire(
+        self,
+        lease: TurnLease,
+        statement: _TurnStatement,
+        timeout_seconds: float | None,
+        invocation: Invocation | None = None,
     ) -> LedgerRow:
-        is_new = hold.row is None
+        is_new = lease.row is None
         try:
-            hold.row = await self._when_free(hold, mark, _Wait(hold.key, seconds), invocation)
+            lease.row = await self._acquire_when_free(
+                lease, statement, _AcquireWait(lease.key, timeout_seconds), invocation
+            )
         except asyncio.CancelledError:
             if is_new:
                 # It may be written all the same, and nobody else would end it.
-                await self.leave(hold)
+                await self.release(lease)
             raise
-        self._here[hold.owner] = hold
-        self._renew_later(hold)
-        return hold.row
+        self._local_leases[lease.owner] = lease
+        self._schedule_renewal(lease)
+        return lease.row
 
-    async def _when_free(self, hold: Hold, mark: _MarkTurn, wait: _Wait, invocation: Invocation | None) -> LedgerRow:
+    async def _acquire_when_free(
+        self, lease: TurnLease, statement: _TurnStatement, wait: _AcquireWait, invocation: Invocation | None
+    ) -> LedgerRow:
         while True:
             moment = self._now()
-            hold.until = moment + ACTIVE_SECONDS
-            who = Talker(
-                owner=hold.owner,
-                waits=not wait.is_past_clear,
-                alone=not hold.is_shared and not wait.is_past_turns,
-                is_foreign=hold.is_foreign,
+            lease.expires_at = moment + TURN_LEASE_SECONDS
+            request = TurnRequest(
+                owner=lease.owner,
+                waits_for_clear=not wait.is_clear_wait_over,
+                is_exclusive=not lease.is_shared and not wait.is_turn_wait_over,
+                is_foreign=lease.is_foreign,
                 invocation=invocation,
             )
             async with self._database.transaction() as tx:
-                row = await mark(tx, hold.key, who, now=moment, active_seconds=ACTIVE_SECONDS)
-            if row.clearing is None and row.active_owner == hold.owner:
+                row = await statement(tx, lease.key, request, now=moment, lease_seconds=TURN_LEASE_SECONDS)
+            if row.clearing is None and row.active_owner == lease.owner:
                 return row
-            if wait.for_others(row):
-                await self._give_up(row, is_silent=wait.is_silent)
-            await asyncio.sleep(wait.pause())
+            if wait.observe_blocker(row):
+                await self._release_abandoned(row, is_renewal_overdue=wait.is_renewal_overdue)
+            await asyncio.sleep(wait.next_poll_seconds())
 
-    async def _end(self, hold: Hold, until: float | None) -> None:
+    async def _release_in_ledger(self, lease: TurnLease, expires_at: float | None) -> None:
         async with self._database.transaction() as tx:
-            for invocation in hold.set_back:
-                await self._ledger.note_late(tx, hold.key, invocation)
-            if hold.is_counted:
-                await self._ledger.end_turn(tx, hold.key, now=self._now(), owner=hold.owner)
-            elif until is not None:
-                await self._ledger.let_go(tx, hold.key, until=until, owner=hold.owner)
-            await self._hand_over(tx, hold)
+            for invocation in lease.clock_rollbacks:
+                await self._ledger.record_out_of_order(tx, lease.key, invocation)
+            if lease.is_turn_recorded:
+                await self._ledger.end_turn(tx, lease.key, now=self._now(), owner=lease.owner)
+            elif expires_at is not None:
+                await self._ledger.release_turn(tx, lease.key, expires_at=expires_at, owner=lease.owner)
+            await self._transfer_to_shared(tx, lease)
 
-    async def _hand_over(self, tx: Transaction, hold: Hold) -> None:
+    async def _transfer_to_shared(self, tx: Transaction, lease: TurnLease) -> None:
         """Leave the mark to a turn that shared it and still goes on: nobody clears what that one talks in."""
-        others = (each for each in self._here.values() if each.key == hold.key and each is not hold and each.is_alive)
+        others = (
+            each
+            for each in self._local_leases.values()
+            if each.key == lease.key and each is not lease and each.is_alive
+        )
         for other in others:
             moment = self._now()
-            other.until = moment + ACTIVE_SECONDS
-            await self._ledger.renew_turn(tx, hold.key, now=moment, active_seconds=ACTIVE_SECONDS, owner=other.owner)
+            other.expires_at = moment + TURN_LEASE_SECONDS
+            await self._ledger.renew_turn(
+                tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=other.owner
+            )
             return
 
-    async def _give_up(self, row: LedgerRow, *, is_silent: bool) -> None:
+    async def _release_abandoned(self, row: LedgerRow, *, is_renewal_overdue: bool) -> None:
         """End a mark that nobody will end: of a turn of this process that was cancelled, or one that fell silent."""
-        owner, until = row.active_owner, row.active_until
-        here = self._here.get(owner) if owner is not None else None
-        if here is not None and not here.is_alive:
-            await self.leave(here)
-        elif here is None and is_silent and owner is not None and until is not None:
+        owner, expires_at = row.active_owner, row.active_until
+        local_lease = self._local_leases.get(owner) if owner is not None else None
+        if local_lease is not None and not local_lease.is_alive:
+            await self.release(local_lease)
+        elif local_lease is None and is_renewal_overdue and owner is not None and expires_at is not None:
             async with self._database.transaction() as tx:
-                await self._ledger.let_go(tx, row.key, until=until, owner=owner)
+                await self._ledger.release_turn(tx, row.key, expires_at=expires_at, owner=owner)
 
-    def _renew_later(self, hold: Hold) -> None:
-        if hold.timer is not None:
-            hold.timer.cancel()
-        hold.timer = asyncio.get_running_loop().call_later(RENEW_SECONDS, self._renew_soon, hold)
+    def _schedule_renewal(self, lease: TurnLease) -> None:
+        if lease.renewal_timer is not None:
+            lease.renewal_timer.cancel()
+        lease.renewal_timer = asyncio.get_running_loop().call_later(
+            RENEWAL_INTERVAL_SECONDS, self._start_renewal, lease
+        )
 
-    def _renew_soon(self, hold: Hold) -> None:
+    def _start_renewal(self, lease: TurnLease) -> None:
         """Renew a hold that is alive; one that has been silent for too long is not looked after any more."""
-        if hold.is_over:
+        if lease.is_released:
             return
-        if hold.is_alive:
-            hold.renewal = asyncio.get_running_loop().create_task(self._renew(hold), name="gaia-turn")
-        elif hold.silence > ACTIVE_SECONDS:
-            self._here.pop(hold.owner, None)
+        if lease.is_alive:
+            lease.renewal_task = asyncio.get_running_loop().create_task(self._renew(lease), name="gaia-turn")
+        elif lease.seconds_since_heartbeat > TURN_LEASE_SECONDS:
+            self._local_leases.pop(lease.owner, None)
             return
-        self._renew_later(hold)
+        self._schedule_renewal(lease)
 
-    async def _renew(self, hold: Hold) -> None:
+    async def _renew(self, lease: TurnLease) -> None:
         # A database that is away for a moment costs one renewal: the mark outlasts many.
         with suppress(MemoryUnavailable):
             async with self._database.transaction() as tx:
-                if hold.is_over:
+                if lease.is_released:
                     return
                 moment = self._now()
-                hold.until = moment + ACTIVE_SECONDS
-                await self._ledger.renew_turn(tx, hold.key, now=moment, active_seconds=ACTIVE_SECONDS, owner=hold.owner)
+                lease.expires_at = moment + TURN_LEASE_SECONDS
+                await self._ledger.renew_turn(
+                    tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=lease.owner
+                )
 
     def _now(self) -> float:
         return self._clock.now().timestamp()
 
 
-class _Wait:
+class _AcquireWait:
     """For whom a turn still waits, and since when."""
 
-    def __init__(self, key: SessionKey, seconds: float | None) -> None:
+    def __init__(self, key: SessionKey, timeout_seconds: float | None) -> None:
         self._key = key
-        self._ends = None if seconds is None else now() + seconds
-        self._clear: tuple[str | None, float] = (None, 0.0)
-        self._mark: tuple[str | None, float | None, float] = (None, None, 0.0)
-        self._pause = _FIRST_PAUSE
-        self.is_past_clear = False
-        self.is_past_turns = seconds == 0
+        self._deadline = None if timeout_seconds is None else monotonic_time() + timeout_seconds
+        self._observed_clear: tuple[str | None, float] = (None, 0.0)
+        self._observed_turn: tuple[str | None, float | None, float] = (None, None, 0.0)
+        self._poll_seconds = _MIN_POLL_SECONDS
+        self.is_clear_wait_over = False
+        self.is_turn_wait_over = timeout_seconds == 0
 
     @property
-    def is_silent(self) -> bool:
+    def is_renewal_overdue(self) -> bool:
         """Whether the mark of another one's turn has not been renewed for long."""
-        return now() - self._mark[2] >= UNRENEWED_SECONDS
+        return monotonic_time() - self._observed_turn[2] >= RENEWAL_TIMEOUT_SECONDS
 
-    def for_others(self, row: LedgerRow) -> bool:
+    def observe_blocker(self, row: LedgerRow) -> bool:
         """Note who is in the way; say whether that is somebody's turn, not a clear.
 
         A clear is waited for a while only: talk that is not counted is never learned.
         """
-        moment = now()
-        is_shared = (row.active_owner or "").endswith(SHARED)
-        self.is_past_turns = is_shared or (self._ends is not None and moment >= self._ends)
+        moment = monotonic_time()
+        is_shared = (row.active_owner or "").endswith(SHARED_OWNER_SUFFIX)
+        self.is_turn_wait_over = is_shared or (self._deadline is not None and moment >= self._deadline)
         if row.clearing is None:
-            if self._mark[:2] != (row.active_owner, row.active_until):
-                self._mark = (row.active_owner, row.active_until, moment)
+            if self._observed_turn[:2] != (row.active_owner, row.active_until):
+                self._observed_turn = (row.active_owner, row.active_until, moment)
             return True
-        if self._clear[0] != row.clearing:
-            self._clear = (row.clearing, moment)
-        if moment - self._clear[1] >= CLEAR_WAIT_SECONDS:
-            self.is_past_clear = True
-            fields = about("clear.waits", self._key, owner=row.clearing)
+        if self._observed_clear[0] != row.clearing:
+            self._observed_clear = (row.clearing, moment)
+        if moment - self._observed_clear[1] >= CLEAR_WAIT_SECONDS:
+            self.is_clear_wait_over = True
+            fields = log_fields("clear.waits", self._key, owner=row.clearing)
             logger.warning(
                 "conversation %s is still being cleared by %s", self._key.session, row.clearing, extra=fields
             )
         return False
 
-    def pause(self) -> float:
+    def next_poll_seconds(self) -> float:
         """Return how long to wait before the next look: a little longer each time, and not in step with others."""
-        pause, self._pause = self._pause, min(self._pause * 1.5, _LONGEST_PAUSE)
-        return pause * random.uniform(0.75, 1.25)
+        poll_seconds, self._poll_seconds = self._poll_seconds, min(self._poll_seconds * 1.5, _MAX_POLL_SECONDS)
+        return poll_seconds * random.uniform(0.75, 1.25)

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from gaia_memory.models import Invocation
-from gaia_memory.sessions.turns.turn_lease import Hold
+from gaia_memory.sessions.turns.turn_lease import TurnLease
 
 
-class OwedTurns:
+class UnrecordedTurns:
     """Turns said in this process that the ledger knows nothing of."""
 
     def __init__(self) -> None:
-        self._owed: list[tuple[Hold, Invocation | None]] = []
+        self._turns: list[tuple[TurnLease, Invocation | None]] = []
 
-    def owe(self, hold: Hold, invocation: Invocation | None) -> None:
+    def add(self, lease: TurnLease, invocation: Invocation | None) -> None:
         """Note that a turn is not counted; noting it again changes nothing."""
-        if (hold, invocation) not in self._owed:
-            self._owed.append((hold, invocation))
+        if (lease, invocation) not in self._turns:
+            self._turns.append((lease, invocation))
 
-    def counted(self, hold: Hold, invocation: Invocation | None) -> None:
+    def discard(self, lease: TurnLease, invocation: Invocation | None) -> None:
         """Note that it is counted now."""
-        if (hold, invocation) in self._owed:
-            self._owed.remove((hold, invocation))
+        if (lease, invocation) in self._turns:
+            self._turns.remove((lease, invocation))
 
     @property
-    def over(self) -> list[tuple[Hold, Invocation | None]]:
+    def finished_turns(self) -> list[tuple[TurnLease, Invocation | None]]:
         """Those whose turn is over: one that goes on is counted at its end."""
-        return [(hold, invocation) for hold, invocation in self._owed if not hold.is_alive]
+        return [(hold, invocation) for hold, invocation in self._turns if not hold.is_alive]

@@ -9,7 +9,7 @@ import ctypes
 import sys
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Return freed memory to the system where the C library can (glibc); takes milliseconds, without a lock."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

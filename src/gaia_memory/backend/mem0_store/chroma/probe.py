@@ -1,4 +1,6 @@
-"""`python -m gaia_memory.backend.mem0_store.chroma.probe FOLDER`: exit 0 when an embedded Chroma folder opens and can be searched.
+"""`python -m gaia_memory.backend.mem0_store.chroma.probe FOLDER`.
+
+Exit 0 when an embedded Chroma folder opens and can be searched.
 
 It runs as a process of its own because a damaged folder can crash whoever opens it. Its exit code is all it
 says: nothing of what is stored is printed.
@@ -15,10 +17,10 @@ from pathlib import Path
 
 from gaia_memory.backend.mem0_store.chroma import flush_marker
 
-SOUND = 0
-DAMAGED = 1
-ABANDONED = 4
-PAGE = 1000
+EXIT_SOUND = 0
+EXIT_DAMAGED = 1
+EXIT_ABANDONED = 4
+PAGE_ROWS = 1000
 
 
 def probe(folder: Path) -> bool:
@@ -27,8 +29,8 @@ def probe(folder: Path) -> bool:
     Every row is read, because a damaged index page shows only where it is used. A failure of Chroma's is
     raised as it is.
     """
-    length = _log_of_a_whole_database(folder / "chroma.sqlite3")
-    if length is None or length >= flush_marker.AFTER:
+    length = _log_length_if_intact(folder / "chroma.sqlite3")
+    if length is None or length >= flush_marker.FLUSH_THRESHOLD_WRITES:
         # So long a log makes Chroma rewrite its index at once, and this process may be ended in the middle.
         return False
     import chromadb
@@ -37,11 +39,11 @@ def probe(folder: Path) -> bool:
     with chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False)) as client:
         if not all(_is_searchable(collection) for collection in client.list_collections()):
             return False
-    flush_marker.note_length(folder, length)
+    flush_marker.write_log_length(folder, length)
     return True
 
 
-def _log_of_a_whole_database(path: Path) -> int | None:
+def _log_length_if_intact(path: Path) -> int | None:
     """Return how many writes wait in the log; None where the file is damaged.
 
     SQLite itself is asked, before Chroma has the file open: the two must never have it open in one process.
@@ -56,13 +58,13 @@ def _log_of_a_whole_database(path: Path) -> int | None:
 
 def _is_searchable(collection: object) -> bool:
     count = collection.count()  # type: ignore[attr-defined]
-    read = 0
+    read_count = 0
     vector = None
-    while read < count:
-        page = collection.get(limit=PAGE, offset=read, include=["metadatas"])  # type: ignore[attr-defined]
+    while read_count < count:
+        page = collection.get(limit=PAGE_ROWS, offset=read_count, include=["metadatas"])  # type: ignore[attr-defined]
         if not page["ids"] or any(not metadata for metadata in page["metadatas"]):
             return False
-        read += len(page["ids"])
+        read_count += len(page["ids"])
     if count:
         vector = collection.get(limit=1, include=["embeddings"])["embeddings"][0]  # type: ignore[attr-defined]
         found = collection.query(query_embeddings=[vector], n_results=1, include=[])  # type: ignore[attr-defined]
@@ -70,21 +72,21 @@ def _is_searchable(collection: object) -> bool:
     return True
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     """End when the process that asked is gone: its successor must not find the folder open."""
     sys.stdin.buffer.read()
-    os._exit(ABANDONED)
+    os._exit(EXIT_ABANDONED)
 
 
 def main(arguments: list[str]) -> int:
     """Return the exit code for `arguments`, the folder to probe."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
-        return SOUND if probe(Path(arguments[0])) else DAMAGED
+        return EXIT_SOUND if probe(Path(arguments[0])) else EXIT_DAMAGED
     except Exception as error:
         # Whatever an open raises, the folder is damaged: that is the answer asked for.
         sys.stderr.write(f"{type(error).__name__}\n")
-        return DAMAGED
+        return EXIT_DAMAGED
 
 
 if __name__ == "__main__":
