@@ -48,7 +48,7 @@ ALLOWED_BLOCKING_CALLS = {
     "cli/utils/local_storage.py": {"_get_service"},
 }
 
-RERUN_FOLDERS = ("adk_processes", "benchmarks", "cli", "docs", "gemini", "parts", "recipes", "seen")
+RERUN_FOLDERS = ("adk_processes", "benchmarks", "cli", "docs", "foreign_runner", "gemini", "model_servers", "telemetry")
 """Folders of tests that drive processes and servers from outside: what fails there is run once more, and told (R).
 
 A machine that pauses for seconds makes a time-out of theirs strike. Tests of what may be lost, doubled or mixed up are
@@ -99,7 +99,7 @@ def _resolve_loopback(host: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def no_clock_left_set() -> Iterator[None]:
+def reset_adk_clock() -> Iterator[None]:
     """Fail the test that leaves ADK a clock of its own: every later test of this process would talk in its time."""
     yield
     gap = platform_time.get_time() - time.time()

@@ -23,10 +23,10 @@ from gaia_memory.testing import FakeClock, ScriptedLlm, call
 from support.fake_gemini import FakeGemini
 from support.fake_gemini import facts as learned
 from support.harness import ALL, Sut, facts, text_parts, tool_names, tool_responses
-from support.hosts import ConversationHost, Host, RunnerHost, force_sweep, last_request, wait_until
-from support.hosts import stored_fact_texts as facts_of
-from support.parts import APP, USER
-from support.turns import BrokenDatabase
+from support.host_matrix import ConversationHost, Host, RunnerHost, force_sweep, last_request, wait_until
+from support.host_matrix import stored_fact_texts as facts_of
+from support.plain_runner import APP, USER
+from support.plugin_host import BrokenDatabase
 
 Make = Callable[..., Awaitable[Sut]]
 Opened = Callable[[str], Awaitable[Host]]

@@ -13,7 +13,7 @@ from gaia_memory import NewFact
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import call
 from support.harness import ALL, SYS, Sut, facts
-from support.turns import begin_turn, record_turn
+from support.plugin_host import begin_turn, record_turn
 
 Make = Callable[..., Awaitable[Sut]]
 

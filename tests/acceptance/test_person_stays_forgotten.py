@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from support.both_databases import make as make  # a fixture, on both databases
+from support.database_matrix import make as make  # a fixture, on both databases
 from support.harness import Sut, facts
 
 Make = Callable[..., Awaitable[Sut]]

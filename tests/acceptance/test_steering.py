@@ -13,9 +13,17 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.commands.forget import RESET_HINT
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.commandline import run_gaia
+from support.cli_runner import run_gaia
 from support.harness import SYS, Sut, tool_names
-from support.turns import SCOPE, build_agent, contents_text, events_text, offered_tools, open_plugin_host, set_extractor
+from support.plugin_host import (
+    SCOPE,
+    build_agent,
+    contents_text,
+    events_text,
+    offered_tools,
+    open_plugin_host,
+    set_extractor,
+)
 
 Make = Callable[..., Awaitable[Sut]]
 

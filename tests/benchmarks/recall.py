@@ -31,8 +31,8 @@ if __package__ in (None, ""):
 from rich.console import Console
 from rich.progress import Progress
 
+from benchmarks.recall_baselines import BASELINES, MAX_RESULTS, FilledSystem, Search
 from benchmarks.recall_data import LOCOMO_SHAPES, MIXED_SHAPES, Conversation, UnknownFormError, load_conversations
-from benchmarks.recall_peers import BASELINES, MAX_RESULTS, FilledSystem, Search
 from benchmarks.recall_plot import plot
 from gaia_memory import NewFact, Scope, open_memory
 from gaia_memory.config.sections.recall_section import RecallWeights

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import mixed
+from benchmarks import mixed_conversations
 from gaia_memory import NewFact
 
 LOCOMO_SHAPES = ("turns", "facts")
@@ -120,7 +120,7 @@ def _memories(talk: Any, session: Any, shape: str) -> list[tuple[NewFact, set[st
 
 
 def _mixed_conversations(*, named: bool) -> Iterator[Conversation]:
-    for talk in mixed.mixed_conversations():
+    for talk in mixed_conversations.mixed_conversations():
         memories = [
             (
                 NewFact(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import mixed, recall
+from benchmarks import mixed_conversations, recall
 from benchmarks.recall import (
     OURS,
     RECALL_DEPTHS,
@@ -23,8 +23,8 @@ from benchmarks.recall import (
     left_out_table,
     measure,
 )
+from benchmarks.recall_baselines import BASELINES, FilledSystem
 from benchmarks.recall_data import Conversation, load_conversations, locomo_conversations, reduce_sample
-from benchmarks.recall_peers import BASELINES, FilledSystem
 from benchmarks.recall_plot import plot
 
 MEM0, BM25 = BASELINES["mem0"][0], BASELINES["bm25"][0]
@@ -130,7 +130,7 @@ def test_the_published_form_is_read_like_the_reduced_one() -> None:
 
 def test_long_messages_are_the_same_each_time() -> None:
     """What is measured today is measured tomorrow: enough of it, whole, and every question has its answer."""
-    first, again = list(mixed.mixed_conversations()), list(mixed.mixed_conversations())
+    first, again = list(mixed_conversations.mixed_conversations()), list(mixed_conversations.mixed_conversations())
 
     assert first == again
     assert sum(len(talk.messages) for talk in first) >= 400

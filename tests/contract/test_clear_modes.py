@@ -16,14 +16,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from gaia_memory.adk.sessions.event_pages import unwrap_service
 from gaia_memory.engine import Engine
 from gaia_memory.ledger.tables import conversations
-from support.foreign_host import open_session_service_host
+from support.session_service_host import open_session_service_host
 from support.session_services import APP, SERVICE_KINDS
 
 DAY = 24 * 3600.0
 
 
 @pytest.fixture(autouse=True)
-def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def manual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweep only where a test says so."""
     monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
 

@@ -13,8 +13,14 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
-from support.backend import DIMENSIONS, ProviderScript, backend_config, register_scripted_providers, scripted_backend
 from support.fake_gemini import Failure, FakeGemini
+from support.scripted_backend import (
+    DIMENSIONS,
+    ProviderScript,
+    backend_config,
+    register_scripted_providers,
+    scripted_backend,
+)
 
 TEXTS = ["User lives in Haifa", "User likes green tea", "אני גר בחיפה", "我住在北京", ""]
 

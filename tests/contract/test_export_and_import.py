@@ -13,7 +13,7 @@ import pytest
 
 from gaia_memory import NewFact
 from gaia_memory.models import Draft, Source
-from support.both_databases import make as make  # a fixture, on both databases
+from support.database_matrix import make as make  # a fixture, on both databases
 from support.harness import Sut
 from support.harness import make as open_sut
 

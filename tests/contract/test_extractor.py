@@ -19,7 +19,8 @@ from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Chunk, EventPosition, Turn, load_time_zone
-from support.backend import (
+from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, facts, in_parts, truncated, with_thoughts
+from support.scripted_backend import (
     ProviderScript,
     backend_config,
     get_script,
@@ -28,7 +29,6 @@ from support.backend import (
     register_scripted_providers,
     scripted_backend,
 )
-from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, facts, in_parts, truncated, with_thoughts
 
 STATEMENT = "I am allergic to nuts."
 NOTHING = "Hello! How are you today?"

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.identity.text_identity import normal_form
 from gaia_memory.models import Scope
-from support.truth import ITAY, NOA, NOW, make_draft, memory_database
+from support.databases import ITAY, NOA, NOW, make_draft, memory_database
 
 facts = SqlFacts()
 outbox = SqlOutbox()

@@ -9,7 +9,7 @@ from sqlalchemy import event
 
 from gaia_memory.facts import SqlFacts
 from gaia_memory.models import Draft, NewFact
-from support.truth import ITAY, NOW, database, memory_database
+from support.databases import ITAY, NOW, database, memory_database
 
 __all__ = ["database"]
 

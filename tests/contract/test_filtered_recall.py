@@ -17,7 +17,7 @@ from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever, VectorRetriever
 from gaia_memory.recall.settings import RecallSettings
 from gaia_memory.testing import FakeClock, ScriptedEmbedder
-from support.truth import ITAY, NOA, NOW, database
+from support.databases import ITAY, NOA, NOW, database
 
 __all__ = ["database"]
 

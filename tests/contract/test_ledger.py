@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.ledger import SqlLedger, is_owner_dead, new_owner, process_identity
 from gaia_memory.models import EventPosition, SessionKey, TurnRequest, WindowAnchor
-from support.truth import database
+from support.databases import database
 
 __all__ = ["database"]
 

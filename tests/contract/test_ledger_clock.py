@@ -18,7 +18,7 @@ from gaia_memory.ports.ledger import (
     is_in_force,
 )
 from gaia_memory.sessions.learning.backoff import failure_backoff_seconds, outage_backoff_seconds
-from support.truth import database
+from support.databases import database
 
 __all__ = ["database"]
 

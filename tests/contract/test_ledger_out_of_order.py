@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import EventPosition, Invocation, SessionKey, TurnRequest
-from support.truth import database
+from support.databases import database
 
 __all__ = ["database"]
 

@@ -11,8 +11,8 @@ from sqlalchemy import event, select, text
 from gaia_memory.ledger import SqlLedger, process_identity
 from gaia_memory.ledger.tables import IS_SWEEPABLE, conversations
 from gaia_memory.models import SessionKey, TurnRequest
-from support.known import APP, DUE_COUNT, NOW, POPULATIONS, QUIET_SINCE, populate_ledger
-from support.truth import database
+from support.databases import database
+from support.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, QUIET_SINCE, populate_ledger
 
 __all__ = ["database"]
 

@@ -13,7 +13,7 @@ from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts.tables import scopes
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.models import EventPosition, SessionKey, TurnRequest
-from support.truth import ITAY, NOA, NOW, database, make_draft
+from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 

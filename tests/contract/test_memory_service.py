@@ -33,7 +33,7 @@ from gaia_memory.errors import (
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor
 from support.memory_service import service_over
-from support.turns import begin_turn
+from support.plugin_host import begin_turn
 
 APP, USER, OTHER = "app", "itay", "dana"
 """Every test here is about these people of one app."""

@@ -20,10 +20,10 @@ from gaia_memory.errors import InvalidInputError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.facts.tables import facts as fact_rows
 from gaia_memory.facts.tables import outbox, profiles, tombstones
-from support.both_databases import make as make  # a fixture, on both databases
+from support.database_matrix import make as make  # a fixture, on both databases
+from support.databases import ITAY, NOA, NOW, make_draft
+from support.databases import database as database  # a fixture, on both databases
 from support.harness import Sut, facts
-from support.truth import ITAY, NOA, NOW, make_draft
-from support.truth import database as database  # a fixture, on both databases
 
 Make = Callable[..., Awaitable[Sut]]
 

@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.models import DirtyFact, Scope
-from support.truth import ITAY, NOA, NOW, database, make_draft
+from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 

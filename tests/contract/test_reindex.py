@@ -15,7 +15,7 @@ from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
 from gaia_memory.reindex import Reindexer
-from support.truth import ITAY, NOA, NOW, database, make_draft
+from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 

@@ -11,7 +11,7 @@ from gaia_memory.models import Draft, Fact, NewFact, Scope
 from gaia_memory.ports import Retriever
 from gaia_memory.recall.retrievers import KeywordRetriever, VectorRetriever
 from gaia_memory.testing import ScriptedEmbedder
-from support.truth import ITAY, NOA, NOW, database, make_draft
+from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
 

@@ -21,8 +21,8 @@ from gaia_memory.adk.plugins.frozen_profile import profile_block_for_session
 from gaia_memory.engine import Engine
 from gaia_memory.facts.tables import profiles
 from gaia_memory.models import NewFact, SessionKey
-from support.truth import empty_database, shared_postgres_url
-from support.turns import begin_turn, record_turn
+from support.databases import empty_database, shared_postgres_url
+from support.plugin_host import begin_turn, record_turn
 from support.two_writers import APP, KEY, SCOPE, USER, EnginePair, Operation, open_pair
 
 OTHER = SessionKey(APP, USER, "itay:web")

@@ -24,7 +24,7 @@ from gaia_memory.database.metadata import TABLE_PREFIX, metadata
 from gaia_memory.database.sql_engine import open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlOutbox
-from support.truth import ITAY, NOW, fact_texts, make_draft, memory_database, memory_url, on_each_database
+from support.databases import ITAY, NOW, fact_texts, make_draft, memory_database, memory_url, on_each_database
 
 facts = SqlFacts()
 

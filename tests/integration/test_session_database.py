@@ -13,8 +13,8 @@ from gaia_memory import open_memory
 from gaia_memory.adk.sessions.session_service import RaceSafeSessionService
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
-from support.commandline import run_gaia_process
-from support.truth import memory_url, on_each_database
+from support.cli_runner import run_gaia_process
+from support.databases import memory_url, on_each_database
 
 
 async def test_what_another_process_has_half_done_is_waited_for(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from support import scripted_mem0
-from support.hostile_ids import SCOPES
-from support.isolation import (
+from support.adversarial_ids import SCOPES
+from support.isolation_fuzz import (
     SHARED_FACTS,
     FuzzWorker,
     LeakDetectingLlm,

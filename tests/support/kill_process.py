@@ -1,4 +1,4 @@
-"""A process that talks, learns and adds facts until it is done or killed: `run_worker`, run by `support.kills`."""
+"""A process that talks, learns and adds facts until it ends or is killed: `run_worker` (see `support.kill_harness`)."""
 
 from __future__ import annotations
 

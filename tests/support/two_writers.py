@@ -23,7 +23,7 @@ from gaia_memory.errors import LeaseLostError
 from gaia_memory.models import EventPosition, Message, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.sessions.learning.async_iter import to_async_iter
 from gaia_memory.testing import ScriptedExtractor
-from support.turns import set_extractor
+from support.plugin_host import set_extractor
 
 APP, USER = "gaia", "itay"
 KEY = SessionKey(APP, USER, "itay:cli")

@@ -21,7 +21,7 @@ from google.adk.workflow import Workflow
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import NewFact, Scope
 from gaia_memory.testing import ScriptedLanguageModel, ScriptedLlm, call
-from support.turns import (
+from support.plugin_host import (
     KEY,
     SCOPE,
     PluginHost,

@@ -17,7 +17,7 @@ from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import NewFact, Scope
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm, call
-from support.turns import (
+from support.plugin_host import (
     SCOPE,
     SECRET_TEXT,
     USER,

@@ -22,7 +22,7 @@ from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.sessions.turns import turn_presence
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
-from support.turns import (
+from support.plugin_host import (
     APP,
     KEY,
     SCOPE,

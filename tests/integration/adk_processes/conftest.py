@@ -8,11 +8,11 @@ import pytest
 
 from support.adk_process import Server
 from support.fake_gemini import FakeGemini
-from support.mind_of_agents import RuleBasedGemini
+from support.rule_based_gemini import RuleBasedGemini
 
 
 @pytest.fixture(scope="module")
-def mind() -> Iterator[RuleBasedGemini]:
+def gemini_rules() -> Iterator[RuleBasedGemini]:
     """Give the models of the module's server."""
     with FakeGemini() as gemini:
         yield RuleBasedGemini(gemini)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from support.adk_process import APP, AgentsFolder, Server, adk_server, agent_source, wait_for
-from support.mind_of_agents import LOOK_UP_PREFIX, RuleBasedGemini
+from support.rule_based_gemini import LOOK_UP_PREFIX, RuleBasedGemini
 
 IDLE = "sessions: {idle_consolidate_minutes: 0.01}\n"
 OTHER = "librarian"
@@ -23,10 +23,10 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> AgentsFolder:
 
 
 @pytest.fixture(scope="module")
-def server(agents: AgentsFolder, mind: RuleBasedGemini) -> Iterator[Server]:
+def server(agents: AgentsFolder, gemini_rules: RuleBasedGemini) -> Iterator[Server]:
     """Run the server for the whole module, with its sessions in SQLAlchemy's SQLite."""
     sessions = f"sqlite+aiosqlite:///{agents.folder.with_name('sessions.db')}"
-    with adk_server("api_server", agents, sessions=sessions, environ=mind.gemini.environment) as running:
+    with adk_server("api_server", agents, sessions=sessions, environ=gemini_rules.gemini.environment) as running:
         yield running
 
 
@@ -75,7 +75,7 @@ def test_both_plugins_are_active_in_every_app(server: Server) -> None:
 
 
 def test_the_chat_goes_on_in_its_session_after_it_was_learned_and_cleared(
-    server: Server, mind: RuleBasedGemini
+    server: Server, gemini_rules: RuleBasedGemini
 ) -> None:
     """No 404: the same session answers, knows the person by the profile, and replays nothing of before."""
     server.create_session(user="noa")
@@ -83,31 +83,31 @@ def test_the_chat_goes_on_in_its_session_after_it_was_learned_and_cleared(
     cleared(server, user="noa")
 
     assert server.stream("And now?", user="noa") == "re And now?"
-    [request] = mind.requests_ending_in("And now?")
+    [request] = gemini_rules.requests_ending_in("And now?")
     assert "- My boat is called Argo" in request.system.partition("<USER_PROFILE>")[2]
     assert request.contents == "And now?"
     cleared(server, user="noa", times=2)
     assert server.send("Still there?", user="noa") == "re Still there?"
-    assert mind.requests_ending_in("Still there?")[0].contents == "Still there?"
+    assert gemini_rules.requests_ending_in("Still there?")[0].contents == "Still there?"
 
 
-def test_a_session_that_goes_on_replays_what_was_said(server: Server, mind: RuleBasedGemini) -> None:
+def test_a_session_that_goes_on_replays_what_was_said(server: Server, gemini_rules: RuleBasedGemini) -> None:
     """The other side of the test before: only clearing takes talk out of a request."""
-    with mind.paused("extractor", "walnut"):
+    with gemini_rules.paused("extractor", "walnut"):
         server.create_session(user="gil")
         server.send("I planted a walnut", user="gil")
         server.send("How tall will it be?", user="gil")
 
-        [request] = mind.requests_ending_in("How tall will it be?")
+        [request] = gemini_rules.requests_ending_in("How tall will it be?")
         assert request.contents == "I planted a walnut\nre I planted a walnut\nHow tall will it be?"
 
 
 def test_commands_reach_neither_a_model_nor_a_later_request_nor_learning(
-    server: Server, agents: AgentsFolder, mind: RuleBasedGemini
+    server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """They are answered by memory alone, over /run and /run_sse."""
     server.create_session(user="dan")
-    before = len(mind.gemini.requests_of("agent"))
+    before = len(gemini_rules.gemini.requests_of("agent"))
 
     assert server.send("/remember I own a purple kayak", user="dan") == "I will remember: I own a purple kayak"
     assert server.stream("/memory", user="dan") == "I remember 1 fact about you:\n1. I own a purple kayak"
@@ -118,23 +118,25 @@ def test_commands_reach_neither_a_model_nor_a_later_request_nor_learning(
     assert agents.fact_texts("dan") == []
     assert "don't remember anything" in server.send("/memory", user="dan")
     server.send("/remember My canoe is green", user="dan")
-    assert len(mind.gemini.requests_of("agent")) == before
+    assert len(gemini_rules.gemini.requests_of("agent")) == before
 
     server.send("What floats?", user="dan")
-    [request] = mind.requests_ending_in("What floats?")
+    [request] = gemini_rules.requests_ending_in("What floats?")
     assert request.contents == "What floats?"
     assert "My canoe is green" in request.system
     learned(agents, "What floats?", user="dan")
     assert agents.fact_texts("dan") == ["My canoe is green", "What floats?"]
     assert not [
-        each for each in mind.gemini.requests_of("extractor") if "kayak" in each.contents or "/forget" in each.contents
+        each
+        for each in gemini_rules.gemini.requests_of("extractor")
+        if "kayak" in each.contents or "/forget" in each.contents
     ]
-    assert "purple kayak" not in str([each.body for each in mind.gemini.requests_of("agent")])
+    assert "purple kayak" not in str([each.body for each in gemini_rules.gemini.requests_of("agent")])
 
 
 @pytest.mark.acceptance("I21")
 def test_private_talk_is_answered_and_in_no_question(
-    server: Server, agents: AgentsFolder, mind: RuleBasedGemini
+    server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """One message of it, and what is said until it ends, over /run and /run_sse."""
     server.create_session(user="pia")
@@ -146,10 +148,12 @@ def test_private_talk_is_answered_and_in_no_question(
 
     server.send("I like owls", user="pia")
     learned(agents, "I like owls", user="pia")
-    asked = [each.contents for each in mind.gemini.requests_of("extractor") if "owls" in each.contents]
+    asked = [each.contents for each in gemini_rules.gemini.requests_of("extractor") if "owls" in each.contents]
     assert len(asked) == 1
     assert not [
-        each for each in mind.gemini.requests_of("extractor") if "Zorro" in each.contents or "cave" in each.contents
+        each
+        for each in gemini_rules.gemini.requests_of("extractor")
+        if "Zorro" in each.contents or "cave" in each.contents
     ]
     assert agents.fact_texts("pia") == ["I like owls"]
 
@@ -175,7 +179,7 @@ def test_the_beat_of_the_sweep_is_not_in_the_log(server: Server, agents: AgentsF
     assert "Scheduler" not in server.log
 
 
-def test_an_unknown_command_is_talk(server: Server, mind: RuleBasedGemini) -> None:
+def test_an_unknown_command_is_talk(server: Server, gemini_rules: RuleBasedGemini) -> None:
     """It may be the host's own."""
     server.create_session(user="avi")
 
@@ -183,7 +187,7 @@ def test_an_unknown_command_is_talk(server: Server, mind: RuleBasedGemini) -> No
 
 
 def test_reset_learns_and_clears_while_the_session_lives_on(
-    server: Server, agents: AgentsFolder, mind: RuleBasedGemini
+    server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """What was said is known at once and no longer replayed."""
     server.create_session(user="rut")
@@ -192,12 +196,12 @@ def test_reset_learns_and_clears_while_the_session_lives_on(
 
     assert "My cat is called Mitzi" in agents.fact_texts("rut"), answer
     server.send("Who is it?", user="rut")
-    [request] = mind.requests_ending_in("Who is it?")
+    [request] = gemini_rules.requests_ending_in("Who is it?")
     assert request.contents == "Who is it?"
     assert "My cat is called Mitzi" in request.system
 
 
-def test_load_memory_of_adk_finds_the_facts_of_its_user_only(server: Server, mind: RuleBasedGemini) -> None:
+def test_load_memory_of_adk_finds_the_facts_of_its_user_only(server: Server, gemini_rules: RuleBasedGemini) -> None:
     """An agent that lists ADK's tool keeps it; it goes through our service."""
     for user in ("zoe", "max"):
         server.create_session(user=user, app=OTHER)
@@ -208,12 +212,12 @@ def test_load_memory_of_adk_finds_the_facts_of_its_user_only(server: Server, min
     assert answer.startswith("found ")
     assert "zoe has a red bicycle" in answer
     assert "max" not in answer
-    request, _ = mind.requests_ending_in(f"{LOOK_UP_PREFIX}red bicycle")
+    request, _ = gemini_rules.requests_ending_in(f"{LOOK_UP_PREFIX}red bicycle")
     assert sorted(request.tools) == ["load_memory", "remember"]
 
 
 def test_a_session_handed_over_is_learned_now_and_once(
-    server: Server, agents: AgentsFolder, mind: RuleBasedGemini
+    server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """PATCH …/memory, which never clears."""
     server.create_session(user="ido")
@@ -222,38 +226,38 @@ def test_a_session_handed_over_is_learned_now_and_once(
     assert server.add_to_memory(user="ido").status_code == 200
     assert agents.fact_texts("ido") == ["I collect blue stamps"]
     assert server.add_to_memory(user="ido").status_code == 200
-    asked = [each for each in mind.gemini.requests_of("extractor") if "blue stamps" in each.contents]
+    asked = [each for each in gemini_rules.gemini.requests_of("extractor") if "blue stamps" in each.contents]
     assert len(asked) == 1
     assert server.add_to_memory("nowhere", user="ido").status_code == 404
 
 
 def test_a_turn_that_comes_while_its_conversation_is_learned_is_answered_and_learned_later(
-    server: Server, agents: AgentsFolder, mind: RuleBasedGemini
+    server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """Nobody waits for the extractor, and what is said meanwhile is neither cleared nor lost."""
     server.create_session(user="lea")
-    with mind.paused("extractor", "cello") as learning:
+    with gemini_rules.paused("extractor", "cello") as learning:
         server.send("I play the cello", user="lea")
         assert learning.wait(60)
         assert server.send("And the harp", user="lea") == "re And the harp"
-        assert mind.requests_ending_in("And the harp")[0].contents.startswith("I play the cello")
+        assert gemini_rules.requests_ending_in("And the harp")[0].contents.startswith("I play the cello")
 
     learned(agents, "And the harp", user="lea")
     assert agents.fact_texts("lea") == ["I play the cello", "And the harp"]
     cleared(server, user="lea")
     # What was answered just before is shown again, as context.
-    talks = [each.contents.partition("## New Messages")[2] for each in mind.gemini.requests_of("extractor")]
+    talks = [each.contents.partition("## New Messages")[2] for each in gemini_rules.gemini.requests_of("extractor")]
     assert len([talk for talk in talks if "cello" in talk]) == 1
     server.send("What do I play?", user="lea")
-    assert mind.requests_ending_in("What do I play?")[0].contents == "What do I play?"
+    assert gemini_rules.requests_ending_in("What do I play?")[0].contents == "What do I play?"
 
 
 def test_a_client_that_hangs_up_leaves_a_session_that_goes_on(
-    server: Server, agents: AgentsFolder, mind: RuleBasedGemini
+    server: Server, agents: AgentsFolder, gemini_rules: RuleBasedGemini
 ) -> None:
     """ADK cancels the turn, and no hook tells of its end."""
     server.create_session(user="yael")
-    with mind.paused("agent", "patience"):
+    with gemini_rules.paused("agent", "patience"):
         with pytest.raises(httpx.ReadTimeout):
             server.post("Have patience", user="yael", seconds=1.0)
         # ADK seals the turn it aborted with an event of its own.

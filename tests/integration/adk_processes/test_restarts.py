@@ -11,17 +11,19 @@ import httpx
 import pytest
 
 from support.adk_process import APP, AgentsFolder, Server, adk_server, wait_for
-from support.mind_of_agents import RuleBasedGemini
+from support.rule_based_gemini import RuleBasedGemini
 
 IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
 SOON = 60.0
 """Seconds in which a server ends that was told to also where the machine is busy."""
 
 
-def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(tmp_path: Path, mind: RuleBasedGemini) -> None:
+def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(
+    tmp_path: Path, gemini_rules: RuleBasedGemini
+) -> None:
     """It comes back each time; what waits to be learned is learned then, also of those who say nothing more."""
     agents = AgentsFolder(tmp_path / "agents")
-    sessions, environ = f"sqlite:///{tmp_path / 'sessions.db'}", mind.gemini.environment
+    sessions, environ = f"sqlite:///{tmp_path / 'sessions.db'}", gemini_rules.gemini.environment
     with adk_server("api_server", agents, sessions=sessions, environ=environ) as told:
         for user in ("ada", "bob"):
             told.create_session(user=user)
@@ -33,21 +35,21 @@ def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(tmp_path:
         assert time.monotonic() - begun < SOON
     assert agents.facts() == {(APP, "ada"): ["I like teal"]}
 
-    with ThreadPoolExecutor(1) as aside, mind.paused("agent", "comet") as asked:
+    with ThreadPoolExecutor(1) as aside, gemini_rules.paused("agent", "comet") as asked:
         with adk_server("api_server", agents, sessions=sessions, environ=environ) as killed:
             assert killed.send("Where do I live?") == "re Where do I live?"
             turn = aside.submit(killed.post, "I saw a comet")
             assert asked.wait(60)
             killed.kill()
         assert isinstance(turn.exception(10), httpx.HTTPError)
-    [request] = mind.requests_ending_in("Where do I live?")
+    [request] = gemini_rules.requests_ending_in("Where do I live?")
     assert "- I like teal" in request.system
     assert request.contents == "I moved to Berlin\nre I moved to Berlin\nWhere do I live?"
 
     agents.configure(IDLE)
     with adk_server("api_server", agents, sessions=sessions, environ=environ) as back:
         assert back.send("Are you there?") == "re Are you there?"
-        assert mind.requests_ending_in("Are you there?")[0].contents.endswith("I saw a comet\nAre you there?")
+        assert gemini_rules.requests_ending_in("Are you there?")[0].contents.endswith("I saw a comet\nAre you there?")
         # Bob says nothing: somebody else's message has made his sessions readable.
         wait_for(lambda: agents.fact_texts("bob") == ["I play jazz"], describe=lambda: str(agents.facts()))
         wait_for(lambda: "Are you there?" in agents.fact_texts(), describe=lambda: str(agents.facts()))
@@ -55,14 +57,14 @@ def test_nothing_is_lost_when_a_server_ends_as_it_is_told_or_is_killed(tmp_path:
         assert agents.fact_texts() == ["I like teal", *said]
         wait_for(lambda: back.session()["events"][-1]["actions"].get("rewindBeforeInvocationId"))
         assert back.send("Still?") == "re Still?"
-    assert mind.requests_ending_in("Still?")[0].contents == "Still?"
+    assert gemini_rules.requests_ending_in("Still?")[0].contents == "Still?"
 
 
 @pytest.mark.slow
-def test_two_servers_share_their_people_without_an_error(tmp_path: Path, mind: RuleBasedGemini) -> None:
+def test_two_servers_share_their_people_without_an_error(tmp_path: Path, gemini_rules: RuleBasedGemini) -> None:
     """Everybody talks to both, while either learns and clears them: no turn fails, and all is kept once."""
     agents = AgentsFolder(tmp_path / "agents", IDLE)
-    sessions, environ = f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}", mind.gemini.environment
+    sessions, environ = f"sqlite+aiosqlite:///{tmp_path / 'sessions.db'}", gemini_rules.gemini.environment
     people = [f"user{number}" for number in range(6)]
     with (
         adk_server("api_server", agents, sessions=sessions, environ=environ) as one,
@@ -73,7 +75,7 @@ def test_two_servers_share_their_people_without_an_error(tmp_path: Path, mind: R
         wait_for(lambda: all(set(kept[user]) <= set(agents.fact_texts(user)) for user in people), seconds=60.0)
 
     assert {user: sorted(agents.fact_texts(user)) for user in people} == {user: sorted(kept[user]) for user in people}
-    learned = "\n".join(request.contents for request in mind.gemini.requests_of("extractor"))
+    learned = "\n".join(request.contents for request in gemini_rules.gemini.requests_of("extractor"))
     assert [said for user in people for said in kept[user] if learned.count(f'"{said}"') > 1] == []
     assert '"/' not in learned
 

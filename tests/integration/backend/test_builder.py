@@ -16,8 +16,14 @@ import pytest
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import provider_specs
 from gaia_memory.errors import BadAnswerError, ConfigError, GaiaMemoryError, ModelUnavailableError
-from support.backend import DIMENSIONS, backend_config, make_chunk, register_scripted_providers, scripted_backend
 from support.fake_gemini import FakeGemini, facts, with_thoughts
+from support.scripted_backend import (
+    DIMENSIONS,
+    backend_config,
+    make_chunk,
+    register_scripted_providers,
+    scripted_backend,
+)
 
 Make = Callable[..., Backend]
 

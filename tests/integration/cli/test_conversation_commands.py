@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from gaia_memory import open_memory
-from support.commandline import (
+from support.cli_runner import (
     TIMEOUT_SECONDS,
     CommandResult,
     gaia_home,

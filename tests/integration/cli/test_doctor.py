@@ -20,11 +20,18 @@ import yaml
 
 from gaia_memory.cli.doctor import config_checks, database_checks, model_checks, run_checks
 from gaia_memory.cli.doctor.checks import Check
-from support.commandline import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
-from support.condition import build_home, file_stats, findings_of, opened_by_another_process, run_doctor, worst_states
+from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.databases import memory_url
+from support.doctor_homes import (
+    build_home,
+    file_stats,
+    findings_of,
+    opened_by_another_process,
+    run_doctor,
+    worst_states,
+)
 from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, invalid_key
 from support.terminal import TerminalScreen, running_command
-from support.truth import memory_url
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 
@@ -484,19 +491,19 @@ def _note(**columns: object) -> None:
 
 
 @pytest.fixture
-def online(tmp_path: Path) -> Path:
+def gemini_config(tmp_path: Path) -> Path:
     """Return a configuration that asks Gemini for everything."""
     path = tmp_path / "gaia.yaml"
     path.write_text("", encoding="utf-8")
     return path
 
 
-def test_models_that_answer_are_asked_once_each(online: Path, gemini: FakeGemini) -> None:
+def test_models_that_answer_are_asked_once_each(gemini_config: Path, gemini: FakeGemini) -> None:
     """The agents' model is memory's: one question is enough; another one gets one of its own."""
-    done = run_doctor(online)
+    done = run_doctor(gemini_config)
     kinds = [request.kind for request in gemini.requests]
-    online.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
-    other = run_doctor(online)
+    gemini_config.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
+    other = run_doctor(gemini_config)
 
     assert done.code == other.code == 0, done.out
     assert kinds == ["agent", "embedder"]
@@ -506,9 +513,9 @@ def test_models_that_answer_are_asked_once_each(online: Path, gemini: FakeGemini
     assert findings_of(other, "agents' model")[0][:2] == ("ok", "gemini-other answers")
 
 
-def test_no_model_is_asked_where_that_is_not_wanted(online: Path, gemini: FakeGemini) -> None:
+def test_no_model_is_asked_where_that_is_not_wanted(gemini_config: Path, gemini: FakeGemini) -> None:
     """What would be asked is said."""
-    done = run_doctor(online, "--no-model")
+    done = run_doctor(gemini_config, "--no-model")
 
     assert (done.code, gemini.requests) == (0, [])
     assert {part: worst_states(done)[part] for part in PARTS[-3:]} == dict.fromkeys(PARTS[-3:], "skipped")
@@ -518,11 +525,11 @@ def test_no_model_is_asked_where_that_is_not_wanted(online: Path, gemini: FakeGe
     ("answer", "state"), [(invalid_key(), "fail"), (Failure(404), "fail"), (Failure(400), "warn"), (Blocked(), "warn")]
 )
 def test_a_model_that_does_not_answer_as_it_should_is_told(
-    online: Path, gemini: FakeGemini, answer: Failure | Blocked, state: str
+    gemini_config: Path, gemini: FakeGemini, answer: Failure | Blocked, state: str
 ) -> None:
     """With what it said; the embedder is asked all the same."""
     gemini.set_default("agent", answer)
-    done = run_doctor(online)
+    done = run_doctor(gemini_config)
 
     assert worst_states(done)["memory's model"] == worst_states(done)["agents' model"] == state
     assert findings_of(done, "memory's model")[0][2]
@@ -530,14 +537,16 @@ def test_a_model_that_does_not_answer_as_it_should_is_told(
     assert "no-real-key" not in done.out
 
 
-def test_a_model_that_hangs_is_given_up(online: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_hangs_is_given_up(
+    gemini_config: Path, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After seconds, not after the minutes that learning waits."""
     monkeypatch.setattr(model_checks, "MODEL_TIMEOUT_SECONDS", 0.3)
-    online.write_text("model: gemini-other\nmemory: {llm: {model: gemini-third}}\n", encoding="utf-8")
+    gemini_config.write_text("model: gemini-other\nmemory: {llm: {model: gemini-third}}\n", encoding="utf-8")
     gemini.set_default("agent", Hang())
     gemini.set_default("embedder", Hang())
     started = time.monotonic()
-    done = run_doctor(online)
+    done = run_doctor(gemini_config)
     gemini.release_hanging()
 
     assert time.monotonic() - started < 45
@@ -545,22 +554,22 @@ def test_a_model_that_hangs_is_given_up(online: Path, gemini: FakeGemini, monkey
     assert all("no answer within 0.3 s" in findings_of(done, part)[0][1] for part in PARTS[-3:])
 
 
-def test_an_agents_model_that_refuses_is_told(online: Path, gemini: FakeGemini) -> None:
+def test_an_agents_model_that_refuses_is_told(gemini_config: Path, gemini: FakeGemini) -> None:
     """Its kind of refusal, and no word of what was sent."""
-    online.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
+    gemini_config.write_text("model: gemini-other\nmemory: {llm: {provider: offline}}\n", encoding="utf-8")
     gemini.set_default("agent", Failure(404))
-    done = run_doctor(online)
+    done = run_doctor(gemini_config)
 
     assert worst_states(done)["agents' model"] == "fail"
     assert findings_of(done, "agents' model")[0][1].startswith("gemini-other ")
 
 
-def test_a_provider_without_its_key_is_told_before_anybody_is_asked(online: Path) -> None:
+def test_a_provider_without_its_key_is_told_before_anybody_is_asked(gemini_config: Path) -> None:
     """With the variable to set; a provider that nobody knows is listed as the configuration would be."""
-    online.write_text("memory: {llm: {provider: openai}, embedder: {provider: gemini}}\n", encoding="utf-8")
-    keyless = run_doctor(online)
-    online.write_text("memory: {llm: {provider: opnai}}\n", encoding="utf-8")
-    unknown = run_doctor(online)
+    gemini_config.write_text("memory: {llm: {provider: openai}, embedder: {provider: gemini}}\n", encoding="utf-8")
+    keyless = run_doctor(gemini_config)
+    gemini_config.write_text("memory: {llm: {provider: opnai}}\n", encoding="utf-8")
+    unknown = run_doctor(gemini_config)
 
     assert findings_of(keyless, "memory's model")[0][::2] == ("fail", "set OPENAI_API_KEY")
     assert findings_of(keyless, "embedder")[0][::2] == ("fail", "set GEMINI_API_KEY or GOOGLE_API_KEY")

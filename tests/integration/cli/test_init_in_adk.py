@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.adk_process import ADK, Server, environment
-from support.commandline import GAIA_COMMAND
+from support.cli_runner import GAIA_COMMAND
 
 SECONDS = 60
 

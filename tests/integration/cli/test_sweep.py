@@ -12,7 +12,7 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
-from support.commandline import gaia_home, run_gaia, write_offline_config
+from support.cli_runner import gaia_home, run_gaia, write_offline_config
 from support.fake_gemini import Answer, Failure, facts
 from support.terminal import command_in_terminal
 

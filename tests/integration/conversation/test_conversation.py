@@ -19,8 +19,8 @@ from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.models import NewFact
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
-from support.talks import Conversations, open_conversations
-from support.turns import BrokenDatabase, build_agent, contents_text, set_extractor
+from support.conversations import Conversations, open_conversations
+from support.plugin_host import BrokenDatabase, build_agent, contents_text, set_extractor
 
 
 def thinking(thought: str, text: str) -> types.Content:

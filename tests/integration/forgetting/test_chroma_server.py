@@ -11,7 +11,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from support.chroma_server import chroma_server
-from support.remains import SearchTerms, find_residual_data
+from support.residual_data import SearchTerms, find_residual_data
 
 OFFLINE = {"provider": "offline"}
 WORDS = [f"qu{number}zvrkpltmnxw" for number in range(5)]

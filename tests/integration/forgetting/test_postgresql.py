@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from gaia_memory import NewFact, open_memory
-from support.truth import memory_url
+from support.databases import memory_url
 
 OFFLINE = {"provider": "offline"}
 WORD = "zvrkpltmnxw"

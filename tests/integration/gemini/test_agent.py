@@ -32,7 +32,7 @@ from support.fake_gemini import (
     no_candidate,
     proxy_page,
 )
-from support.gemini_moods import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
+from support.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation

@@ -38,7 +38,7 @@ from support.fake_gemini import (
     truncated,
     with_thoughts,
 )
-from support.gemini_moods import SHORT_TIMEOUT_SECONDS
+from support.gemini_scenarios import SHORT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia

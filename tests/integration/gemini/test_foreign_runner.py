@@ -11,12 +11,12 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
 from support.fake_gemini import facts
-from support.gemini_moods import AGENT_SCENARIOS
-from support.turns import SCOPE, build_agent, events_text, open_plugin_host
+from support.gemini_scenarios import AGENT_SCENARIOS
+from support.plugin_host import SCOPE, build_agent, events_text, open_plugin_host
 
 if TYPE_CHECKING:
     from support.fake_gemini import FakeGemini
-    from support.turns import PluginHost
+    from support.plugin_host import PluginHost
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from support.hostile_ids import SCOPES, USERS
-from support.isolation import OPERATION_WEIGHTS
+from support.adversarial_ids import SCOPES, USERS
+from support.databases import memory_url
+from support.isolation_fuzz import OPERATION_WEIGHTS
 from support.isolation_process import check_final_state, fuzz_settings, open_fuzz_memory, run_in_processes, seed_facts
-from support.truth import memory_url
 
 slow = (pytest.mark.slow, pytest.mark.timeout(900))
 

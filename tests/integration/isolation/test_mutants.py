@@ -10,7 +10,7 @@ import pytest
 from gaia_memory.facts import delete_facts, provenance, sql_facts, write_facts
 from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.facts.indexing import keyword_index
-from support.isolation import LeakError
+from support.isolation_fuzz import LeakError
 from support.isolation_process import check_plain_mem0, fuzz_settings, open_fuzz_memory, run_workers, seed_facts
 from support.mutants import Mutant
 
@@ -53,11 +53,11 @@ OF_MERGING = 2
 """Conditions on the tombstones and forgotten words that a merge moves; the tests of merging hold them."""
 
 OF_FORGETTING_ALL = 1
-"""The condition on the forgotten words that leave with everything else; `contract/test_told_again.py` holds it."""
+"""The condition on forgotten words when a scope is deleted; see `contract/test_paraphrase_tombstones.py`."""
 
 OF_FINDING = 7
-"""Conditions on what is found by its date, in memory, beside another fact or by a filter: it is looked up again within
-the scope; `contract/test_found_by_date.py`, `contract/test_shelves.py` and `contract/test_fact_store.py` hold them."""
+"""Conditions on facts found by date, in memory, next to another fact or by a filter: they are looked up again within the
+scope; see `contract/test_date_search.py`, `contract/test_column_cache.py` and `contract/test_fact_store.py`."""
 
 OTHERS = [
     Mutant(

@@ -257,14 +257,14 @@ SOMEBODY = 65534
 EDIT = """
 import os, sys
 from pathlib import Path
-from gaia_memory.config.sources.yaml_edit import rewrite
+from gaia_memory.config.sources.yaml_edit import set_in_file
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import ConfigError
 
 origin = load(Path(sys.argv[1]), environ={}).origin
 os.setuid(int(sys.argv[2]))
 try:
-    rewrite(origin, ("memory", "enabled"), False)
+    set_in_file(origin, ("memory", "enabled"), False)
 except ConfigError as error:
     print(error)
 """

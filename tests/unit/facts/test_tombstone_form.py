@@ -10,7 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from gaia_memory.facts.identity.text_identity import tombstone_forms, tombstone_hashes, tombstone_lookup_hashes
-from support.generated import property_test
+from support.property_testing import property_test
 
 CYRILLIC = dict(zip("aceopxyijsBEKMHOPCTX", "асеорхуіјѕВЕКМНОРСТХ", strict=True))  # noqa: RUF001 - look-alikes are meant
 GREEK = dict(zip("oviuwABEZHIKMNOPTYX", "ονιυωΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", strict=True))

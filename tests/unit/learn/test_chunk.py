@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS, MAX_CONTEXT_CHARACTERS, split_into_chunks
 from gaia_memory.models import Chunk, Turn, load_time_zone
 from gaia_memory.sessions.learning.async_iter import to_async_iter
-from support.mind import KEY, NOON, make_message, make_turn
+from support.factories import KEY, NOON, make_message, make_turn
 
 
 def cut_of(turns: list[Turn], **bounds: Any) -> list[Chunk]:

@@ -14,7 +14,7 @@ from gaia_memory.learn.screen import (
     drop_unkeepable,
 )
 from gaia_memory.models import ExtractedFact
-from support.mind import KEY, make_chunk, make_turn
+from support.factories import KEY, make_chunk, make_turn
 
 # Put together at run time, so that scanners do not take the tests for a leak.
 CREDENTIALS = [

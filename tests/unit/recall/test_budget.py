@@ -4,7 +4,7 @@ import pytest
 
 from gaia_memory.models import Hit
 from gaia_memory.recall.ranking.token_budget import cut_to_budget
-from support.mind import make_fact
+from support.factories import make_fact
 
 HITS = [Hit(fact=make_fact(str(score), "x" * 400), score=score, why={}) for score in (0.9, 0.6, 0.3)]
 

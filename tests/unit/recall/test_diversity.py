@@ -10,7 +10,7 @@ from gaia_memory.models import index_fact
 from gaia_memory.recall.index.fact_columns import build_fact_columns
 from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW, diversify
 from gaia_memory.recall.ranking.rank import RankedFact
-from support.mind import make_fact
+from support.factories import make_fact
 
 
 def ranked(*rows):

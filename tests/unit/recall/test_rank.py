@@ -11,7 +11,7 @@ from gaia_memory.recall.index.candidates import build_candidate_matrix
 from gaia_memory.recall.query.parsed_query import parse_query
 from gaia_memory.recall.ranking.rank import rank
 from gaia_memory.recall.settings import RecallSettings
-from support.mind import NOON, make_fact
+from support.factories import NOON, make_fact
 
 IDS = [f"f{number}" for number in range(12)]
 TEXTS = st.sampled_from(["tea", "green tea", "the dog Rex", "nothing of it", "tea? tea!", "a dog and tea", ""])

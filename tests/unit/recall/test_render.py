@@ -6,7 +6,7 @@ import pytest
 
 from gaia_memory.models import Hit
 from gaia_memory.recall.render import render_hits
-from support.mind import NOON, make_fact
+from support.factories import NOON, make_fact
 
 
 @pytest.mark.acceptance("Q01")

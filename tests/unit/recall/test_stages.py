@@ -11,7 +11,7 @@ from gaia_memory.models import index_fact
 from gaia_memory.recall.index.candidates import build_candidate_matrix
 from gaia_memory.recall.query.parsed_query import parse_query
 from gaia_memory.recall.ranking import stages
-from support.mind import make_fact
+from support.factories import make_fact
 
 
 def pool(asked, *facts, rarity=None):

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 MIN_SHARED_RATIO = 0.5
-"""Of the telling words of one of the two, how many tell it again: `tests/contract/test_told_again.py` has the pairs it
-was set by."""
+"""Share of the distinctive words of one text that the other repeats: `tests/contract/test_paraphrase_tombstones.py` has
+the pairs it was set by."""
 
 RARE_MAX_FACTS = 3
 """A word that more facts hold than this counts for so much less: what is shared by chance is mostly such a word."""

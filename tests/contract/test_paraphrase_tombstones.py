@@ -1,0 +1,240 @@
+"""A fact that was forgotten alone is not told again by talk of before; what is said afterwards is another matter."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gaia_memory.database.metadata import metadata
+from gaia_memory.facts import SqlFacts
+from gaia_memory.facts.identity import paraphrase_tombstones
+from gaia_memory.models import NewFact, Scope
+from support.databases import ITAY, NOA, NOW, database, make_draft
+
+__all__ = ["database"]
+
+facts = SqlFacts()
+BEFORE, AFTER = NOW - timedelta(minutes=1), NOW + timedelta(minutes=1)
+
+TOLD_AGAIN = [
+    ("Loves pistachio ice cream", "Pistachio is Itay's favourite ice cream"),
+    ("Loves pistachio ice cream", "User eats PISTACHIOS with cream"),
+    ("Is allergic to peanuts", "User has a peanut allergy"),
+    ("Is allergic to peanuts", "User's throat swells up from a single peanut"),
+    ("Lives in Berlin", "User moved to Berlin in May"),
+    ("Works as a nurse at the Charit\u00e9", "The Charite has employed the user since 2019"),
+    ("Has a dog named Rex", "User walks Rex every morning"),
+    ("Was diagnosed with HIV in 2019 at the Charit\u00e9 in Berlin", "User has HIV"),
+    ("Was diagnosed with HIV in 2019 at the Charit\u00e9 in Berlin", "User is HIV positive"),
+    ("Plans a surprise trip to Oslo in May with Marta", "In May User goes to Oslo"),
+    ("Has a salary of 90,000 euros at Siemens", "Makes 90k at Siemens"),
+    ("Sister Ana studies law in Lyon", "Ana is in her third year of law at Lyon"),
+    ("Was diagnosed with depression in 2021", "User's depression was diagnosed three years ago"),
+    ("Phone number is +49 151 2345678", "Can be called at +49 151 2345678"),
+    ("Likes z\u0435bras", "Zebras are the best animals"),
+    ("Mag Pistazieneis", "Pistazieneis ist ihr Lieblingseis"),
+    ("Wohnt in K\u00f6ln", "Ist letzten Sommer nach K\u00f6ln gezogen"),
+    ("Adore les \u00e9checs", "Joue aux \u00e9checs tous les jeudis"),
+    ("Vive en Bogot\u00e1", "Se mud\u00f3 a Bogot\u00e1 con su novia"),
+    (
+        "\u041b\u044e\u0431\u0438\u0442 \u0448\u0430\u0445\u043c\u0430\u0442\u044b",
+        "\u0418\u0433\u0440\u0430\u0435\u0442 \u0432 \u0448\u0430\u0445\u043c\u0430\u0442\u044b",
+    ),
+    ("\u6771\u4eac\u306b\u4f4f\u3093\u3067\u3044\u308b", "\u53bb\u5e74\u6771\u4eac\u306b\u4f4f\u3093\u3060"),
+    (
+        "\u559c\u6b22\u5f00\u5fc3\u679c\u51b0\u6dc7\u6dcb",
+        "\u5f00\u5fc3\u679c\u51b0\u6dc7\u6dcb\u662f\u4ed6\u7684\u6700\u7231",
+    ),
+]
+
+SOMETHING_ELSE = [
+    ("Loves pistachio ice cream", "Loves the sea"),
+    ("Loves pistachio ice cream", "User's favourite cheese is Gouda"),
+    ("Is allergic to peanuts", "User is in love with Noa"),
+    ("Lives in Berlin", "User lives with two friends"),
+    ("Works as a nurse at the Charit\u00e9", "User works on Sundays"),
+    ("Has a dog named Rex", "User has a cat named Mia"),
+    ("Has a dog named Rex", "User has a dog called Bella"),
+    ("Is allergic to penicillin", "User is allergic to bees"),
+    ("User's birthday is on May 3", "Daughter Mia has her birthday in winter"),
+    ("Phone number is +49 151 2345678", "User's phone number is 0170 998877"),
+    ("Sister Ana studies law in Lyon", "User's sister plays the cello"),
+    ("Was diagnosed with depression in 2021", "User bought a car in 2021"),
+    ("Phone number is +49 151 2345678", "User's flight is LH 454"),
+    ("Mag Pistazieneis", "Mag Jazz"),
+    ("Wohnt in K\u00f6ln", "Wohnt mit zwei Katzen zusammen"),
+    ("Adore les \u00e9checs", "Adore la mer"),
+    ("Vive en Bogot\u00e1", "Vive con su novia"),
+    (
+        "\u041b\u044e\u0431\u0438\u0442 \u0448\u0430\u0445\u043c\u0430\u0442\u044b",
+        "\u041b\u044e\u0431\u0438\u0442 \u0441\u043e\u0431\u0430\u043a",
+    ),
+    ("\u6771\u4eac\u306b\u4f4f\u3093\u3067\u3044\u308b", "\u732b\u304c\u597d\u304d"),
+    ("\u559c\u6b22\u5f00\u5fc3\u679c\u51b0\u6dc7\u6dcb", "\u559c\u6b22\u722c\u5c71"),
+]
+
+
+async def forgotten(database, text: str, scope: Scope = ITAY) -> None:
+    """Let a person have known a fact, and have forgotten it alone just now."""
+    async with database.transaction() as tx:
+        [fact] = await facts.write(tx, scope, [make_draft(text)], now=NOW)
+        await facts.add_tombstones(tx, scope, [fact.id], said_until=NOW.timestamp())
+        await facts.delete(tx, scope, [fact.id])
+
+
+async def is_told_again(database, text: str, scope: Scope = ITAY, *, said_at=BEFORE) -> bool:
+    """Say whether a fact that is learned tells what was forgotten."""
+    async with database.reading() as tx:
+        [found] = await facts.paraphrases_forgotten(tx, scope, [NewFact(text, said_at=said_at)])
+    return found
+
+
+async def counted(database) -> int:
+    """Count the hashes of words that are kept."""
+    async with database.reading() as tx:
+        return len((await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all())
+
+
+@pytest.mark.parametrize(("gone", "learned"), TOLD_AGAIN)
+async def test_talk_of_before_does_not_tell_it_in_other_words(database, gone, learned):
+    """In whatever language; what was said after it was forgotten does."""
+    await forgotten(database, gone)
+
+    assert await is_told_again(database, learned)
+    assert await is_told_again(database, learned, said_at=NOW)
+    assert not await is_told_again(database, learned, said_at=AFTER)
+    assert not await is_told_again(database, learned, said_at=None)
+    assert not await is_told_again(database, learned, NOA)
+
+
+@pytest.mark.parametrize(("gone", "learned"), SOMETHING_ELSE)
+async def test_talk_of_before_tells_everything_else(database, gone, learned):
+    """Liking, living and having are no words that tell."""
+    await forgotten(database, gone)
+
+    assert not await is_told_again(database, learned)
+
+
+async def test_a_word_that_many_facts_hold_tells_none_of_them(database):
+    """Such as the person's name, where an extractor writes it into every fact."""
+    async with database.transaction() as tx:
+        await facts.write(tx, ITAY, [make_draft(f"Itay knows thing{number}") for number in range(30)], now=NOW)
+    await forgotten(database, "Itay juggles")
+
+    assert await is_told_again(database, "Has juggled for years")
+    assert not await is_told_again(database, "Itay sails")
+
+
+async def test_a_word_that_several_facts_hold_tells_little_beside_a_rare_one(database):
+    """Who forgets what the family eats loses nothing else of the family, and still not what it eats."""
+    async with database.transaction() as tx:
+        told = ["climbs", "sails", "sings", "farms", "paints", "argues"]
+        await facts.write(tx, ITAY, [make_draft(f"Family {what} in summer") for what in told], now=NOW)
+        await facts.write(tx, NOA, [make_draft(f"Fact {number} of pizza") for number in range(9)], now=NOW)
+    await forgotten(database, "Family loves pizza")
+
+    assert not await is_told_again(database, "Family plans a trip to Norway")
+    assert await is_told_again(database, "Pizza on Fridays")
+    assert await is_told_again(database, "The family has pizza")
+
+
+async def test_many_facts_at_once_are_each_judged_alone(database):
+    """Those said before and after, at no known time, of other people and of nothing forgotten, in one question."""
+    for gone in ("Lives in Berlin", "Has a dog named Rex"):
+        await forgotten(database, gone)
+    asked = [
+        NewFact("Moved to Berlin", said_at=BEFORE),
+        NewFact("Moved to Berlin", said_at=AFTER),
+        NewFact("Moved to Berlin"),
+        NewFact("Plays the cello", said_at=BEFORE),
+        NewFact("Walks Rex", said_at=BEFORE),
+        *(NewFact(f"Knows thing{number}", said_at=BEFORE) for number in range(600)),
+    ]
+    async with database.reading() as tx:
+        found = await facts.paraphrases_forgotten(tx, ITAY, asked)
+
+    assert found == [True, False, False, False, True] + [False] * 600
+
+
+async def test_a_fact_of_common_words_alone_is_known_by_its_text_only(database):
+    """Nothing in it tells what it is about."""
+    await forgotten(database, "User likes it very much")
+
+    assert await counted(database) == 0
+    assert not await is_told_again(database, "User likes it")
+
+
+async def test_what_somebody_says_again_may_come_back(database):
+    """Only that: what else was forgotten stays so."""
+    await forgotten(database, "Loves pistachio ice cream")
+    await forgotten(database, "Lives in Berlin")
+    async with database.transaction() as tx:
+        await facts.remove_tombstones(tx, ITAY, ["Pistachio ice cream is great"])
+
+    assert not await is_told_again(database, "Loves pistachio ice cream")
+    assert await is_told_again(database, "Moved to Berlin")
+
+
+async def test_a_word_of_a_longer_fact_lifts_only_itself(database):
+    """Else somebody who keeps a short one would bring all of it back."""
+    await forgotten(database, "Plans a surprise trip to Oslo in May with Marta")
+    async with database.transaction() as tx:
+        await facts.remove_tombstones(tx, ITAY, ["Oslo is cold"])
+
+    assert await is_told_again(database, "Surprises Marta in Oslo")
+
+
+async def test_forgetting_everything_takes_the_hashes_of_this_person_alone(database):
+    """The time of that forgetting stands for all of them."""
+    await forgotten(database, "Lives in Berlin")
+    await forgotten(database, "Lives in Berlin", NOA)
+    async with database.transaction() as tx:
+        await facts.delete_all(tx, ITAY, forgotten_at=NOW.timestamp())
+
+    assert not await is_told_again(database, "Moved to Berlin")
+    assert await is_told_again(database, "Moved to Berlin", NOA)
+
+
+async def test_lifting_and_merging_reach_no_third_person(database):
+    """What two of them forgot is forgotten for the one they become."""
+    ben = Scope("gaia", "ben")
+    for scope, text in ((ITAY, "Lives in Berlin"), (NOA, "Has a dog named Rex"), (ben, "Lives in Berlin")):
+        await forgotten(database, text, scope)
+    async with database.transaction() as tx:
+        await facts.merge(tx, NOA, ITAY)
+        await facts.remove_tombstones(tx, NOA, ["Lives in Berlin"])
+
+    assert await is_told_again(database, "Moved to Berlin")
+    assert await is_told_again(database, "Rex barks")
+    assert not await is_told_again(database, "Rex barks", NOA)
+    async with database.reading() as tx:
+        mine = [
+            await facts.have_tombstones(tx, scope, ["Has a dog named Rex", "Lives in Berlin"])
+            for scope in (ITAY, NOA, ben)
+        ]
+    assert mine == [[True, True], [False, False], [False, True]]
+    async with database.transaction() as tx:
+        await facts.remove_tombstones(tx, ITAY, ["Lives in Berlin"])
+    assert not await is_told_again(database, "Moved to Berlin")
+    assert await is_told_again(database, "Moved to Berlin", ben)
+
+
+async def test_no_word_can_be_told_from_what_is_kept(database):
+    """A hash stands for one word in 65,536: of a language's words several share each."""
+    await forgotten(database, "Lives in Berlin")
+    async with database.reading() as tx:
+        [row] = (await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all()
+
+    assert 0 <= row.word < 2**16
+    assert paraphrase_tombstones.distinctive_stems("Lives in Berlin") == {"berli"}
+
+
+async def test_a_merge_takes_the_salt_along_where_only_words_are_left(database):
+    """A tombstone was lifted by a spelling that its words do not know."""
+    await forgotten(database, "Lives in Berlin", NOA)
+    async with database.transaction() as tx:
+        await facts.remove_tombstones(tx, NOA, ["Lives in Ber lin"])
+        await facts.merge(tx, NOA, ITAY)
+
+    assert await is_told_again(database, "Moved to Berlin")

@@ -1,0 +1,266 @@
+"""Slash commands typed into somebody's own Runner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from google.adk.agents.run_config import RunConfig
+from google.adk.events.event import Event
+from google.adk.plugins.base_plugin import BasePlugin
+
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE
+from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
+from gaia_memory.errors import ModelUnavailableError
+from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
+from support.adk_runner import function_call, model_content
+from support.plugin_host import (
+    KEY,
+    SCOPE,
+    break_database,
+    build_agent,
+    contents_text,
+    events_text,
+    open_plugin_host,
+    request_text,
+    set_extractor,
+)
+
+if TYPE_CHECKING:
+    from gaia_memory.engine import Engine
+    from gaia_memory.models import Vector
+
+
+def stamps(events: list[Event]) -> list[object]:
+    """Return each event's command stamp."""
+    return [(event.custom_metadata or {}).get(COMMAND_KEY) for event in events]
+
+
+async def test_a_command_is_answered_without_the_model_and_stamped(tmp_path: Path) -> None:
+    """Both of its events; the caller's RunConfig stays as it was."""
+    run_config = RunConfig(custom_metadata={"mine": 1})
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
+        events = await host.run_turn("/remember I like teal", run_config=run_config)
+        facts = await (await host.engine()).memory.facts(SCOPE)
+        session = await host.load_session()
+
+    assert "teal" in events_text(events)
+    assert [fact.text for fact in facts] == ["I like teal"]
+    assert session is not None
+    assert stamps(session.events) == ["remember", "remember"]
+    assert run_config.custom_metadata == {"mine": 1}
+
+
+@pytest.mark.acceptance("I07")
+async def test_commands_are_in_no_later_request_and_are_never_learned(tmp_path: Path) -> None:
+    """Neither what was typed nor what was answered."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor(default=[])
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("first")
+        await host.run_turn("/remember I like teal")
+        await host.run_turn("/memory")
+        await host.run_turn("second")
+        await (await host.engine()).sweep(force=True)
+
+    learned = [said.text for chunk in extractor.chunks for said in chunk.messages]
+    assert contents_text(model.requests[1]) == "first\none\nsecond"
+    assert learned == ["first", "one", "second", "two"]
+
+
+async def test_the_answer_of_a_command_comes_from_the_agent_that_has_the_conversation(tmp_path: Path) -> None:
+    """A command in between takes nobody back to the root agent, and leaves no author that ADK warns of."""
+    child = build_agent(ScriptedLlm("from the child", "still the child"), "child")
+    root = build_agent(
+        ScriptedLlm(model_content(function_call("transfer_to_agent", "c1", agent_name="child"))),
+        "root",
+        sub_agents=[child],
+    )
+    async with open_plugin_host(tmp_path, root) as host:
+        await host.run_turn("to the child")
+        command = await host.run_turn("/remember I like teal")
+        after = await host.run_turn("and now?")
+
+    assert [event.author for event in command] == ["child"]
+    assert events_text(after) == "still the child"
+
+
+class SweepingEmbedder(ScriptedEmbedder):
+    """Has everything that is due learned and cleared while it embeds."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__()
+        self._engine = engine
+
+    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
+        await self._engine.sweep(force=True)
+        return await super().embed(texts, purpose=purpose)
+
+
+async def test_a_session_is_not_cleared_under_a_command(tmp_path: Path) -> None:
+    """The command's answer would find another session than it was loaded from, and the person an error."""
+    extractor = ScriptedExtractor(default=[])
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("one"))) as host:
+        engine = await host.engine()
+        set_extractor(engine, extractor)
+        await host.run_turn("first")
+        engine.memory = replace(engine.memory, embedder=SweepingEmbedder(engine))
+        answer = await host.run_turn("/remember I like teal")
+        learned_meanwhile = len(extractor.chunks)
+        report = await engine.sweep(force=True)
+
+    assert events_text(answer) == "I will remember: I like teal"
+    assert learned_meanwhile == 0
+    assert report.consolidated == 1
+
+
+@pytest.mark.acceptance("I06")
+async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None:
+    """They are no turns and leave no mark."""
+    extractor = ScriptedExtractor()
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("/help")
+        await host.run_turn("/memory")
+        row = await host.ledger_row()
+        await (await host.engine()).sweep(force=True)
+
+    assert extractor.chunks == []
+    assert row is None or row.turn_no == 0
+
+
+async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models_business(tmp_path: Path) -> None:
+    """A plugin that replaces the message keeps the hook from those behind it."""
+
+    class Rewriter(BasePlugin):
+        async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> Any:
+            return user_message.model_copy()
+
+    model = ScriptedLlm("one", "two")
+    plugins: list[Any] = [Rewriter("first"), MemoryPlugin(config={"home": str(tmp_path / "gaia")})]
+    extractor = ScriptedExtractor([])
+    async with open_plugin_host(tmp_path, build_agent(model), plugins=plugins) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("first")
+        command = await host.run_turn("/memory")
+        await host.run_turn("second")
+        row = await host.ledger_row()
+        await (await host.engine()).sweep(force=True)
+
+    [chunk] = extractor.chunks
+    assert [message.text for message in chunk.messages] == ["first", "one", "second", "two"]
+    assert "don't remember" in events_text(command)
+    assert contents_text(model.requests[1]) == "first\none\nsecond"
+    assert row is not None
+    assert (row.turn_no, row.active_until) == (2, None)
+
+
+@pytest.mark.acceptance("C14", "C15")
+@pytest.mark.parametrize("text", ["/nope", "and/or", "tea or /memory?"])
+async def test_what_is_no_command_of_ours_reaches_the_model(tmp_path: Path, text: str) -> None:
+    """An unknown command may be the host's own."""
+    model = ScriptedLlm("ok")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        events = await host.run_turn(text)
+
+    assert contents_text(model.requests[0]) == text
+    assert events_text(events) == "ok"
+
+
+@pytest.mark.acceptance("S12")
+async def test_reset_learns_once_and_then_clears(tmp_path: Path) -> None:
+    """The next request has nothing of before, the facts stay."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor(["moved to Berlin"])
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("I moved to Berlin")
+        reply = events_text(await host.run_turn("/reset"))
+        await host.run_turn("hello again")
+        facts = await (await host.engine()).memory.facts(SCOPE)
+
+    assert "fresh start" in reply.lower()
+    assert len(extractor.chunks) == 1
+    assert contents_text(model.requests[1]) == "hello again"
+    assert [fact.text for fact in facts] == ["moved to Berlin"]
+
+
+@pytest.mark.acceptance("S13")
+async def test_a_reset_that_cannot_learn_says_so_and_keeps_the_talk(tmp_path: Path) -> None:
+    """It is learned later."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor(ModelUnavailableError("503"), ["moved to Berlin"])
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("I moved to Berlin")
+        reply = events_text(await host.run_turn("/reset"))
+        await host.run_turn("hello again")
+        await (await host.engine()).sweep(force=True)
+        facts = await (await host.engine()).memory.facts(SCOPE)
+
+    assert "not saved" in reply
+    assert "I moved to Berlin" in request_text(model.requests[1])
+    assert [fact.text for fact in facts] == ["moved to Berlin"]
+
+
+@pytest.mark.acceptance("I04")
+async def test_reset_without_learning_still_clears(tmp_path: Path) -> None:
+    """`memory.auto_ingest: false` asks no model."""
+    model = ScriptedLlm("one", "two")
+    extractor = ScriptedExtractor()
+    async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"auto_ingest": False}}) as host:
+        set_extractor(await host.engine(), extractor)
+        await host.run_turn("I moved to Berlin")
+        await host.run_turn("/reset")
+        await host.run_turn("hello again")
+
+    assert contents_text(model.requests[1]) == "hello again"
+
+
+@pytest.mark.acceptance("C06")
+async def test_commands_say_that_memory_is_off(tmp_path: Path) -> None:
+    """The model is not asked."""
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm()), config={"memory": {"enabled": False}}) as host:
+        replies = [events_text(await host.run_turn(text)) for text in ("/remember x", "/memory", "/forget", "/reset")]
+
+    assert all("off" in reply for reply in replies)
+
+
+async def test_a_command_that_fails_is_answered_and_kept_from_the_model(tmp_path: Path) -> None:
+    """`/forget yes` must not become talk when the database is away."""
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm())) as host:
+        break_database(await host.engine())
+        events = await host.run_turn("/memory")
+
+    assert events_text(events) == UNAVAILABLE
+
+
+async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_through(tmp_path: Path) -> None:
+    """The configuration names a database that is not there."""
+    model = ScriptedLlm("ok")
+    config = {"memory": {"database_url": f"sqlite:///{tmp_path}"}}
+    async with open_plugin_host(tmp_path, build_agent(model), config=config) as host:
+        command = events_text(await host.run_turn("/memory"))
+        turn = events_text(await host.run_turn("hi"))
+
+    assert "\N{HORIZONTAL ELLIPSIS} cannot be used" in command
+    assert str(tmp_path.parent) not in command
+    assert "name another: `home`" in command
+    assert turn == "ok"
+
+
+async def test_a_command_after_a_clear_elsewhere_is_answered(tmp_path: Path) -> None:
+    """The session it was loaded with is brought up to date."""
+    model = ScriptedLlm("one")
+    async with open_plugin_host(tmp_path, build_agent(model)) as host:
+        set_extractor(await host.engine(), ScriptedExtractor(default=[]))
+        await host.run_turn("I moved to Berlin")
+        await (await host.engine()).consolidate(KEY)
+        events = await host.run_turn("/memory")
+
+    assert "don't remember" in events_text(events)

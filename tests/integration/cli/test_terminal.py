@@ -1,0 +1,89 @@
+"""`gaia chat` as somebody who types sees it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.cli_runner import run_gaia, write_offline_config
+from support.terminal import SLOW_COMMAND, command_in_terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
+
+ENTER, CTRL_C, CTRL_D = b"\r", b"\x03", b"\x04"
+ESCAPE = b"\x1b"
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the path of a configuration on the keyless defaults."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
+    return str(write_offline_config(tmp_path))
+
+
+def test_commands_are_completed_and_ctrl_d_ends_the_chat(config: str) -> None:
+    """Typing the beginning of a command offers the rest; an answer is shown; Ctrl-D leaves."""
+    with command_in_terminal("chat", "--user", "itay", "--config", config) as (screen, process):
+        first = screen.read_until(b">")
+        screen.type_keys(b"/rem")
+        screen.read_until(b"/remember")
+        screen.type_keys(b"\t I like tea" + ENTER)
+        screen.read_until(b"I will remember: I like tea")
+        screen.read_until(b">")
+        screen.type_keys(CTRL_D)
+        screen.read_until(b"Bye")
+        code = process.wait(timeout=60)
+
+    assert b"offline" in first
+    assert code == 0
+    facts = run_gaia("memory", "list", "--user", "itay", "--config", config, "--json").json_output["memories"]
+    assert [fact["text"] for fact in facts] == ["I like tea"]
+
+
+def test_nothing_is_drawn_while_an_answer_streams_and_what_is_typed_meanwhile_waits(config: str) -> None:
+    """Every piece stays where it was printed; each of the lines typed ahead is answered, in order, once."""
+    slow = ("chat", "--user", "itay", "--config", config, "--model", "slow-5-0.1")
+    with command_in_terminal(*slow, command=SLOW_COMMAND) as (screen, process):
+        screen.read_until(b">")
+        screen.type_keys(b"one" + ENTER)
+        screen.read_until(b"piece1 ")
+        screen.type_keys(b"two" + ENTER + b"three" + ENTER)
+        streamed = screen.read_until(b"answer to <one>\r\n")
+        rest = []
+        for word in (b"two", b"three"):
+            screen.read_until(b"piece1 ")
+            rest.append(screen.read_until(b"answer to <%b>\r\n" % word))
+        screen.read_until(b">")
+        screen.type_keys(CTRL_D)
+        screen.read_until(b"Bye")
+        code = process.wait(timeout=60)
+
+    assert streamed == b"piece2 piece3 piece4 piece5 answer to <one>\r\n"
+    assert [ESCAPE in shown for shown in rest] == [False, False]
+    assert code == 0
+
+
+def test_ctrl_c_ends_the_answer_then_the_line_then_the_chat(config: str) -> None:
+    """It takes back what is under way, and leaves only where that is nothing."""
+    slow = ("chat", "--user", "itay", "--config", config, "--model", "slow-200-0.1")
+    with command_in_terminal(*slow, command=SLOW_COMMAND) as (screen, process):
+        screen.read_until(b">")
+        screen.type_keys(b"one" + ENTER)
+        screen.read_until(b"piece2 ")
+        screen.interrupt(process)
+        screen.read_until(b"The answer was interrupted.")
+        screen.read_until(b">")
+        screen.type_keys(b"half")
+        screen.read_until(b"half")
+        screen.type_keys(CTRL_C + b"/nope" + ENTER)
+        screen.read_until(b"There is no command /nope.")
+        screen.read_until(b">")
+        screen.type_keys(CTRL_C)
+        said = screen.read_until(b"Bye")
+        code = process.wait(timeout=60)
+
+    assert code == 0
+    assert b"Traceback" not in said

@@ -1,0 +1,82 @@
+"""Killed around a clear or between two pieces of a long conversation: nothing is cleared before it is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from support.kill_harness import BIRD_PATTERN, Installation
+from support.kill_steps import CLEARING_STEPS, KillPoint
+
+MakeSite = Callable[..., Installation]
+slow = (pytest.mark.slow, pytest.mark.timeout(900))
+LONG = 5_000
+"""Characters of a turn of which two fill a piece."""
+
+
+@pytest.mark.parametrize(
+    ("clear", "rounds"),
+    [
+        ("rewind", 1),
+        pytest.param("delete", 2, marks=slow),
+        pytest.param("rewind", 2, marks=slow),
+        pytest.param("keep", 2, marks=slow),
+    ],
+)
+def test_killed_around_a_clear_it_loses_nothing_and_doubles_nothing(site: MakeSite, clear: str, rounds: int) -> None:
+    """The person goes on in the same sessions, whatever became of them."""
+    here = site(clear=clear)
+    for number in range(rounds):
+        for step in CLEARING_STEPS if clear != "keep" else ("written", "committed"):
+            worker = here.run(here.new_messages(2 + number % 2), stop=KillPoint(step, 1 + number % 2))
+            here.check()
+
+            assert worker.was_killed
+    seen = here.finish(keeps_sessions=clear == "keep")
+
+    assert clear == "delete" or seen.events, "rewound and kept talk stays with its host"
+
+
+@pytest.mark.parametrize(
+    ("clear", "rounds"),
+    [
+        ("delete", 1),
+        pytest.param("delete", 2, marks=slow),
+        pytest.param("rewind", 2, marks=slow),
+    ],
+)
+def test_killed_between_two_pieces_the_rest_still_waits_and_no_piece_is_asked_again(
+    site: MakeSite, clear: str, rounds: int
+) -> None:
+    """Each piece is learned by itself; `status` tells of the conversation until the last one is."""
+    here = site(clear=clear)
+    for _ in range(rounds):
+        says = here.new_messages(1, 6, length=LONG)
+        here.run(says, stop=KillPoint("committed"))
+        first = here.check()
+        here.run(stop=KillPoint("committed"))
+        second = here.check()
+        birds = [BIRD_PATTERN.findall(text)[0] for _, _, text in says]
+
+        assert [len(seen.birds.keys() & here.sent) for seen in (first, second)] == [
+            len(here.sent) - 4,
+            len(here.sent) - 2,
+        ]
+        assert first.pending == second.pending == {f"{says[0][0]}:{says[0][1]}"}
+
+        seen = here.finish()
+
+        assert seen.pending == set()
+        assert {here.gemini.bird_counts[bird] for bird in birds} == {1}
+
+
+def test_killed_while_a_piece_is_asked_only_that_piece_is_asked_again(site: MakeSite) -> None:
+    """What was committed before it stays committed."""
+    here = site()
+    says = here.new_messages(1, 6, length=LONG)
+    here.run(says, stop=KillPoint("extractor answered", 2))
+    here.finish()
+    asked = [here.gemini.bird_counts[BIRD_PATTERN.findall(text)[0]] for _, _, text in says]
+
+    assert asked == [1, 1, 2, 2, 1, 1]

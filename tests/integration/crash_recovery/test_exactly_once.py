@@ -1,0 +1,89 @@
+"""A process that is killed while it learns costs nothing: each turn becomes one fact, and its session is cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from support.kill_harness import Installation
+from support.kill_steps import CLEARING_STEPS, FOLLOWING_STEPS, LEARNING_STEPS, KillPoint
+
+MakeSite = Callable[..., Installation]
+FULL = 3000
+"""Operations on a store in the slow tier: Chroma rewrites its index every thousand by default."""
+
+slow = (pytest.mark.slow, pytest.mark.timeout(900))
+tiers = pytest.mark.parametrize("full", [False, pytest.param(True, marks=slow)], ids=["some", "all"])
+
+
+@tiers
+def test_killed_at_each_step_it_loses_nothing_and_doubles_nothing(site: MakeSite, full: bool) -> None:
+    """The next process goes on where that one was killed, and is killed itself."""
+    for number in range(4 if full else 1):
+        here = site(seed=number)
+        stores = set()
+        for step in (*FOLLOWING_STEPS[:2], *LEARNING_STEPS, *CLEARING_STEPS, *FOLLOWING_STEPS[2:]):
+            # A store that is opened late follows everything in one go.
+            nth = here.rng.randint(1, 3) if full and step not in FOLLOWING_STEPS else 1
+            if full and here.kill_count == len(FOLLOWING_STEPS[:2]):
+                here.run((), here.new_bulk_facts(FULL))
+            worker = here.run(
+                here.new_messages(3 if full else 1), here.new_bulk_facts(300 if full else 60), stop=KillPoint(step, nth)
+            )
+            stores.add(here.check().store)
+
+            assert worker.was_killed, f"{step} was not reached {nth} times"
+        seen = here.finish()
+        here.check_plain_mem0(seen)
+
+        assert len(stores) <= 3, "a store that is whole is begun anew"
+        assert here.kill_count == len(LEARNING_STEPS) + len(CLEARING_STEPS) + len(FOLLOWING_STEPS)
+        assert not full or len(here.added) >= FULL
+
+
+@tiers
+def test_killed_at_any_moment_it_loses_nothing_and_doubles_nothing(site: MakeSite, full: bool) -> None:
+    """Also while it opens, talks, adds facts, or writes its store."""
+    here = site(seed=7)
+    here.run(here.new_messages(2), here.new_bulk_facts(FULL if full else 200))
+    for number in range(70 if full else 4):
+        since, longest = ("working", 0.8) if number % 3 else ("begun", 1.5)
+        here.run(here.new_messages(2), here.new_bulk_facts(400), kill_after=here.rng.uniform(0.0, longest), since=since)
+        here.check()
+    seen = here.finish()
+    here.check_plain_mem0(seen)
+
+    assert here.kill_count >= (55 if full else 2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_killed_at_its_first_start_it_starts_again(site: MakeSite, kind: str) -> None:
+    """Neither our tables nor ADK's, half made, keep anybody from going on."""
+    for number in range(6):
+        here = site(kind=kind, seed=number)
+        for _ in range(2):
+            here.run(here.new_messages(1), kill_after=here.rng.uniform(0.0, 0.7), since="begun")
+            if here.has_databases:
+                here.check()
+        here.run(here.new_messages(1))
+        here.finish()
+
+
+@tiers
+def test_killed_by_whom_it_asks_it_loses_nothing_and_doubles_nothing(site: MakeSite, full: bool) -> None:
+    """The model's server kills it when it is asked, and when it has answered."""
+    here = site(seed=3, embedder={"provider": "gemini", "embedding_dims": 64})
+    here.run(here.new_messages(1))
+    moments = [(kind, when) for kind in ("extractor", "embedder") for when in ("asked", "answered")]
+    for number in range(8 if full else 2):
+        kind, when = moments[number % 4 if full else number * 3]
+        worker = here.start(here.new_messages(2), here.new_bulk_facts(20))
+        here.gemini.kill_on_request(kind, here.rng.randint(1, 2), when, worker.process.kill)
+        here.wait_for_workers(worker)
+        here.check()
+
+        assert worker.was_killed
+    here.finish()

@@ -1,0 +1,165 @@
+"""A process is killed at every step of forgetting: the next start finishes it, and shows nothing of it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.errors import StoreNotOwnedError
+from integration.crash_recovery.conftest import postgres_database
+from support.chroma_server import chroma_server
+from support.kill_forget import forget_and_kill_at
+from support.kill_steps import KillPoint
+from support.residual_data import SearchTerms, find_residual_data
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.gaia import Gaia
+
+WORDS = [f"qu{number}zvrkpltmnxw" for number in range(6)]
+OTHERS = [f"ben took trip {number}" for number in range(130)]
+
+EMBEDDED = (
+    KillPoint("facts deleted"),
+    KillPoint("forgotten"),
+    KillPoint("folders removed"),
+    KillPoint("store begun"),
+    KillPoint("store named"),
+    KillPoint("index written"),
+    KillPoint("scrubbed"),
+    KillPoint("applied"),
+    KillPoint("applied", 2),
+    KillPoint("row removed", 2),
+    KillPoint("row removed", 3),
+    KillPoint("crossing off"),
+    KillPoint("crossed off"),
+)
+"""In this order; a store of 130 facts is filled in three batches."""
+
+ON_A_SERVER = ("facts deleted", "forgotten", "applied", "row removed", "scrubbed", "crossing off", "crossed off")
+
+
+@contextmanager
+def installed(folder: Path, database: str, store: str) -> Iterator[dict[str, Any]]:
+    """Give the settings of an installation whose database or store may be on a server."""
+    with ExitStack() as stack:
+        offline = {"provider": "offline"}
+        settings: dict[str, Any] = {"memory": {"llm": offline, "embedder": offline}}
+        if database == "postgresql":
+            settings["sessions"] = {"database_url": stack.enter_context(postgres_database(folder))}
+        if store == "chroma server":
+            settings["memory"]["vector_store"] = stack.enter_context(chroma_server(folder / "chroma"))
+        yield settings
+
+
+async def fill(home: Path, settings: dict[str, Any]) -> tuple[dict[str, str], SearchTerms]:
+    """Write what stays and what is to be forgotten; return the former by id, and what to look for of the latter."""
+    async with open_memory(settings, home=home) as gaia:
+        ben = await gaia.memory.add(gaia.scope("ben"), [NewFact(text) for text in OTHERS])
+        texts = [f"Ann keeps the {word} at home" for word in WORDS]
+        await gaia.memory.add(gaia.scope("ann"), [NewFact(text, session_id="gone") for text in texts])
+        await gaia.memory.profile(gaia.scope("ann"))
+        await gaia.memory.settled()
+        vectors = await gaia._engine.backend.embedder.embed(texts, purpose="add")
+    return {fact.id: fact.text for fact in ben}, SearchTerms(WORDS, vectors)
+
+
+async def by_mem0(gaia: Gaia, person: str) -> dict[str, str] | None:
+    """Return what plain mem0 lists of a person; None while it cannot be asked."""
+    try:
+        mem0 = gaia.mem0
+    except StoreNotOwnedError:
+        return None
+    rows = await asyncio.to_thread(mem0.get_all, filters={"user_id": gaia.scope(person).partition}, top_k=1000)
+    return {row["id"]: row["memory"] for row in rows["results"]}
+
+
+async def shows_nothing(gaia: Gaia) -> None:
+    """Nobody is shown anything of Ann: not by us, and not by mem0 where it can be asked."""
+    ann = gaia.scope("ann")
+    assert await gaia.memory.facts(ann) == []
+    assert await gaia.memory.recall(ann, f"Where is the {WORDS[0]}?") == []
+    assert (await gaia.memory.profile(ann)).bullets == ()
+    assert not await by_mem0(gaia, "ann")
+
+
+async def finish(home: Path, settings: dict[str, Any], others: dict[str, str], *, forgot: bool) -> None:
+    """Start again: the erasure comes to its end, nothing is shown on the way, everybody else keeps everything."""
+    async with open_memory(settings, home=home) as gaia:
+        ann = gaia.scope("ann")
+        if not forgot:
+            assert len(await gaia.memory.facts(ann)) == len(WORDS)
+            await gaia.memory.forget(ann)
+        else:
+            await shows_nothing(gaia)
+        settling = asyncio.create_task(gaia.memory.settled())
+        while not settling.done():
+            if forgot:
+                await shows_nothing(gaia)
+            await asyncio.wait({settling}, timeout=0.02)
+        await settling
+        await shows_nothing(gaia)
+        assert (await gaia.memory.status(ann)).erasures == 0
+        assert {fact.id: fact.text for fact in await gaia.memory.facts(gaia.scope("ben"))} == others
+        assert await by_mem0(gaia, "ben") == others
+        found = await gaia.memory.recall(gaia.scope("ben"), OTHERS[7])
+        assert found[0].fact.text == OTHERS[7]
+
+
+async def check(folder: Path, settings: dict[str, Any], stop: KillPoint, how: str) -> None:
+    """Kill the forget at `stop` and start again; afterwards no file under the home holds anything of it."""
+    home = folder / "home"
+    others, gone = await fill(home, settings)
+    assert await asyncio.to_thread(forget_and_kill_at, stop, str(home), settings, how), f"{stop.step} was not reached"
+    await finish(home, settings, others, forgot=stop.step != "facts deleted")
+    assert await find_residual_data(home, gone) == []
+
+
+@pytest.mark.acceptance("C11")
+@pytest.mark.parametrize("stop", EMBEDDED, ids=lambda stop: f"{stop.step} {stop.nth}")
+def test_a_forget_that_was_killed_is_finished_by_the_next_start(tmp_path: Path, stop: KillPoint) -> None:
+    """All or nothing of the forget is done; what is done is finished, and no file holds it."""
+    with installed(tmp_path, "sqlite", "folder") as settings:
+        asyncio.run(check(tmp_path, settings, stop, "everything"))
+
+
+@pytest.mark.parametrize("how", ["one by one", "conversation"])
+def test_so_is_one_of_a_fact_or_a_conversation(tmp_path: Path, how: str) -> None:
+    """The last of six facts, or the conversation, is on disk when the process is killed while the store is filled."""
+    with installed(tmp_path, "sqlite", "folder") as settings:
+        asyncio.run(check(tmp_path, settings, KillPoint("forgotten", 6 if how == "one by one" else 1), how))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("step", ON_A_SERVER)
+def test_so_is_one_on_servers(tmp_path: Path, database: str, step: str) -> None:
+    """The same with a Chroma server, whose files are its own, and with PostgreSQL."""
+    with installed(tmp_path, database, "chroma server") as settings:
+        asyncio.run(check(tmp_path, settings, KillPoint(step), "everything"))
+
+
+@pytest.mark.parametrize("stop", [KillPoint("store named"), KillPoint("scrubbed")], ids=lambda stop: str(stop.step))
+def test_so_is_one_whose_database_is_on_a_server(tmp_path: Path, stop: KillPoint) -> None:
+    """The store is a folder of this machine, the facts are in PostgreSQL."""
+    with installed(tmp_path, "postgresql", "folder") as settings:
+        asyncio.run(check(tmp_path, settings, stop, "everything"))
+
+
+def test_a_store_that_was_half_written_is_not_begun_again(tmp_path: Path) -> None:
+    """What was forgotten before it was begun is not in it: a long pass that is cut short again and again still ends."""
+    home = tmp_path / "home"
+    with installed(tmp_path, "sqlite", "folder") as settings, asyncio.Runner() as runner:
+        others, gone = runner.run(fill(home, settings))
+        killed = forget_and_kill_at(KillPoint("row removed", 1), str(home), settings, "everything")
+        before = {path.name for path in (home / "store").iterdir() if path.is_dir()}
+        runner.run(finish(home, settings, others, forgot=True))
+
+        assert killed
+        assert {path.name for path in (home / "store").iterdir() if path.is_dir()} == before
+        assert runner.run(find_residual_data(home, gone)) == []

@@ -1,0 +1,130 @@
+"""What a host passes wrongly is refused by name, before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.adk.gaia import Gaia
+from gaia_memory.errors import ConfigError, InvalidInputError
+from gaia_memory.memory import Memory
+from gaia_memory.models import Scope
+from gaia_memory.testing import ScriptedLlm
+from support.conversations import Conversations, open_conversations
+
+ITAY = Scope("gaia", "itay")
+
+
+@pytest.fixture
+async def talks(tmp_path: Path) -> AsyncIterator[Conversations]:
+    """Memory that lets every sender in."""
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok"), {"people": {"unknown": "allow"}}) as opened:
+        yield opened
+
+
+CALLS: list[tuple[Callable[[Memory, Any], Awaitable[Any]], Any, str]] = [
+    (lambda memory, given: memory.add(ITAY, given), ["text"], "facts[0] is 'text': pass a NewFact"),
+    (lambda memory, given: memory.add(ITAY, given), "text", "facts is 'text': pass a list of NewFact"),
+    (lambda memory, given: memory.add(ITAY, given), None, "facts is None"),
+    (lambda memory, given: memory.add(given, [NewFact("x")]), "itay", "scope is 'itay': pass a Scope"),
+    (lambda memory, given: memory.remember(given, "x"), None, "scope is None: pass a Scope"),
+    (lambda memory, given: memory.remember(ITAY, given), None, "text is None: pass a sentence"),
+    (lambda memory, given: memory.remember(ITAY, given), "\u200b\x00", "text is '\\u200b\\x00'"),
+    (lambda memory, given: memory.recall(given, "x"), None, "scope is None"),
+    (lambda memory, given: memory.recall(ITAY, given), None, "query is None: pass what to look for"),
+    (lambda memory, given: memory.recall(ITAY, "x", limit=given), 1.5, "limit is 1.5: pass 1 to 1000"),
+    (lambda memory, given: memory.recall(ITAY, "x", limit=given), "5", "limit is '5'"),
+    (lambda memory, given: memory.recall(ITAY, "x", limit=given), True, "limit is True"),
+    (lambda memory, given: memory.recall(ITAY, "x", limit=given), 0, "limit is 0"),
+    (lambda memory, given: memory.recall(ITAY, "x", limit=given), 1001, "limit is 1001: pass 1 to 1000"),
+    (lambda memory, given: memory.resolve_contact(ITAY, given), None, "who is None: pass a relation or a name"),
+    (lambda memory, given: memory.facts(given), "itay", "scope is 'itay'"),
+    (lambda memory, given: memory.count(given), "itay", "scope is 'itay'"),
+    (lambda memory, given: memory.forget(given), "itay", "scope is 'itay'"),
+    (lambda memory, given: memory.profile(given), "itay", "scope is 'itay'"),
+    (lambda memory, given: memory.export(given), "itay", "scope is 'itay'"),
+    (lambda memory, given: memory.import_(given, {}), "itay", "scope is 'itay'"),
+    (lambda memory, given: memory.status(given), "itay", "scope is 'itay'"),
+]
+
+
+async def test_every_method_of_memory_names_the_argument_that_is_wrong(talks: Conversations) -> None:
+    """With its value and what to pass instead."""
+    for call, given, words in CALLS:
+        with pytest.raises(InvalidInputError) as caught:
+            await call(talks.gaia.memory, given)
+        assert words in str(caught.value)
+
+    assert await talks.gaia.memory.scopes() == []
+
+
+async def test_recall_gives_up_to_a_thousand_facts(talks: Conversations) -> None:
+    """More than the configuration may ask for by itself."""
+    scope = talks.gaia.scope("itay")
+    await talks.gaia.memory.add(scope, [NewFact(f"Plum {number}") for number in range(60)])
+
+    assert len(await talks.gaia.memory.recall(scope, "plum", limit=1000)) > 50
+
+
+@pytest.mark.parametrize("nobody", [None, "", True, 1.5])
+async def test_nobody_is_no_person(talks: Conversations, nobody: Any) -> None:
+    """All who come without an id would share one memory, or stop every later sweep."""
+    gaia, agent = talks.gaia, talks.agent
+    with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the person"):
+        gaia.scope(user_id=nobody)
+    with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the person"):
+        gaia.conversation(agent, user_id=nobody, channel="cli")
+    with pytest.raises(InvalidInputError, match=r"channel is .*: pass the name of the channel"):
+        gaia.conversation(agent, user_id="itay", channel=nobody)
+    with pytest.raises(InvalidInputError, match=r"sender_id is .*: pass what the channel calls the sender"):
+        await gaia.inbound("cli", nobody, "hi", agent=agent)
+    with pytest.raises(InvalidInputError, match=r"channel is .*: pass the name of the channel"):
+        await gaia.inbound(nobody, "7", "hi", agent=agent)
+
+
+async def test_a_number_is_the_person_of_its_digits(talks: Conversations) -> None:
+    """Telegram sends numbers."""
+    talk = talks.gaia.conversation(talks.agent, user_id=7, channel="cli")  # type: ignore[arg-type]
+
+    assert talk.key.session == "7:cli"
+    assert talks.gaia.scope(7) == Scope("gaia", "7")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["\ud800", "it\x00ay"])
+async def test_an_id_that_no_session_database_holds_is_refused_at_the_door(talks: Conversations, name: str) -> None:
+    """Its messages would be answered with an error each, and nothing of them learned."""
+    gaia, agent = talks.gaia, talks.agent
+    with pytest.raises(InvalidInputError, match="without NUL and lone surrogates"):
+        gaia.conversation(agent, user_id=name, channel="cli")
+    with pytest.raises(InvalidInputError, match="without NUL and lone surrogates"):
+        gaia.conversation(agent, user_id="itay", channel=name)
+    with pytest.raises(InvalidInputError, match="without NUL and lone surrogates"):
+        await gaia.inbound("cli", name, "hi", agent=agent)
+
+    assert gaia.scope(name).user == name
+
+
+async def test_a_message_is_a_text(talks: Conversations) -> None:
+    """Neither nothing nor bytes."""
+    talk = talks.get()
+    nothing: Any = None
+    with pytest.raises(InvalidInputError, match="text is None: pass what the person said"):
+        await talk.send(nothing)
+    with pytest.raises(InvalidInputError, match="text is None"):
+        await anext(talk.stream(nothing))
+
+
+@pytest.mark.parametrize("arguments", [{"source": 5}, {"source": {}, "home": 5}, {"source": {}, "model": 5}])
+async def test_open_memory_names_the_argument_that_is_wrong(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    """All of them stand in the arguments, not in a file."""
+
+    async def opened() -> Gaia:
+        async with open_memory(**{"home": tmp_path, **arguments}) as gaia:
+            return gaia
+
+    with pytest.raises(ConfigError, match=r"is 5: pass a"):
+        await opened()

@@ -1,0 +1,131 @@
+"""Byte for byte: what was forgotten is in no file of the home, among the facts of many others that stay as they are."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.testing import FakeClock
+from support.residual_data import SearchTerms, find_residual_data
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.gaia import Gaia
+
+SETTINGS = {"memory": {"llm": {"provider": "offline"}, "embedder": {"provider": "offline"}}}
+PEOPLE = ("ben", "cleo", "dora", "*", "ann:x")
+QUESTIONS = ("Which boat is it?", "trip 17", "Who likes tea?")
+SAMPLE = 8
+
+State = dict[str, tuple[list[tuple[str, str]], list[list[tuple[str, str, float]]]]]
+
+
+def word(number: int) -> str:
+    """Return a made-up word; every other one needs more than ASCII."""
+    letters = "".join("bcdfghklmnprstvz"[(number * 7919 + place * 104729 >> place) % 16] for place in range(12))
+    return f"qu{number:04d}{letters}" + ("öß" if number % 2 else "")
+
+
+async def fill(gaia: Gaia, others: int) -> dict[str, list[str]]:
+    """Write everybody's facts, those to be forgotten among those that stay; return the former by what they are for."""
+    memory, doomed = gaia.memory, {"all": [], "one": [], "talk": []}
+    batches = 10
+    for batch in range(batches):
+        numbers = range(batch * others // batches, (batch + 1) * others // batches)
+        for place, person in enumerate(PEOPLE):
+            stay = [
+                NewFact(f"{person} took trip {n} by boat and likes tea") for n in numbers if n % len(PEOPLE) == place
+            ]
+            await memory.add(gaia.scope(person), stay)
+        for place, (user, kind) in enumerate((("ann", "all"), ("ada", "one"), ("ida", "talk"))):
+            texts = [f"Likes {word(60 * batch + 6 * n + 2 * place + n % 2)} tea on trip {n}" for n in range(10)]
+            doomed[kind] += texts
+            facts = [NewFact(text, session_id="gone", metadata={"note": text}) for text in texts]
+            await memory.add(gaia.scope(user), facts)
+        await memory.settled()
+    await memory.add(gaia.scope("ada"), [NewFact("Ada likes tea")])
+    await memory.add(gaia.scope("ida"), [NewFact("Ida likes tea", session_id="kept")])
+    return doomed
+
+
+async def state(gaia: Gaia) -> State:
+    """Return what everybody else has: ids and texts, what is found and how well."""
+    found: State = {}
+    for person in PEOPLE:
+        scope = gaia.scope(person)
+        facts = [(fact.id, fact.text) for fact in await gaia.memory.facts(scope)]
+        hits = [await gaia.memory.recall(scope, question) for question in QUESTIONS]
+        found[person] = (facts, [[(hit.fact.id, hit.fact.text, hit.score) for hit in each] for each in hits])
+    return found
+
+
+async def by_mem0(gaia: Gaia, person: str) -> dict[str, str]:
+    """Return what plain mem0 lists of a person."""
+    filters = {"user_id": gaia.scope(person).partition}
+    rows = await asyncio.to_thread(gaia.mem0.get_all, filters=filters, top_k=100_000)
+    return {row["id"]: row["memory"] for row in rows["results"]}
+
+
+async def sought(gaia: Gaia, texts: Sequence[str]) -> SearchTerms:
+    """Return what no file may hold: the words of some texts, and their vectors."""
+    sample = texts[:: max(1, len(texts) // SAMPLE)]
+    vectors = await gaia._engine.backend.embedder.embed(sample, purpose="add")
+    return SearchTerms([text.split()[1] for text in sample], vectors)
+
+
+async def forget_all_ways(gaia: Gaia) -> None:
+    """Forget a whole person, facts one by one, and a conversation."""
+    memory = gaia.memory
+    assert (await memory.forget(gaia.scope("ann"))).count == 100
+    for fact in await memory.facts(gaia.scope("ada")):
+        if fact.text != "Ada likes tea":
+            assert (await memory.forget(gaia.scope("ada"), fact_id=fact.id)).count == 1
+    assert (await memory.forget(gaia.scope("ida"), session_id="gone")).count == 100
+
+
+async def check(gaia: Gaia, home: Path, gone: SearchTerms, before: State) -> None:
+    """Nothing is left in a file or shown, and everybody else has what they had."""
+    await gaia.memory.settled()
+    assert await find_residual_data(home, gone) == []
+    assert await state(gaia) == before
+    for person in PEOPLE:
+        assert await by_mem0(gaia, person) == dict(before[person][0])
+    for person, texts in (("ann", []), ("ada", ["Ada likes tea"]), ("ida", ["Ida likes tea"])):
+        assert list((await by_mem0(gaia, person)).values()) == texts
+        assert [fact.text for fact in await gaia.memory.facts(gaia.scope(person))] == texts
+
+
+@pytest.mark.acceptance("C11")
+@pytest.mark.parametrize("others", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+async def test_neither_text_nor_vector_is_left_after_any_way_to_forget(tmp_path: Path, others: int) -> None:
+    """A person, facts and a conversation leave every page; restart, sweep and rebuild bring nothing back."""
+    home = tmp_path / "home"
+    # Scores fade with time: everything happens in one moment.
+    clock = FakeClock()
+    async with open_memory(SETTINGS, home=home, clock=clock) as gaia:
+        doomed = await fill(gaia, others)
+        every = [await sought(gaia, texts) for texts in doomed.values()]
+        gone = SearchTerms([word for each in every for word in each.words], [v for each in every for v in each.vectors])
+        before = await state(gaia)
+        held = await find_residual_data(home, gone)
+        await forget_all_ways(gaia)
+        await check(gaia, home, gone, before)
+
+    assert {line.rpartition(": ")[2] for line in held} == set(gone.byte_patterns().values())
+    assert {"memory.db", "chroma.sqlite3"} <= {Path(line.split(":")[0].split()[0]).name for line in held}
+    assert await find_residual_data(home, gone) == []
+
+    async with open_memory(SETTINGS, home=home, clock=clock) as gaia:
+        await gaia.sweep(force=True)
+        await check(gaia, home, gone, before)
+        folder = gaia._engine.follower.folder((await gaia.memory.status(gaia.scope("ben"))).store)
+    assert folder is not None
+    await asyncio.to_thread(shutil.rmtree, folder)
+    async with open_memory(SETTINGS, home=home, clock=clock) as gaia:
+        await check(gaia, home, gone, before)
+    assert await find_residual_data(home, gone) == []

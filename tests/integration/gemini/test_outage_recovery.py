@@ -1,0 +1,303 @@
+"""Many conversations wait while the model is away, and are learned when it is back, without a rush on it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from google.adk.events.event import Event
+from google.genai import types
+
+from gaia_memory import open_memory
+from gaia_memory.backend.providers import gemini as gemini_parts
+from gaia_memory.models import SessionKey, SweepReport
+from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
+from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
+from gaia_memory.testing import FakeClock
+from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.doctor_homes import findings_of, run_doctor
+from support.fake_gemini import Answer, Failure, facts
+from support.host_matrix import wait_until
+from support.plugin_host import record_turn
+
+if TYPE_CHECKING:
+    from gaia_memory.adk.gaia import Gaia
+    from support.fake_gemini import FakeGemini
+
+AWAY = Failure(503)
+BEATS_AN_HOUR = 60
+PROBES_AN_HOUR = 16
+"""More than the pauses of an hour allow, which grow from a quarter of a minute to ten."""
+
+_SAYS = re.compile(r"says (\w+) on (\w+)")
+
+
+class Door:
+    """Lets everybody in, answers as it is told, and notes who came and how many were inside at once."""
+
+    def __init__(self, answer: Answer = AWAY) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+        self.inside: Counter[str] = Counter()
+        self.most = 0
+        self.most_of_one = 0
+        self.hold: Callable[[str], None] = lambda person: time.sleep(0.002)
+        self._lock = threading.Lock()
+
+    def __call__(self, body: dict[str, Any]) -> Answer:
+        [(person, channel)] = set(_SAYS.findall(str(body)))
+        with self._lock:
+            self.asked.append(f"{person}:{channel}")
+            self.inside[person] += 1
+            self.most = max(self.most, self.inside.total())
+            self.most_of_one = max(self.most_of_one, self.inside[person])
+        self.hold(person)
+        with self._lock:
+            self.inside[person] -= 1
+        return self.answer
+
+
+@dataclass
+class Waiting:
+    """One open memory in which people have said something that waits to be learned."""
+
+    gaia: Gaia
+    clock: FakeClock
+
+    async def talk(self, sessions: Iterable[tuple[str, str]]) -> None:
+        """Let each say something, a second after the one before; then all of it is long quiet.
+
+        As the plugin leaves it behind: a turn through a Runner costs more than all that is looked at here.
+        """
+        service, app = self.gaia.session_service, self.gaia.config.app
+        for person, channel in sessions:
+            key = SessionKey(app, person, f"{person}:{channel}")
+            session = await service.create_session(app_name=app, user_id=person, session_id=key.session)
+            said = types.UserContent(f"I like tea, says {person} on {channel}")
+            event = Event(invocation_id=Event.new_id(), author="user", content=said)
+            await service.append_event(session, event)
+            await record_turn(self.gaia._engine, key)
+            self.clock.advance(timedelta(seconds=1))
+        self.clock.advance(timedelta(hours=1))
+
+    async def beats(self, count: int) -> list[SweepReport]:
+        """Sweep once a minute."""
+        reports = []
+        for _ in range(count):
+            self.clock.advance(timedelta(minutes=1))
+            reports.append(await self.gaia.sweep())
+        return reports
+
+    async def facts(self, people: Iterable[str]) -> list[list[str]]:
+        return [[fact.text for fact in await self.gaia.memory.facts(self.gaia.scope(person))] for person in people]
+
+    async def attempts(self, people: Iterable[str]) -> int:
+        statuses = [await self.gaia.memory.status(self.gaia.scope(person)) for person in people]
+        return sum(waiting.attempts for status in statuses for waiting in status.pending)
+
+
+@asynccontextmanager
+async def opened(folder: Path, *, hours_ago: float = 0) -> AsyncIterator[Waiting]:
+    """Open memory with Gemini for learning alone, some hours ago."""
+    settings: dict[str, Any] = {
+        "home": str(folder),
+        "sessions": {"coalesce_seconds": 0},
+        "memory": {"embedder": {"provider": "offline"}},
+    }
+    clock = FakeClock(datetime.now(UTC) - timedelta(hours=hours_ago))
+    async with open_memory(settings, home=folder, clock=clock, model="offline") as gaia:
+        # Who counts what sweeps do wants no other one beside them.
+        await gaia._engine._sweep_scheduler.stop()
+        yield Waiting(gaia, clock)
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])])
+async def test_an_outage_of_an_hour_costs_few_questions_and_drains_in_order(
+    gemini: FakeGemini, tmp_path: Path, count: int
+) -> None:
+    """While it lasts one conversation is asked about now and then; then all are, oldest first, a few at a time."""
+    door = Door()
+    gemini.set_default("extractor", door)
+    people = [f"user{number:04}" for number in range(count)]
+    async with opened(tmp_path / "home") as waiting:
+        await waiting.talk((person, "cli") for person in people)
+        during = await waiting.beats(BEATS_AN_HOUR)
+        tried, attempts = list(door.asked), await waiting.attempts(people)
+        untouched = await waiting.gaia.memory.status(waiting.gaia.scope(people[-1]))
+        door.answer = facts("likes tea")
+        after = await waiting.beats(11)
+        asked = door.asked[len(tried) :]
+        known = await waiting.facts(people)
+
+    assert len(tried) <= (MAX_PARALLEL_CONVERSATIONS + PROBES_AN_HOUR) * gemini_parts.MAX_ATTEMPTS
+    assert attempts == len(tried) / gemini_parts.MAX_ATTEMPTS
+    assert sum(report.consolidated for report in during) == 0
+    assert during[0].failed <= MAX_PARALLEL_CONVERSATIONS
+    assert during[0].failed + during[0].skipped == count
+    assert "failed (503)" in during[0].reason
+    assert [(each.attempts, each.retry_at) for each in untouched.pending] == [(0, None)]
+    assert (untouched.state, "failed (503)" in untouched.reason) == ("degraded", True)
+    assert "; no answer since " in untouched.reason
+    assert sum(report.consolidated for report in after) == count
+    assert known == [["likes tea"]] * count
+    assert Counter(asked) == Counter(f"{person}:cli" for person in people)
+    assert max(after, key=lambda report: report.consolidated).consolidated >= count - attempts
+    assert 1 < door.most <= MAX_PARALLEL_CONVERSATIONS
+    fresh = [session for session in asked if session not in tried]
+    assert all(abs(place - at) < MAX_PARALLEL_CONVERSATIONS for at, place in enumerate(map(sorted(fresh).index, fresh)))
+
+
+async def test_a_slow_person_and_one_with_much_to_learn_hold_up_nobody(gemini: FakeGemini, tmp_path: Path) -> None:
+    """Each has one of the places at most; what they have to say is learned too."""
+    many, slow = 20, threading.Event()
+    door = Door(facts("likes tea"))
+
+    def hold(person: str) -> None:
+        if person == "slow":
+            slow.wait(60)
+
+    door.hold = hold
+    gemini.set_default("extractor", door)
+    others = [f"user{number:02}" for number in range(10)]
+    async with opened(tmp_path / "home") as waiting:
+        early = [("slow", "1"), ("slow", "2"), *(("much", str(number)) for number in range(many))]
+        await waiting.talk([*early, *((person, "cli") for person in others)])
+        sweep = asyncio.create_task(waiting.beats(1))
+        try:
+            await wait_until(lambda: len(door.asked) == 1 + many + len(others), seconds=60)
+            before = list(door.asked)
+        finally:
+            slow.set()
+        [report] = await sweep
+
+    ranks = {session: rank for rank, session in enumerate(before)}
+    assert "slow:1" in before[:MAX_PARALLEL_CONVERSATIONS]
+    assert max(ranks[f"{person}:cli"] for person in others) <= 2 * len(others) + MAX_PARALLEL_CONVERSATIONS
+    assert [session for session in before if session.startswith("much")] == [f"much:{at}" for at in range(many)]
+    assert (report.consolidated, report.failed) == (2 + many + len(others), 0)
+    assert door.most_of_one == 1
+    assert door.most <= MAX_PARALLEL_CONVERSATIONS
+
+
+async def test_a_forced_sweep_stops_when_the_model_is_away_and_goes_on_when_one_answer_came(
+    gemini: FakeGemini, tmp_path: Path
+) -> None:
+    """Each one probes; it says how many it did not try, and why."""
+    count = 12
+    door = Door()
+    gemini.set_default("extractor", door)
+    people = [f"user{number:02}" for number in range(count)]
+    async with opened(tmp_path / "home") as waiting:
+        await waiting.talk((person, "cli") for person in people)
+        first = await waiting.gaia.sweep(force=True)
+        second = await waiting.gaia.sweep(force=True)
+        tried = len(door.asked)
+        door.answer = facts("likes tea")
+        third = await waiting.gaia.sweep(force=True)
+        known = await waiting.facts(people)
+
+    assert FAILURE_THRESHOLD <= first.failed <= MAX_PARALLEL_CONVERSATIONS
+    assert (first.consolidated, first.skipped) == (0, count - first.failed)
+    assert (second.failed, second.skipped) == (1, count - 1)
+    assert "failed (503)" in first.reason
+    assert "failed (503)" in second.reason
+    assert tried == (first.failed + 1) * gemini_parts.MAX_ATTEMPTS
+    assert third == SweepReport(consolidated=count)
+    assert known == [["likes tea"]] * count
+    assert door.most <= MAX_PARALLEL_CONVERSATIONS
+
+
+async def test_one_person_with_very_much_to_learn_is_asked_about_seldom_in_an_outage(
+    gemini: FakeGemini, tmp_path: Path
+) -> None:
+    """Nobody else is waiting who could show that it is away for all; somebody who comes then is asked about at once."""
+    door = Door()
+    gemini.set_default("extractor", door)
+    async with opened(tmp_path / "home") as waiting:
+        await waiting.talk(("much", str(number)) for number in range(12))
+        reports = await waiting.beats(BEATS_AN_HOUR)
+        tried = len(door.asked)
+        await waiting.talk([("other", "cli")])
+        door.answer = facts("likes tea")
+        door.asked.clear()
+        forced = await waiting.gaia.sweep(force=True)
+
+    assert tried <= (FAILURE_THRESHOLD + PROBES_AN_HOUR) * gemini_parts.MAX_ATTEMPTS
+    assert reports[0].failed == FAILURE_THRESHOLD
+    assert reports[0].skipped == 12 - FAILURE_THRESHOLD
+    assert "failed (503)" in reports[0].reason
+    assert forced.consolidated == 13
+    assert "other:cli" in door.asked[:MAX_PARALLEL_CONVERSATIONS]
+
+
+async def test_the_doctor_says_what_failed_together_and_what_waits_behind_it(
+    gemini: FakeGemini, tmp_path: Path
+) -> None:
+    """From another process than the one that waits for the model, which nobody takes for one that has stopped."""
+    gemini.set_default("extractor", Door())
+    config = write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
+    async with opened(gaia_home(), hours_ago=1.1) as waiting:
+        await waiting.talk((f"user{number}", "cli") for number in range(9))
+        report = await waiting.gaia.sweep()
+    failed, untried = findings_of(await asyncio.to_thread(run_doctor, config, "--no-model"), "conversations")
+    forced = await asyncio.to_thread(run_gaia, "sweep", "--force", "--config", str(config))
+
+    assert report.failed + report.skipped == 9
+    assert failed[0] == "warn"
+    assert re.fullmatch(
+        rf"{report.failed} conversations, such as user\d:cli, failed up to 1 time since 20\S+ \S+: the model "
+        r"gemini/\S+ failed \(503\): it is overloaded or out of order.*; next try 20\S+ \S+",
+        failed[1],
+    )
+    assert "`gaia sweep --force`" in failed[2]
+    assert untried[0] == "ok"
+    assert untried[1].startswith(f"{report.skipped} conversations to be learned, the oldest quiet since 20")
+    assert untried[1].endswith(": not tried while others fail")
+    assert forced.code == 1
+    assert "the model is away" in forced.err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_two_processes_do_not_rush_either(gemini: FakeGemini, tmp_path: Path) -> None:
+    """Each keeps to its own bound, and what one learns the other does not ask about."""
+    count = 1000
+    door = Door()
+    gemini.set_default("extractor", door)
+    people = [f"user{number:04}" for number in range(count)]
+    config = write_offline_config(tmp_path, "memory: {embedder: {provider: offline}}")
+    async with opened(gaia_home()) as waiting:
+        await waiting.talk((person, "cli") for person in people)
+    down = await _two_sweeps(config)
+    tried = len(door.asked)
+    door.answer = facts("likes tea")
+    door.asked.clear()
+    up = await _two_sweeps(config)
+    async with opened(gaia_home()) as waiting:
+        known = await waiting.facts(people)
+
+    assert {done.code for done in down} == {1}
+    assert all("the model is away" in done.err for done in down)
+    assert tried <= 2 * MAX_PARALLEL_CONVERSATIONS * gemini_parts.MAX_ATTEMPTS
+    assert {done.code for done in up} == {0}
+    assert sum(done.json_output["consolidated"] for done in up) == count
+    assert known == [["likes tea"]] * count
+    assert Counter(door.asked) == Counter(f"{person}:cli" for person in people)
+    assert door.most <= 2 * MAX_PARALLEL_CONVERSATIONS
+
+
+async def _two_sweeps(config: Path) -> list[CommandResult]:
+    arguments = ("sweep", "--force", "--json", "--config", str(config))
+    return await asyncio.gather(
+        *(asyncio.to_thread(run_gaia_process, *arguments, timeout_seconds=600) for _ in range(2))
+    )

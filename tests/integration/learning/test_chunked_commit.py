@@ -1,0 +1,115 @@
+"""A long talk is committed chunk by chunk: what breaks off in its middle goes on there, as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from google.adk.events.event import Event
+from google.adk.sessions.database_session_service import DatabaseSessionService
+from google.genai import types
+
+from gaia_memory.adk.sessions.transcript import SessionTranscript
+from gaia_memory.engine import Engine
+from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
+from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Scope, SessionKey
+from support.databases import on_each_database
+from support.long_conversations import APP, START, learning_engine, session_key, store_conversation
+from support.plugin_host import set_extractor
+from support.session_history import append_events, sentences
+
+TURNS = 130
+SCOPE = Scope(APP, "itay")
+
+
+class Extractor:
+    """Finds in each chunk a fact that no other has, and breaks off where it is asked for the one with a number."""
+
+    def __init__(self, *, breaks_at: int = 0) -> None:
+        self.asked: list[Chunk] = []
+        self._breaks_at = breaks_at
+
+    async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
+        self.asked.append(chunk)
+        if len(self.asked) == self._breaks_at:
+            raise OSError("broke off")
+        return [ExtractedFact(text=f"Itay said {chunk.messages[0].text[:40]}")]
+
+    def told(self) -> list[tuple[list[str], list[str]]]:
+        """Return the texts of each chunk and its context."""
+        return [([said.text for said in one.messages], [said.text for said in one.before]) for one in self.asked]
+
+
+@asynccontextmanager
+async def started(engine: Engine, extractor: Extractor) -> AsyncIterator[Engine]:
+    """Start anew over the same databases, with this extractor."""
+    again = await Engine.open(engine.loaded)
+    try:
+        service = DatabaseSessionService(db_engine=again.sessions_engine())
+        again.attach_transcript(APP, SessionTranscript(service, APP, clear_method="rewind"))
+        set_extractor(again, extractor)
+        yield again
+    finally:
+        await again.close()
+
+
+async def learned(engine: Engine, key: SessionKey, extractor: Extractor) -> str:
+    async with started(engine, extractor) as again:
+        return await again.consolidate(key)
+
+
+async def state(engine: Engine, key: SessionKey) -> tuple[EventPosition | None, list[str]]:
+    """Return up to where a talk is learned, and all facts."""
+    row = await engine.turn_presence.row(key)
+    return row and row.watermark, sorted(fact.text for fact in await engine.memory.facts(SCOPE))
+
+
+@on_each_database
+async def test_a_talk_that_breaks_off_goes_on_behind_the_last_chunk(tmp_path: Path, kind: str) -> None:
+    """Each chunk is committed before the next is asked for; after a restart the rest is asked as it would have been."""
+    key = session_key(TURNS)
+    for name in ("through", "broken"):
+        (tmp_path / name).mkdir()
+    async with learning_engine(kind, tmp_path / "through") as engine:
+        await store_conversation(engine.sessions_engine(), TURNS, output_characters=30)
+        through = Extractor()
+        assert await learned(engine, key, through) == "learned"
+        expected = (await state(engine, key))[1]
+    assert len(through.asked) > 4
+
+    async with learning_engine(kind, tmp_path / "broken") as engine:
+        await store_conversation(engine.sessions_engine(), TURNS, output_characters=30)
+        first, second = Extractor(breaks_at=3), Extractor()
+        assert await learned(engine, key, first) == "failed"
+        mark, facts = await state(engine, key)
+        assert mark == first.asked[1].turns[-1].end
+        assert len(facts) == 2
+        assert await learned(engine, key, second) == "learned"
+        assert (await state(engine, key))[1] == expected
+
+    assert first.told()[:2] + second.told() == through.told()
+    seqs = [turn.seq for chunk in [*first.asked[:2], *second.asked] for turn in chunk.turns]
+    assert seqs == list(range(1, TURNS + 1))
+
+
+@on_each_database
+async def test_a_turn_in_pieces_is_learned_with_its_last_one(tmp_path: Path, kind: str) -> None:
+    """What breaks off between two pieces leaves nothing behind; afterwards each piece is learned once."""
+    key = session_key(1)
+    said = types.UserContent(sentences(1, 2 * MAX_CHUNK_CHARACTERS + 500))
+    async with learning_engine(kind, tmp_path) as engine:
+        service = DatabaseSessionService(db_engine=engine.sessions_engine())
+        await service.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
+        event = Event(author="user", invocation_id="i1", content=said, timestamp=START)
+        place = {"app": key.app, "user": key.user, "session_id": key.session}
+        await append_events(engine.sessions_engine(), **place, events=[event])
+        first, second = Extractor(breaks_at=2), Extractor()
+        assert await learned(engine, key, first) == "failed"
+        assert await state(engine, key) == (None, [])
+        assert await learned(engine, key, second) == "learned"
+        mark, facts = await state(engine, key)
+
+    assert mark == EventPosition(event.timestamp, event.id)
+    assert len(facts) == len(second.asked) == 3
+    assert "".join(text for texts, _ in second.told() for text in texts) == said.parts[0].text

@@ -1,0 +1,252 @@
+"""What people said is learned once, whatever happens to the clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.models.llm_request import LlmRequest
+
+from gaia_memory import open_memory
+from gaia_memory.engine import Engine
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from support.databases import memory_url, on_each_database
+from support.plugin_host import KEY, begin_turn, build_agent, open_plugin_host, set_extractor
+from support.wall_clock import DAY_SECONDS, YEAR_SECONDS, WallClock
+
+IDLE = 30 * 60.0 + 1.0
+HOUR = 3600.0
+WAYS = ("keep", "delete", "rewind", "foreign keep", "foreign rewind")
+
+
+def ways(*quick: str) -> Any:
+    """Run a test in every way of clearing; those that are not named in the slow tier."""
+    return pytest.mark.parametrize(
+        "way", [way if way in quick else pytest.param(way, marks=pytest.mark.slow) for way in WAYS]
+    )
+
+
+class Stage:
+    """A conversation, ours or in somebody else's Runner, with an extractor that counts what it is told."""
+
+    def __init__(self, say: Any, engine: Engine, clock: WallClock, extractor: ScriptedExtractor) -> None:
+        self.say = say
+        self.engine = engine
+        self._clock = clock
+        self._extractor = extractor
+        set_extractor(engine, extractor)
+
+    async def learn(self) -> int:
+        """Let the idle time pass and sweep; return how many conversations were learned."""
+        self._clock.shift(IDLE)
+        return (await self.engine.sweep()).consolidated
+
+    @property
+    def learned(self) -> Counter[str]:
+        """How often each thing that the person said was given to the extractor."""
+        return _said(self._extractor)
+
+    async def waits(self) -> bool:
+        """Say whether something is still to be learned."""
+        async with self.engine.database.read_transaction() as tx:
+            return bool(await self.engine.ledger.pending(tx, user=None, app=None))
+
+
+def _said(*extractors: ScriptedExtractor) -> Counter[str]:
+    return Counter(
+        message.text
+        for extractor in extractors
+        for chunk in extractor.chunks
+        for message in chunk.messages
+        if message.role == "user"
+    )
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[WallClock]:
+    """Give a test the clock of this machine, to set."""
+    with WallClock().installed(monkeypatch) as clock:
+        yield clock
+
+
+@asynccontextmanager
+async def staged(
+    way: str, folder: Path, clock: WallClock, *, kind: str = "sqlite", answers: Any = "ok", address: str = ""
+) -> AsyncIterator[Stage]:
+    """Open a stage whose sessions are cleared in a way."""
+    extractor, model = ScriptedExtractor(default=[]), ScriptedLlm(default=answers)
+    clear = way.removeprefix("foreign ")
+    folder.mkdir(exist_ok=True)
+    async with AsyncExitStack() as stack:
+        if not address:
+            url = await stack.enter_async_context(memory_url(kind, folder))
+            address = url.render_as_string(hide_password=False)
+        if way.startswith("foreign"):
+            config = {"memory": {"database_url": address}, "sessions": {"clear": clear}}
+            host = await stack.enter_async_context(open_plugin_host(folder, build_agent(model), config=config))
+            engine, say = await host.engine(), host.run_turn
+        else:
+            engine, say = await stack.enter_async_context(_ours(folder, model, address, clear))
+        # Here only the test says when to look for what is due.
+        await engine._sweep_scheduler.stop()
+        yield Stage(say, engine, clock, extractor)
+
+
+@asynccontextmanager
+async def _ours(folder: Path, model: ScriptedLlm, address: str, clear: str) -> AsyncIterator[tuple[Engine, Any]]:
+    settings = {
+        "home": str(folder / "gaia"),
+        "memory": {"database_url": address},
+        "sessions": {"database_url": address.replace("memory.db", "s.db"), "clear": clear, "coalesce_seconds": 0},
+    }
+    async with open_memory(settings, model=model) as gaia:
+        talk = gaia.conversation(build_agent(model), user_id="itay", channel="cli")
+        yield gaia._engine, talk.send
+
+
+@on_each_database
+@ways("keep", "delete", "rewind", "foreign keep", "foreign rewind")
+async def test_what_is_said_after_the_clock_was_set_back_is_learned_once(
+    way: str, kind: str, tmp_path: Path, clock: WallClock
+) -> None:
+    """By an hour, between two turns; so is what is said when it is right again."""
+    async with staged(way, tmp_path, clock, kind=kind) as stage:
+        await stage.say("first")
+        assert await stage.learn() == 1
+        clock.shift(-HOUR - IDLE)
+        await stage.say("second, behind")
+        await stage.say("third, behind")
+        assert await stage.learn() == 1
+        assert stage.learned == Counter(["first", "second, behind", "third, behind"])
+        assert not await stage.waits()
+        clock.shift(HOUR)
+        await stage.say("fourth")
+        assert await stage.learn() == 1
+        assert await stage.learn() == 0
+
+    assert stage.learned == Counter(["first", "second, behind", "third, behind", "fourth"])
+
+
+@ways("rewind", "foreign keep")
+async def test_a_clock_that_was_a_year_ahead_costs_nothing(way: str, tmp_path: Path, clock: WallClock) -> None:
+    """Neither what was said then, nor what is said in the year after it; nobody waits for that year to pass."""
+    async with staged(way, tmp_path, clock) as stage:
+        await stage.say("before")
+        clock.shift(YEAR_SECONDS)
+        await stage.say("a year ahead")
+        clock.shift(-YEAR_SECONDS)
+        assert await stage.learn() == 0
+        assert await stage.learn() == 1
+        assert not await stage.waits()
+        for number in range(3):
+            await stage.say(f"back {number}")
+            assert await stage.learn() == 1
+        assert await stage.learn() == 0
+
+    assert stage.learned == Counter(["before", "a year ahead", "back 0", "back 1", "back 2"])
+
+
+@ways("delete", "foreign rewind")
+async def test_a_clock_that_goes_back_a_day_and_forward_again_costs_nothing(
+    way: str, tmp_path: Path, clock: WallClock
+) -> None:
+    """What was said in between is learned with what is said after it."""
+    async with staged(way, tmp_path, clock) as stage:
+        await stage.say("first")
+        assert await stage.learn() == 1
+        clock.shift(-DAY_SECONDS)
+        await stage.say("a day behind")
+        clock.shift(DAY_SECONDS + HOUR)
+        await stage.say("right again")
+        assert await stage.learn() == 1
+        assert await stage.learn() == 0
+
+    assert stage.learned == Counter(["first", "a day behind", "right again"])
+
+
+@pytest.mark.parametrize("way", ["delete", "foreign rewind"])
+async def test_marks_of_a_future_that_did_not_come_keep_nobody_waiting(
+    way: str, tmp_path: Path, clock: WallClock
+) -> None:
+    """A turn that was cancelled and a lease that was lost while the clock was a year ahead."""
+    async with staged(way, tmp_path, clock) as stage:
+        await stage.say("first")
+        key = KEY if way.startswith("foreign") else (await _only(stage.engine))
+        clock.shift(YEAR_SECONDS)
+        await begin_turn(stage.engine, key)
+        async with stage.engine.database.transaction() as tx:
+            ledger = stage.engine.ledger
+            await ledger.end_turn(tx, key, now=clock.now_seconds(), owner="elsewhere:1:1.00/a")
+            await ledger.claim(tx, key, "elsewhere:1:1.00/a", now=clock.now_seconds() + HOUR, lease_seconds=30)
+        clock.shift(-YEAR_SECONDS)
+        await stage.learn()
+        assert await stage.learn() == 1
+
+    assert stage.learned == Counter(["first"])
+
+
+async def _only(engine: Engine) -> Any:
+    async with engine.database.read_transaction() as tx:
+        [waiting] = await engine.ledger.pending(tx, user=None, app=None)
+    return waiting.key
+
+
+@ways("keep", "foreign rewind")
+async def test_a_clock_that_is_set_back_in_the_middle_of_a_turn_costs_nothing(
+    way: str, tmp_path: Path, clock: WallClock
+) -> None:
+    """The answer then lies before the message."""
+    back = [0.0]
+
+    def answer(_: LlmRequest) -> str:
+        clock.shift(back.pop() if back else 0.0)
+        return "ok"
+
+    async with staged(way, tmp_path, clock, answers=answer) as stage:
+        await stage.say("first")
+        assert await stage.learn() == 1
+        back.append(-HOUR - IDLE)
+        await stage.say("while it was set back")
+        await stage.say("behind")
+        assert await stage.learn() >= 0
+        await stage.learn()
+        await stage.learn()
+        assert not await stage.waits()
+
+    assert stage.learned == Counter(["first", "while it was set back", "behind"])
+
+
+@pytest.mark.parametrize(("clear", "kind"), [("keep", "postgresql"), ("delete", "sqlite")])
+async def test_two_hosts_with_different_clocks_on_one_database_learn_everything_once(
+    clear: str, kind: str, tmp_path: Path, clock: WallClock
+) -> None:
+    """One is ten minutes ahead; both talk in the same conversation, and both learn."""
+    ahead = 600.0
+    async with memory_url(kind, tmp_path) as url:
+        address = url.render_as_string(hide_password=False)
+        async with (
+            staged(clear, tmp_path / "one", clock, address=address) as one,
+            staged(clear, tmp_path / "other", clock, address=address) as other,
+        ):
+            said = []
+            for number in range(3):
+                clock.shift(ahead)
+                await one.say(f"ahead {number}")
+                clock.shift(-ahead)
+                await other.say(f"behind {number}")
+                said += [f"ahead {number}", f"behind {number}"]
+                if number == 1:
+                    clock.shift(ahead)
+                    assert await one.learn() == 1
+                    clock.shift(-ahead)
+                    await other.say("just behind what was learned")
+                    said.append("just behind what was learned")
+            await other.learn()
+            await other.learn()
+            assert await one.learn() == 0
+
+    assert one.learned + other.learned == Counter(said)

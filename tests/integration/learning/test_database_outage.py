@@ -1,0 +1,255 @@
+"""A PostgreSQL server that goes away for a while, or in the middle of something: nothing is lost, nothing doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory.adk.conversation import APOLOGY
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
+from support.databases import POSTGRES_URL, memory_url
+from support.harness import Sut, facts
+from support.plugin_host import build_agent, events_text, open_plugin_host, set_extractor
+from support.tcp_proxy import LossPoint, TcpProxy
+
+Make = Callable[..., Awaitable[Sut]]
+
+both_losses = pytest.mark.parametrize("what", ["question", "answer"])
+
+
+@asynccontextmanager
+async def served(
+    make: Make, folder: Path, *, sessions: str = "", **scripts: Any
+) -> AsyncIterator[tuple[Sut, TcpProxy]]:
+    """Open a system whose memory, and unless told otherwise its sessions, are on a server behind a wire."""
+    async with memory_url("postgresql", folder) as url:
+        with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
+            address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
+            lines = [f"sessions: {{database_url: '{sessions or address}'}}", f"memory: {{database_url: '{address}'}}"]
+            sut = await make("\n".join(lines), **scripts)
+            yield sut, wire
+            await sut.close()
+
+
+def numbered(count: int = 100) -> list[Any]:
+    """Return answers of an extractor, each another fact: so it shows how often a talk was learned."""
+    return [facts(f"fact {number}") for number in range(count)]
+
+
+@pytest.mark.acceptance("G09")
+async def test_while_the_memory_database_is_away_turns_are_answered_and_learned_later(
+    make: Make, tmp_path: Path
+) -> None:
+    """What cannot be kept is refused, what was said is learned once it is back, and nobody restarts anything."""
+    sessions = f"sqlite:///{tmp_path / 'sessions.db'}"
+    async with served(make, tmp_path, sessions=sessions, main=["a", "b", "c"], extractor=numbered()) as (sut, wire):
+        memory, scope = sut.gaia.memory, sut.scope("u")
+        await sut.chat("u", "cli", "before")
+        assert (await sut.sweep_after_idle()).consolidated == 1
+        wire.disconnect()
+
+        assert await sut.chat("u", "cli", "while it is away") == ["b"]
+        assert await sut.chat("u", "cli", "and again") == ["c"]
+        for refused in (memory.remember(scope, "x"), memory.forget(scope), memory.recall(scope, "fact")):
+            with pytest.raises(MemoryUnavailable, match="does not answer"):
+                await refused
+        [said] = await sut.chat("u", "cli", "/remember I like teal")
+        assert "does not answer" in said
+        status = await memory.status(scope)
+        assert (status.state, "does not answer" in status.reason) == ("degraded", True)
+
+        wire.reconnect()
+        assert (await memory.remember(scope, "x")).text == "x"
+        # The next beat of the sweep counts what was said, and it is quiet since then.
+        await sut.sweep()
+        assert (await sut.sweep_after_idle()).consolidated == 1
+        assert [word in sut.EXT[-1] for word in ("while it is away", "and again", "teal")] == [True, True, False]
+        assert await sut.texts("u") == ["fact 0", "x", "fact 1"]
+        assert (await memory.status(scope)).state == "ok"
+        assert (await sut.sweep_after_idle()).consolidated == 0
+
+
+async def test_what_is_said_before_the_database_is_there_at_all_is_learned_too(tmp_path: Path) -> None:
+    """Somebody's Runner starts sooner than the server; who opens memory later counts what was said until then."""
+    extractor = ScriptedExtractor(default=[])
+    async with memory_url("postgresql", tmp_path) as url:
+        with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
+            address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
+            config = {"memory": {"database_url": address}}
+            async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok")), config=config) as host:
+                await host.run_turn("so that the app is known")
+                set_extractor(await host.engine(), ScriptedExtractor(default=[]))
+                await (await host.engine()).sweep(force=True)
+            wire.disconnect()
+            async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok")), config=config) as host:
+                assert events_text(await host.run_turn("too early", session="early")) == "ok"
+                wire.reconnect()
+                await host.run_turn("in time", session="later")
+                engine = await host.engine()
+                set_extractor(engine, extractor)
+                await engine.sweep(force=True)
+
+    assert sorted(chunk.messages[0].text for chunk in extractor.chunks) == ["in time", "too early"]
+
+
+async def test_where_sessions_are_on_the_same_server_an_answer_waits_for_it_too(make: Make, tmp_path: Path) -> None:
+    """The person is told at once, nothing is half kept, and the next message finds everything as it was."""
+    async with served(make, tmp_path, main=["a", "b", "c"], extractor=numbered()) as (sut, wire):
+        await sut.chat("u", "cli", "before")
+        wire.disconnect()
+
+        assert await sut.chat("u", "cli", "while it is away") == [APOLOGY]
+
+        wire.reconnect()
+        assert await sut.chat("u", "cli", "after") == ["b"]
+        assert (await sut.sweep_after_idle()).consolidated == 1
+        assert ["while it is away" in sut.EXT[-1], "after" in sut.EXT[-1]] == [False, True]
+        assert await sut.texts("u") == ["fact 0"]
+
+
+@both_losses
+async def test_a_fact_whose_commit_is_cut_off_is_never_doubled(make: Make, tmp_path: Path, what: LossPoint) -> None:
+    """It is not acknowledged, whether or not the server kept it; said once more it is there once."""
+    async with served(make, tmp_path) as (sut, wire):
+        memory, scope = sut.gaia.memory, sut.scope("u")
+        await memory.remember(scope, "the first")
+        wire.drop_at(what, pattern=b"COMMIT", armed_by=b"allergic to nuts")
+        with pytest.raises(MemoryUnavailable):
+            await memory.remember(scope, "allergic to nuts")
+
+        assert wire.loss_count == 1
+        assert [fact.text for fact in await memory.facts(scope)] == ["the first", "allergic to nuts"][
+            : 2 if what == "answer" else 1
+        ]
+        await memory.remember(scope, "allergic to nuts")
+        assert await sut.texts("u") == ["the first", "allergic to nuts"]
+
+
+@both_losses
+async def test_a_forget_whose_commit_is_cut_off_is_done_or_not(make: Make, tmp_path: Path, what: LossPoint) -> None:
+    """Done, it stays done: talk from before is never learned; not done, everything is still there to be forgotten."""
+    sessions = f"sqlite:///{tmp_path / 'sessions.db'}"
+    async with served(make, tmp_path, sessions=sessions, extractor=numbered()) as (sut, wire):
+        memory, scope = sut.gaia.memory, sut.scope("u")
+        await memory.remember(scope, "ZEBRA")
+        await sut.chat("u", "cli", "talk of before")
+        wire.drop_at(what, pattern=b"COMMIT", armed_by=b"gaia_erasures")
+        with pytest.raises(MemoryUnavailable):
+            await memory.forget(scope)
+
+        assert wire.loss_count == 1
+        assert (await memory.forget(scope)).count == (1 if what == "question" else 0)
+        await sut.sweep_after_idle()
+        assert await sut.fact_rows("u") == []
+        assert sut.EXT == []
+
+
+async def _cut_at(make: Make, folder: Path, what: LossPoint, at: int) -> bool:
+    """Learn and clear a conversation with the server lost at its question `at`; False when there was no such one."""
+    answers = [f"reply {number}" for number in range(10)]
+    async with served(make, folder, main=answers, extractor=numbered()) as (sut, wire):
+        await sut.chat("u", "cli", "said first")
+        wire.drop_at(what, request_number=at)
+        try:
+            await sut.sweep_after_idle()
+        except MemoryUnavailable:
+            assert wire.loss_count
+        was_lost = bool(wire.loss_count)
+        wire.drop_at("question", request_number=10**9)
+        for _ in range(3):
+            # A lease that could not be given back runs out.
+            await sut.sweep_after_idle()
+
+        assert len(await sut.texts("u")) == 1
+        assert await sut.session("u", "cli") is None
+        [reply] = await sut.chat("u", "cli", "said second")
+        assert reply in answers
+        await sut.sweep_after_idle()
+        assert len(await sut.texts("u")) == 2
+        assert ["said first" in sut.EXT[-1], "said second" in sut.EXT[-1]] == [False, True]
+    return was_lost
+
+
+@both_losses
+@pytest.mark.parametrize(
+    "points", [range(5, 100, 40), pytest.param(range(1, 1000), marks=[pytest.mark.slow, pytest.mark.timeout(1_800)])]
+)
+async def test_a_conversation_is_learned_once_wherever_the_server_is_lost(
+    make: Make, tmp_path: Path, what: LossPoint, points: range
+) -> None:
+    """At its claim, its read, its commit, its clear: all connections are cut, and a sweep later all is well."""
+    for at in points:
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        if not await _cut_at(make, folder, what, at):
+            assert at > 10
+            return
+
+
+async def _terminate_all(sut: Sut) -> int:
+    """End every connection to the database but the one that asks."""
+    from sqlalchemy import text
+
+    async with sut.gaia.memory.database.read_transaction() as tx:
+        ended = await tx.execute(
+            text(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        )
+        return int(ended.scalar_one())
+
+
+@pytest.mark.parametrize("rounds", [8, pytest.param(100, marks=pytest.mark.slow)])
+async def test_connections_that_the_server_ends_again_and_again_cost_no_fact(
+    make: Make, tmp_path: Path, rounds: int
+) -> None:
+    """A restart of the server, or of a pooler before it, while people talk and remember, and sweeps run."""
+    said = itertools.count()
+    remembered: list[str] = []
+
+    async def talk(sut: Sut, user: str) -> None:
+        for _ in range(rounds):
+            await sut.chat(user, "cli", f"/remember number {next(said)} of {user}")
+            await sut.chat(user, "cli", "hello")
+            try:
+                remembered.append((await sut.gaia.memory.remember(sut.scope(user), f"fact {next(said)}")).text)
+            except MemoryUnavailable:
+                continue
+
+    async def sweep(sut: Sut) -> None:
+        while True:
+            with suppress(MemoryUnavailable):
+                await sut.gaia.sweep(force=True)
+            await asyncio.sleep(0.01)
+
+    async def cut(sut: Sut) -> None:
+        # A pause now and then in which also a machine that is busy gets something done.
+        for pause in itertools.cycle((0.05, 0.05, 0.5)):
+            with suppress(MemoryUnavailable):
+                await _terminate_all(sut)
+            await asyncio.sleep(pause)
+
+    learned = [facts(f"learned {number}") for number in range(10_000)]
+    async with served(make, tmp_path, extractor=learned, main=["ok"] * 10_000, profiler=["- x"] * 10_000) as (sut, _):
+        others = [asyncio.create_task(work(sut)) for work in (sweep, cut)]
+        await asyncio.gather(talk(sut, "ada"), talk(sut, "ben"))
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        for _ in range(3):
+            await sut.sweep_after_idle()
+        texts = await sut.texts("ada") + await sut.texts("ben")
+
+        assert len(texts) == len(set(texts))
+        assert set(remembered) <= set(texts)
+        assert remembered
+        assert await sut.session("ada", "cli") is None
+        assert (await sut.gaia.memory.status(sut.scope("ada"))).state == "ok"

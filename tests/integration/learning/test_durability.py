@@ -1,0 +1,320 @@
+"""What people said is learned once, whatever happens around it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.apps.app import App
+from google.adk.events.event import Event
+from google.adk.runners import Runner
+from google.adk.sessions.in_memory_session_service import InMemorySessionService
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.genai import types
+
+from gaia_memory import open_memory
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
+from gaia_memory.adk.sessions.transcript import SessionTranscript
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import SessionKey
+from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
+from support.harness import Sut, facts
+from support.plugin_host import (
+    APP,
+    USER,
+    begin_turn,
+    build_agent,
+    open_plugin_host,
+    record_turn,
+    set_extractor,
+    user_content,
+)
+
+Make = Callable[..., Awaitable[Sut]]
+
+
+def event(text: str, *, author: str = "user") -> Event:
+    role = "user" if author == "user" else "model"
+    content = types.Content(role=role, parts=[types.Part(text=text)])
+    return Event(invocation_id=Event.new_id(), author=author, content=content)
+
+
+async def test_two_hosts_of_one_app_with_sessions_of_their_own_are_both_learned(tmp_path: Path) -> None:
+    """A second Runner in the process may bring its own session service for the same app."""
+    extractor = ScriptedExtractor(default=["Itay is here"])
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
+        engine = await host.engine()
+        set_extractor(engine, extractor)
+        await host.run_turn("from the first")
+        second = Runner(
+            app=App(
+                name=APP, root_agent=build_agent(ScriptedLlm(default="ok")), plugins=[MemoryPlugin(config=host.config)]
+            ),
+            session_service=InMemorySessionService(),
+            auto_create_session=True,
+        )
+        turn = second.run_async(user_id=USER, session_id="other", new_message=user_content("from the second"))
+        [_ async for _ in turn]
+        await engine.sweep(force=True)
+        await second.close()
+
+    said = sorted(chunk.messages[0].text for chunk in extractor.chunks)
+    assert said == ["from the first", "from the second"]
+
+
+async def test_a_turn_whose_begin_could_not_be_marked_is_learned_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ledger was away for a moment; what is not counted would never be looked for."""
+    extractor = ScriptedExtractor(default=[])
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
+        engine = await host.engine()
+        set_extractor(engine, extractor)
+        await host.run_turn("first")
+        await engine.sweep(force=True)
+        begin = engine.ledger.begin_turn
+
+        async def away(*_: Any, **__: Any) -> Any:
+            monkeypatch.setattr(engine.ledger, "begin_turn", begin)
+            raise OSError("away")
+
+        monkeypatch.setattr(engine.ledger, "begin_turn", away)
+        await host.run_turn("second")
+        await engine.sweep(force=True)
+
+    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["first", "second"]
+
+
+async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who clears may be dead, and its host's clock ahead: the person speaks, and that is learned."""
+    monkeypatch.setattr("gaia_memory.sessions.turns.turn_presence.CLEAR_WAIT_SECONDS", 0.05)
+    sut = await make()
+    await sut.chat("u", "cli", "one")
+    engine, key = sut.gaia._engine, sut.conversation("u", "cli").key
+    now = sut.clock.now().timestamp()
+    async with engine.database.transaction() as tx:
+        await engine.ledger.claim(tx, key, "dead:1:1", now=now, lease_seconds=1)
+        assert await engine.ledger.begin_clearing(tx, key, "dead:1:1", turn_no=1, now=now, seconds=300)
+    row = (await begin_turn(engine, key)).row
+
+    assert row is not None
+    assert row.turn_no == 2
+    assert row.active_until is not None
+
+
+async def test_a_host_whose_sessions_cannot_be_listed_holds_up_no_other_app(tmp_path: Path) -> None:
+    """Apps have session services of their own."""
+
+    class Away(InMemorySessionService):
+        async def list_sessions(self, **_: Any) -> Any:
+            raise OSError("away")
+
+    extractor = ScriptedExtractor(default=[])
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
+        engine = await host.engine()
+        set_extractor(engine, extractor)
+        engine.attach_transcript("away", SessionTranscript(Away(), "away", clear_method="rewind"))
+        await host.run_turn("hello")
+        report = await engine.sweep(force=True)
+
+    assert report.consolidated == 1
+    assert len(extractor.chunks) == 1
+
+
+async def test_a_reset_that_somebody_spoke_into_does_not_claim_a_fresh_start(make: Make) -> None:
+    """The talk is learned and stays, because another process took a message meanwhile."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(60)
+        return facts("F")
+
+    sut = await make(extractor=[slow])
+    await sut.chat("u", "cli", "one")
+    resetting = asyncio.create_task(sut.chat("u", "cli", "/reset"))
+    await asyncio.to_thread(asked.wait, 60)
+    await record_turn(sut.gaia._engine, sut.conversation("u", "cli").key)
+    go_on.set()
+    [reply] = await resetting
+
+    assert await sut.session("u", "cli") is not None
+    assert "fresh start" not in reply
+
+
+async def test_a_heartbeat_that_failed_once_goes_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lease that is not renewed lets another process ask the same talk again."""
+    monkeypatch.setattr("gaia_memory.sessions.learning.conversation_lease.RENEWAL_INTERVAL_SECONDS", 0.01)
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(60)
+        return facts("F")
+
+    sut = await make(extractor=[slow])
+    ledger = sut.gaia._engine.ledger
+    renew, renewed = ledger.renew, asyncio.Event()
+    tries = 0
+
+    async def once_away(*args: Any, **kwargs: Any) -> bool:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            raise MemoryUnavailable("away", remedy="wait")
+        renewed.set()
+        return await renew(*args, **kwargs)
+
+    monkeypatch.setattr(ledger, "renew", once_away)
+    await sut.chat("u", "cli", "one")
+    idle = asyncio.create_task(sut.sweep_after_idle())
+    try:
+        await asyncio.wait_for(renewed.wait(), 60)
+    finally:
+        go_on.set()
+        await idle
+
+    assert await sut.texts("u") == ["F"]
+
+
+async def test_an_answer_to_a_long_running_call_makes_the_conversation_due_again(tmp_path: Path) -> None:
+    """What the agent says hours later is talk, though the person wrote nothing."""
+
+    def approve() -> None:
+        """Ask for approval."""
+
+    extractor = ScriptedExtractor(default=[])
+    agent = build_agent(ScriptedLlm(call("approve"), "booked"), tools=[LongRunningFunctionTool(approve)])
+    async with open_plugin_host(tmp_path, agent, config={"sessions": {"clear": "keep"}}) as host:
+        engine = await host.engine()
+        set_extractor(engine, extractor)
+        events = await host.run_turn("please")
+        [asked] = [found for each in events for found in each.get_function_calls()]
+        await engine.sweep(force=True)
+        response = types.FunctionResponse(id=asked.id, name="approve", response={"ok": True})
+        await host.run_turn(types.Content(role="user", parts=[types.Part(function_response=response)]))
+        await engine.sweep(force=True)
+
+    assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["please"], ["booked"]]
+
+
+async def test_the_answer_to_a_message_that_was_handed_over_before_is_learned(make: Make) -> None:
+    """Hosts hand over the last events after each step, and the steps overlap."""
+    extractor = ScriptedExtractor(default=[])
+    sut = await make()
+    set_extractor(sut.gaia._engine, extractor)
+    question, answer = event("question"), event("answer", author="root")
+    for handed in ([question], [question, answer], [question, answer]):
+        await sut.gaia.memory_service.add_events_to_memory(app_name="gaia", user_id="u", session_id="s", events=handed)
+
+    assert [[said.text for said in chunk.messages] for chunk in extractor.chunks] == [["question"], ["answer"]]
+
+
+async def test_a_new_session_is_learned_whole_though_its_host_has_a_slower_clock(make: Make) -> None:
+    """The mark of the session that was deleted is later than all that is said in the new one."""
+    extractor = ScriptedExtractor(default=[])
+    sut = await make()
+    set_extractor(sut.gaia._engine, extractor)
+    await sut.chat("u", "cli", "early")
+    await sut.sweep(force=True)
+
+    assert await sut.session("u", "cli") is None
+
+    key, service = sut.conversation("u", "cli").key, sut.gaia.session_service
+    session = await service.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
+    late = event("behind")
+    late.timestamp -= 600
+    await service.append_event(session, late)
+    await record_turn(sut.gaia._engine, key)
+    await sut.sweep(force=True)
+
+    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["early", "behind"]
+    assert await sut.session("u", "cli") is None
+
+
+async def test_a_message_is_answered_though_the_one_after_it_was_taken_back(make: Make) -> None:
+    """Its sender was told that the later one answers it."""
+    sut = await make("sessions: {coalesce_seconds: 0.1}")
+    first = asyncio.create_task(sut.conversation("u", "cli").send("first"))
+    await asyncio.sleep(0.02)
+    second = asyncio.create_task(sut.conversation("u", "cli").send("second"))
+    await asyncio.sleep(0.02)
+    second.cancel()
+    reply = await first
+    session = await sut.session("u", "cli")
+
+    assert (reply.text, reply.merged) == ("ok", False)
+    assert session is not None
+    assert [said.content.parts[0].text for said in session.events if said.content] == ["first", "ok"]
+
+
+async def test_a_reset_before_anything_was_said_is_a_fresh_start(make: Make) -> None:
+    """Nobody else is at work on a conversation that does not exist."""
+    sut = await make()
+    [reply] = await sut.chat("u", "cli", "/reset")
+
+    assert "fresh start" in reply
+
+
+async def test_closing_one_engine_leaves_the_leases_of_another_one_alone(make: Make) -> None:
+    """Two configurations of one home in one process: what the one learns is not asked twice."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: str) -> str:
+        asked.set()
+        go_on.wait(60)
+        return facts("F")
+
+    sut = await make(extractor=[slow])
+    await sut.chat("u", "cli", "one")
+    idle = asyncio.create_task(sut.sweep_after_idle())
+    await asyncio.to_thread(asked.wait, 60)
+    async with open_memory({"memory": {"auto_ingest": False}}, home=sut.home):
+        pass
+    go_on.set()
+    report = await idle
+
+    assert report.consolidated == 1
+    assert await sut.texts("u") == ["F"]
+
+
+async def test_a_conversation_whose_session_is_not_found_here_waits_for_its_own_host(make: Make) -> None:
+    """Another process with the same home and app may keep its sessions elsewhere; after a day it is given up."""
+    extractor = ScriptedExtractor(default=[])
+    sut = await make()
+    engine = sut.gaia._engine
+    set_extractor(engine, extractor)
+    key = SessionKey("gaia", "u", "elsewhere")
+    await record_turn(engine, key)
+    first = await sut.sweep(force=True)
+    status = await sut.gaia.memory.status(sut.scope("u"))
+
+    assert (first.consolidated, first.failed) == (0, 1)
+    assert [waiting.key for waiting in status.pending] == [key]
+    assert "session" in status.reason
+
+    host = InMemorySessionService()
+    session = await host.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
+    await host.append_event(session, event("found at last"))
+    engine.attach_transcript(key.app, SessionTranscript(host, key.app, clear_method="rewind"))
+    await sut.sweep(force=True)
+
+    assert [chunk.messages[0].text for chunk in extractor.chunks] == ["found at last"]
+
+
+async def test_a_conversation_whose_session_was_deleted_is_given_up_after_a_day(make: Make) -> None:
+    """Its host deleted it before it was learned: there is nothing left to wait for."""
+    sut = await make()
+    engine, key = sut.gaia._engine, SessionKey("gaia", "u", "deleted")
+    await record_turn(engine, key)
+    await sut.sweep(force=True)
+    sut.clock.advance(timedelta(days=1, seconds=1))
+    await sut.sweep(force=True)
+    status = await sut.gaia.memory.status(sut.scope("u"))
+
+    assert (status.state, status.pending) == ("ok", ())

@@ -1,0 +1,484 @@
+"""What is kept from the extractor: each in a Conversation and in somebody's Runner, by the text that it is given."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.parallel_agent import ParallelAgent
+from google.adk.agents.run_config import RunConfig
+from google.adk.auth.auth_credential import AuthCredential, AuthCredentialTypes
+from google.adk.auth.auth_tool import AuthConfig
+from google.adk.models.llm_request import LlmRequest
+from google.adk.plugins.base_plugin import BasePlugin
+from google.adk.tools.agent_tool import AgentTool
+from google.adk.tools.function_tool import FunctionTool
+from google.adk.tools.long_running_tool import LongRunningFunctionTool
+from google.adk.tools.tool_context import ToolContext
+from google.genai import types
+from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
+
+from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
+from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS
+from gaia_memory.sessions.turns import turn_lease
+from gaia_memory.testing import ScriptedLlm, call
+from support.extractor_input import (
+    ExtractionHost,
+    answer_call,
+    fact_texts,
+    learn_and_read_messages,
+    open_host,
+    run_turn,
+)
+from support.harness import Sut, tool_responses
+
+SECRET = "ZEBRA"
+Open = Callable[..., AbstractAsyncContextManager[ExtractionHost]]
+
+
+@pytest.fixture(params=["ours", "foreign"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path, make: Callable[..., Awaitable[Sut]]) -> Open:
+    """Return a function that opens each kind of host."""
+    return lambda **arguments: open_host(request.param, tmp_path / "host", make, **arguments)
+
+
+def agent_with(*tools: Any, **arguments: Any) -> Callable[[ScriptedLlm], LlmAgent]:
+    return lambda model: LlmAgent(name="assistant", model=model, tools=list(tools), **arguments)
+
+
+def nowhere(host: ExtractionHost, *words: str) -> bool:
+    """Say whether no prompt of the extractor holds any of these words, wherever in it, but for mem0's own text."""
+    prompts = [prompt.removeprefix(ADDITIVE_EXTRACTION_PROMPT) for prompt in host.script.prompts["extractor"]]
+    return not any(word in prompt for prompt in prompts for word in words)
+
+
+@pytest.mark.acceptance("I06", "I07")
+async def test_commands_and_their_answers(opened: Open) -> None:
+    """What was typed and what was listed."""
+    async with opened(main=["hello", "bye"]) as host:
+        await host.send("hi")
+        await host.send(f"/remember My word is {SECRET}")
+        assert SECRET in await host.send("/memory")
+        await host.send("/help")
+        await host.send("/forget")
+        await host.send("so long")
+
+        assert await learn_and_read_messages(host) == [
+            ("user", "hi"),
+            ("assistant", "hello"),
+            ("user", "so long"),
+            ("assistant", "bye"),
+        ]
+        assert nowhere(host, SECRET, "/memory", "/help", "/forget")
+
+
+@pytest.mark.acceptance("I21")
+async def test_a_private_turn(opened: Open) -> None:
+    """`send(private=True)`, or the stamp in a RunConfig: answered, replayed, not learned."""
+    async with opened(main=["kept in private", "hello"]) as host:
+        await host.send(f"my word is {SECRET}", private=True)
+        await host.send("I live in Haifa")
+
+        assert any(SECRET in str(content) for content in host.main.requests[-1].contents)
+        assert await learn_and_read_messages(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
+        assert nowhere(host, SECRET, "kept in private")
+
+
+@pytest.mark.acceptance("I21")
+async def test_one_message_that_is_said_privately(opened: Open) -> None:
+    """The model reads it without the command; the next message is talk again."""
+    async with opened(main=["kept in private", "hello"]) as host:
+        assert await host.send(f"/private my word is {SECRET}") == "kept in private"
+        await host.send("I live in Haifa")
+        told = [part.text for content in host.main.requests[-1].contents for part in content.parts or []]
+
+        assert told == [f"my word is {SECRET}", "kept in private", "I live in Haifa"]
+        assert await learn_and_read_messages(host) == [("user", "I live in Haifa"), ("assistant", "hello")]
+        assert nowhere(host, SECRET, "kept in private", "/private")
+
+
+@pytest.mark.acceptance("I21")
+async def test_a_private_conversation_over_a_restart_and_a_clear(opened: Open) -> None:
+    """From /private on to /private off; recall works, and what was said before and after is learned."""
+    load = call("load_memory", query="drink")
+    async with opened(main=["one", load, "two", "three", "four", "five"]) as host:
+        await host.send("/remember I drink tea")
+        await host.send("before")
+        on = await host.send("/private on")
+        await host.send(f"{SECRET} first")
+        recalled = tool_responses(host.main.requests[-1])[-1]
+        listed = await host.send("/memory")
+        await host.reopen()
+        await host.send(f"{SECRET} second")
+
+        assert "/private off" in on
+        assert "private" in listed
+        assert [row["text"] for row in recalled["memories"]] == ["I drink tea"]
+        assert await learn_and_read_messages(host) == [("user", "before"), ("assistant", "one")]
+
+        await host.send(f"{SECRET} third")
+        assert await learn_and_read_messages(host) == []
+
+        off = await host.send("/private off")
+        await host.send("after")
+
+        assert "no longer private" in off
+        assert "private" not in await host.send("/memory")
+        assert await learn_and_read_messages(host) == [("user", "after"), ("assistant", "five")]
+        assert nowhere(host, SECRET)
+
+
+async def test_private_asked_for_twice_does_not_end_it(opened: Open) -> None:
+    """Whoever asks again wants to be sure."""
+    async with opened() as host:
+        await host.send("/private")
+        again = await host.send("/private")
+        await host.send(SECRET)
+
+        assert "is private" in again
+        assert await learn_and_read_messages(host) == []
+
+
+async def test_a_reset_ends_what_is_private_and_says_so(opened: Open) -> None:
+    """It is a new conversation."""
+    async with opened(main=["one", "two"]) as host:
+        await host.send("/private on")
+        await host.send(SECRET)
+        reply = await host.send("/reset")
+        await host.send("hello")
+
+        assert "not private" in reply
+        assert await learn_and_read_messages(host) == [("user", "hello"), ("assistant", "two")]
+        assert nowhere(host, SECRET)
+
+
+@pytest.mark.parametrize("how", ["mode", "message"])
+async def test_in_private_the_agent_remembers_nothing_either(opened: Open, how: str) -> None:
+    """Its tool refuses; the person's own command does not."""
+    async with opened(main=[call("remember", fact=SECRET), "sorry"]) as host:
+        if how == "mode":
+            await host.send("/private on")
+        await host.send("please remember" if how == "mode" else "/private please remember")
+        await host.send("/remember I like tea")
+
+        assert tool_responses(host.main.requests[1])[-1]["status"] == "error"
+        assert await fact_texts(host) == ["I like tea"]
+
+
+async def test_a_private_turn_whose_model_fails(opened: Open) -> None:
+    """The person's words stand alone in the session then."""
+    async with opened(main=[RuntimeError("down"), "hello"]) as host:
+        with suppress(RuntimeError):
+            await host.send(f"/private {SECRET}")
+        await host.send("hi")
+
+        assert await learn_and_read_messages(host) == [("user", "hi"), ("assistant", "hello")]
+
+
+async def test_what_is_answered_later_to_a_call_made_in_private(opened: Open) -> None:
+    """The host answers in a run that is not private, maybe when the first half was long swept."""
+
+    def book() -> None:
+        """Book it."""
+
+    main = [call("book"), f"Booked under {SECRET}", "hello"]
+    tools = agent_with(LongRunningFunctionTool(book))
+    async with opened(main=main, agent=tools, settings={"sessions": {"clear": "keep"}}) as host:
+        asked = await run_turn(host, f"book under {SECRET}", run_config=RunConfig(custom_metadata={PRIVATE_KEY: True}))
+        assert await learn_and_read_messages(host) == []
+
+        await answer_call(host, asked, {"done": True})
+        await host.send("hi")
+
+        assert await learn_and_read_messages(host) == [("user", "hi"), ("assistant", "hello")]
+
+
+@pytest.mark.acceptance("L08")
+async def test_the_agents_actions_their_results_and_its_thoughts(opened: Open) -> None:
+    """What the model thought, called, ran and got is no talk; what it told the person is."""
+
+    def look_up(place: str) -> str:
+        """Look a place up."""
+        return f"{place} is {SECRET}"
+
+    thinking = types.Content(
+        role="model",
+        parts=[
+            types.Part(text=f"{SECRET}: they sound tired", thought=True),
+            types.Part(text="Let me look."),
+            types.Part.from_function_call(name="look_up", args={"place": SECRET}),
+        ],
+    )
+    code = types.Part(executable_code=types.ExecutableCode(code=SECRET, language=types.Language.PYTHON))
+    result = types.Part(
+        code_execution_result=types.CodeExecutionResult(outcome=types.Outcome.OUTCOME_OK, output=SECRET)
+    )
+    done = types.Content(role="model", parts=[code, result, types.Part(text="It is far.")])
+    async with opened(main=[thinking, done], agent=agent_with(look_up)) as host:
+        await host.send("Where is Haifa?")
+
+        assert await learn_and_read_messages(host) == [
+            ("user", "Where is Haifa?"),
+            ("assistant", "Let me look."),
+            ("assistant", "It is far."),
+        ]
+        assert nowhere(host, SECRET, "look_up")
+
+
+@pytest.mark.filterwarnings("ignore:This method is deprecated:DeprecationWarning")
+async def test_a_secret_answer_to_a_request_for_a_credential(opened: Open) -> None:
+    """Neither ADK's request nor the answer to it."""
+    config = AuthConfig.model_validate(
+        {
+            "authScheme": {"type": "apiKey", "in": "header", "name": "key"},
+            "rawAuthCredential": AuthCredential(auth_type=AuthCredentialTypes.API_KEY, api_key="x"),
+        }
+    )
+
+    def enter(tool_context: ToolContext) -> dict[str, str]:
+        """Sign in."""
+        if tool_context.get_auth_response(config) is None:
+            tool_context.request_credential(config)
+            return {"status": "waiting"}
+        return {"status": "in"}
+
+    main = [call("enter"), "You are in."]
+    async with opened(main=main, agent=agent_with(enter)) as host:
+        asked = await run_turn(host, "sign me in")
+        [request] = [found for event in asked for found in event.get_function_calls() if "credential" in found.name]
+        response = {**request.args["authConfig"], "exchangedAuthCredential": {"authType": "apiKey", "apiKey": SECRET}}
+        await answer_call(host, [event for event in asked if request in event.get_function_calls()], response)
+        said = await learn_and_read_messages(host)
+
+        assert said[0] == ("user", "sign me in")
+        assert said[-1] == ("assistant", "You are in.")
+        assert nowhere(host, SECRET, "adk_request_credential")
+
+
+async def test_a_confirmation_and_what_is_said_in_it(opened: Open) -> None:
+    """A yes to an action of the agent is no fact."""
+
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    main = [call("pay", amount=7), "Done."]
+    async with opened(main=main, agent=agent_with(FunctionTool(pay, require_confirmation=True))) as host:
+        asked = await run_turn(host, "pay the bill")
+        await answer_call(host, asked, {"confirmed": True, "payload": SECRET})
+
+        assert await learn_and_read_messages(host) == [("user", "pay the bill"), ("assistant", "Done.")]
+        assert nowhere(host, SECRET, "adk_request_confirmation")
+
+
+async def test_what_was_rewound(opened: Open) -> None:
+    """Also where it was said after something that was learned already."""
+    async with opened(main=["one", "two", "three"]) as host:
+        await host.send("first")
+        [*_, last] = await run_turn(host, SECRET)
+        await host.runner.rewind_async(
+            user_id=host.key.user, session_id=host.key.session, rewind_before_invocation_id=last.invocation_id
+        )
+        await host.send("second")
+
+        assert await learn_and_read_messages(host) == [
+            ("user", "first"),
+            ("assistant", "one"),
+            ("user", "second"),
+            ("assistant", "three"),
+        ]
+        assert nowhere(host, SECRET, "two")
+
+
+@pytest.mark.filterwarnings("ignore:ParallelAgent is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:The `plugins` argument is deprecated:DeprecationWarning")
+async def test_other_branches_and_agents_that_are_tools(opened: Open) -> None:
+    """Talk among agents is not talk with the person."""
+    inner = ScriptedLlm(default=f"{SECRET} among us")
+    helper = LlmAgent(name="helper", model=inner)
+    flow = ParallelAgent(name="flow", sub_agents=[LlmAgent(name="side", model=inner)])
+    main = [call("helper", request=f"ask {SECRET}"), "Here you are.", call("transfer_to_agent", agent_name="flow")]
+    maker = agent_with(AgentTool(helper), sub_agents=[flow])
+    async with opened(main=main, agent=maker) as host:
+        await host.send("help me")
+        await run_turn(host, "and more")
+        said = await learn_and_read_messages(host)
+
+        assert len(inner.requests) == 2
+        assert said == [("user", "help me"), ("assistant", "Here you are."), ("user", "and more")]
+        assert nowhere(host, SECRET)
+
+
+@pytest.mark.acceptance("C13")
+async def test_what_forget_removed(opened: Open) -> None:
+    """Neither what was said before, nor the source of one forgotten fact in a conversation that is kept."""
+    async with opened(main=["one", "two", "three", "four"]) as host:
+        await host.send(f"I like {SECRET}")
+        await host.send("/forget yes")
+        await host.send("I like plums")
+
+        assert await learn_and_read_messages(host, "Likes plums") == [("user", "I like plums"), ("assistant", "two")]
+
+        memory = (await host.engine()).memory
+        [fact] = await memory.facts(fact_scope := (await host.engine()).scope("gaia", "itay"))
+        await memory.forget(fact_scope, fact_id=fact.id)
+        await host.send("hi")
+
+        assert await learn_and_read_messages(host, "likes plums.") == [("user", "hi"), ("assistant", "three")]
+        assert await fact_texts(host) == []
+
+
+CLAIMED = json.dumps(
+    {
+        "memory": [
+            {"id": "0", "text": "User likes Rome", "attributed_to": "user"},
+            {"id": "1", "text": f"User was told of Hotel {SECRET}", "attributed_to": "assistant"},
+            {"id": "2", "text": "User flies on Friday"},
+        ]
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("settings", "texts"),
+    [
+        ({}, ["User likes Rome", "User flies on Friday"]),
+        ({"extraction_instructions": "ONLY-TRAVEL"}, ["User likes Rome", "User flies on Friday"]),
+        ({"learn_from": "both"}, ["User likes Rome", f"User was told of Hotel {SECRET}", "User flies on Friday"]),
+    ],
+    ids=["default", "own instructions", "both"],
+)
+async def test_what_the_assistant_merely_claimed(opened: Open, settings: dict[str, Any], texts: list[str]) -> None:
+    """The extractor sees both sides and says whose word a fact is; also where its steering is the host's own."""
+    async with opened(main=[f"Take Hotel {SECRET}."], settings={"memory": settings}) as host:
+        await host.send("I like Rome and fly there on Friday. A hotel?")
+        host.script.answers["extractor"].append(CLAIMED)
+        said = await learn_and_read_messages(host)
+        [prompt] = host.script.prompts["extractor"]
+
+        assert said[1] == ("assistant", f"Take Hotel {SECRET}.")
+        assert await fact_texts(host) == texts
+        assert (ATTRIBUTION_INSTRUCTIONS in prompt) == ("learn_from" not in settings)
+
+
+@pytest.mark.acceptance("S11")
+async def test_an_apology_is_not_learned(opened: Open) -> None:
+    """The person's words are."""
+    async with opened(main=[RuntimeError("down"), "hello"]) as host:
+        try:
+            apology = await host.send("I live in Haifa")
+        except RuntimeError:
+            apology = "down"
+        await host.send("hi")
+
+        assert await learn_and_read_messages(host) == [
+            ("user", "I live in Haifa"),
+            ("user", "hi"),
+            ("assistant", "hello"),
+        ]
+        assert nowhere(host, apology)
+
+
+class Rewriter(BasePlugin):
+    """Replaces each message, which keeps ADK from showing it to the plugins behind it."""
+
+    async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> Any:
+        return user_message.model_copy()
+
+
+async def test_private_words_that_another_plugin_handed_on(
+    tmp_path: Path, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ADK appends them before we see them, and the turn is cancelled, so that nothing of it carries a stamp."""
+    monkeypatch.setattr(turn_lease, "TASK_GAP_SECONDS", 0.05)
+    arrived = asyncio.Event()
+
+    async def hang(_: LlmRequest) -> str:
+        arrived.set()
+        await asyncio.Event().wait()
+        return ""
+
+    async def cancelled(text: str) -> None:
+        turn = asyncio.create_task(host.send(text))
+        await asyncio.wait_for(arrived.wait(), 60)
+        arrived.clear()
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+
+    async with open_host("foreign", tmp_path, make, main=[hang, hang, "hello"], before=[Rewriter("first")]) as host:
+        await cancelled(f"/private {SECRET} one")
+        await host.send("/private on")
+        await cancelled(f"{SECRET} two")
+        await host.send("/private off")
+        await host.send("hi")
+
+        assert await learn_and_read_messages(host) == [("user", "hi"), ("assistant", "hello")]
+        assert nowhere(host, SECRET)
+
+
+async def test_private_words_said_while_the_ledger_was_away(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the conversation is private could not be looked up then; it is when it would be learned."""
+    async with opened(main=["one", "two"]) as host:
+        await host.send("/private on")
+        await host.reopen()
+        await host.send("/help")
+        engine = await host.engine()
+
+        async def away(*_: Any, **__: Any) -> Any:
+            raise OSError("away")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(engine.ledger, "begin_turn", away)
+            assert await host.send(SECRET) == "one"
+        await host.send(SECRET)
+
+        assert await learn_and_read_messages(host) == []
+
+
+async def test_words_said_while_the_ledger_was_away_are_learned_where_nothing_is_private(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same, without the command: nothing is lost."""
+    async with opened(main=["one", "two"]) as host:
+        await host.send("/help")
+        engine = await host.engine()
+
+        async def away(*_: Any, **__: Any) -> Any:
+            raise OSError("away")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(engine.ledger, "begin_turn", away)
+            await host.send("I live in Haifa")
+        await host.send("hi")
+
+        assert (await learn_and_read_messages(host))[:2] == [("user", "I live in Haifa"), ("assistant", "one")]
+
+
+async def test_private_turns_that_the_host_hands_over(tmp_path: Path, make: Any) -> None:
+    """`add_session_to_memory` and `add_events_to_memory`, of a session that we can read and of one that we cannot."""
+    async with open_host("foreign", tmp_path, make, main=["kept in private", "hello"]) as host:
+        await host.send(SECRET, private=True)
+        await host.send("I live in Haifa")
+        service: Any = host.service  # type: ignore[attr-defined]
+        session = await service_session(host)
+        host.script.answers["extractor"].extend(['{"memory": []}'] * 3)
+        await service.add_session_to_memory(session)
+        await service.add_session_to_memory(session.model_copy(update={"app_name": "elsewhere"}))
+        await service.add_events_to_memory(app_name="gaia", user_id="itay", events=session.events, session_id="other")
+
+        assert len(host.script.prompts["extractor"]) == 3
+        assert all("Haifa" in prompt for prompt in host.script.prompts["extractor"])
+        assert nowhere(host, SECRET, "kept in private")
+
+
+async def service_session(host: Any) -> Any:
+    """Return the host's session as it is stored."""
+    key = host.key
+    return await host.sessions.get_session(app_name=key.app, user_id=key.user, session_id=key.session)

@@ -1,0 +1,232 @@
+"""The whole text that the extractor is given of a talk: its days and time zones, its language, its steering."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.adk.platform.time import reset_time_provider, set_time_provider
+from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
+
+from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS, DEFAULT_INSTRUCTIONS, USER_ONLY_INSTRUCTIONS
+from gaia_memory.testing import FakeClock
+from support.extractor_input import ExtractionHost, fact_texts, learn_and_read_messages, new_messages_in, open_host
+from support.harness import Sut, facts
+
+Open = Callable[..., AbstractAsyncContextManager[ExtractionHost]]
+Make = Callable[..., Awaitable[Sut]]
+TOKYO = {"memory": {"time_zone": "Asia/Tokyo"}}
+HALF_PAST_ELEVEN = "2019-11-20T23:30"
+
+WHOLE = """\
+## Summary
+
+
+## Last k Messages
+
+
+## Recently Extracted Memories
+[]
+
+## Existing Memories
+[]
+
+## New Messages
+[{{"role": "user", "content": "Tomorrow I fly to Rome"}}, {{"role": "assistant", "content": "Have a good flight"}}, \
+{{"role": "user", "content": "Thanks"}}, {{"role": "assistant", "content": "ok"}}]
+
+## Observation Date
+2019-11-21 (Thursday), time zone Asia/Tokyo (UTC+09:00)
+
+## Current Date
+2019-11-21
+
+## Custom Instructions
+{instructions}
+
+## Language Requirement
+CRITICAL: Respond in the SAME LANGUAGE and SCRIPT as the input messages.
+1. Match the language of the user's messages exactly — if they write in Korean, extract in Korean; Japanese in Japanese; etc.
+2. Preserve the exact script/alphabet of the input.
+3. Do NOT translate or transliterate into English unless the input is already in English.
+4. Maintain all quality standards (contextual richness, temporal grounding, etc.) regardless of language.
+5. Technical terms, proper nouns, and brand names should be preserved in their original form as used in the input.
+6. If the input mixes languages (e.g., Hinglish), preserve both the mixed language style AND the script.
+7. For Japanese: explicitly resolve omitted subjects using conversation context.
+8. For CJK languages: maintain appropriate formality level from the source text.
+
+# Output:"""  # noqa: E501 - mem0's own lines
+
+
+@pytest.fixture
+def clock() -> Iterator[FakeClock]:
+    """Give a clock for ADK's events, of which no two are at one time: ADK sorts those by their random ids."""
+    clock = FakeClock(at(HALF_PAST_ELEVEN))
+    set_time_provider(lambda: clock.advance(timedelta(milliseconds=1)).timestamp())
+    yield clock
+    reset_time_provider()
+
+
+@pytest.fixture(params=["ours", "foreign"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path, make: Make) -> Open:
+    """Return a function that opens each kind of host."""
+    return lambda **arguments: open_host(request.param, tmp_path / "host", make, **arguments)
+
+
+def at(moment: str) -> datetime:
+    """Return a moment in UTC."""
+    return datetime.fromisoformat(moment).replace(tzinfo=UTC)
+
+
+async def say_at(host: ExtractionHost, clock: FakeClock, *moments: str) -> None:
+    """Say each moment when it is."""
+    for moment in moments:
+        clock.advance(at(moment) - clock.now())
+        await host.send(moment)
+
+
+def told(host: ExtractionHost) -> list[tuple[str, list[str]]]:
+    """Return of each question the day and zone, and what the person said."""
+    prompts = host.script.prompts["extractor"]
+    days = [prompt.rpartition("## Observation Date\n")[2].partition("\n\n")[0] for prompt in prompts]
+    said = [[text for role, text in new_messages_in(prompt) if role == "user"] for prompt in prompts]
+    return list(zip(days, said, strict=True))
+
+
+@pytest.mark.acceptance("I15", "L06", "L08")
+async def test_the_whole_text(opened: Open, clock: FakeClock) -> None:
+    """mem0's own prompt, the talk in order, the day and zone it was said in, our steering, the person's language.
+
+    Said on the 20th in UTC, which is the 21st in Tokyo, and learned three days later: of that day there is no word.
+    """
+    async with opened(main=["Have a good flight"], settings=TOKYO) as host:
+        await host.send("Tomorrow I fly to Rome")
+        await host.send("Thanks")
+        clock.advance(timedelta(days=3))
+        await learn_and_read_messages(host)
+        [prompt] = host.script.prompts["extractor"]
+
+    ours = f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
+    assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=ours)}"
+
+
+@pytest.mark.acceptance("L07")
+async def test_the_whole_text_with_own_instructions(opened: Open, clock: FakeClock) -> None:
+    """They stand in place of ours, and the rest is the same."""
+    settings = {"memory": {"time_zone": "Asia/Tokyo", "extraction_instructions": "ONLY-CATS"}}
+    async with opened(main=["Have a good flight"], settings=settings) as host:
+        await host.send("Tomorrow I fly to Rome")
+        await host.send("Thanks")
+        await learn_and_read_messages(host)
+        [prompt] = host.script.prompts["extractor"]
+
+    own = f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}"
+    assert prompt == f"{ADDITIVE_EXTRACTION_PROMPT}\n\n{WHOLE.format(instructions=own)}"
+    assert DEFAULT_INSTRUCTIONS not in prompt
+
+
+@pytest.mark.acceptance("I15")
+async def test_each_day_where_the_person_is_has_a_question_of_its_own(opened: Open, clock: FakeClock) -> None:
+    """Half past eleven in the evening and half past midnight in Berlin, over the day with 23 hours, said in UTC."""
+    async with opened(settings={"memory": {"time_zone": "Europe/Berlin"}}) as host:
+        await say_at(host, clock, "2026-03-28T22:30", "2026-03-28T23:30", "2026-03-29T21:30", "2026-03-29T22:30")
+        await learn_and_read_messages(host)
+
+        assert told(host) == [
+            ("2026-03-28 (Saturday), time zone Europe/Berlin (UTC+01:00)", ["2026-03-28T22:30"]),
+            ("2026-03-29 (Sunday), time zone Europe/Berlin (UTC+01:00)", ["2026-03-28T23:30", "2026-03-29T21:30"]),
+            ("2026-03-30 (Monday), time zone Europe/Berlin (UTC+02:00)", ["2026-03-29T22:30"]),
+        ]
+
+
+@pytest.mark.acceptance("I15")
+@pytest.mark.parametrize(
+    ("zone", "day"),
+    [
+        ("America/Lima", "2019-11-20 (Wednesday), time zone America/Lima (UTC-05:00)"),
+        ("UTC", "2019-11-20 (Wednesday), time zone UTC (UTC+00:00)"),
+        ("Nowhere/Land", "2019-11-21 (Thursday), time zone Asia/Tokyo (UTC+09:00)"),
+        (7, "2019-11-21 (Thursday), time zone Asia/Tokyo (UTC+09:00)"),
+    ],
+)
+async def test_a_session_that_knows_where_its_person_is(opened: Open, clock: FakeClock, zone: object, day: str) -> None:
+    """`user:time_zone` in its state wins over the configuration; a name that is none changes nothing."""
+    async with opened(settings=TOKYO) as host:
+        key = host.key
+        await host.runner.session_service.create_session(
+            app_name=key.app, user_id=key.user, session_id=key.session, state={"user:time_zone": zone}
+        )
+        await host.send("hi")
+        await learn_and_read_messages(host)
+
+        assert told(host) == [(day, ["hi"])]
+
+
+@pytest.mark.acceptance("I15")
+async def test_a_session_that_is_handed_over_knows_its_person_too(tmp_path: Path, make: Make, clock: FakeClock) -> None:
+    """`add_session_to_memory` of a session that we cannot read ourselves."""
+    async with open_host("foreign", tmp_path / "host", make, settings=TOKYO) as host:
+        await host.send("hi")
+        key = host.key
+        session = await host.runner.session_service.get_session(
+            app_name=key.app, user_id=key.user, session_id=key.session
+        )
+        assert session is not None
+        elsewhere = session.model_copy(update={"app_name": "elsewhere", "state": {"user:time_zone": "America/Lima"}})
+        host.script.answers["extractor"].append(facts())
+        service: Any = host.runner.memory_service
+        await service.add_session_to_memory(elsewhere)
+
+        assert told(host) == [("2019-11-20 (Wednesday), time zone America/Lima (UTC-05:00)", ["hi"])]
+
+
+async def test_an_edited_time_zone_holds_for_what_is_learned_next(make: Make, clock: FakeClock) -> None:
+    """And a zone that is none is refused, with the last good one in force."""
+    sut = await make("memory: {time_zone: Asia/Tokyo}", extractor=[facts()] * 3)
+    days = []
+    for zone in ("America/Lima", "Atlantis"):
+        await sut.chat("u", "cli", "hi")
+        sut.write_config(f"memory: {{time_zone: {zone}}}")
+        await sut.sweep(force=True)
+        days.append(sut.EXT[-1].rpartition("## Observation Date\n")[2].partition("\n")[0])
+    status = await sut.gaia.memory.status(sut.scope("u"))
+
+    assert days == ["2019-11-20 (Wednesday), time zone America/Lima (UTC-05:00)"] * 2
+    assert "memory.time_zone: 'Atlantis' is no time zone of the IANA list; give an IANA name" in status.reason
+
+
+@pytest.mark.acceptance("I15")
+async def test_tomorrow_is_the_day_after_it_was_said(tmp_path: Path, make: Make, clock: FakeClock) -> None:
+    """Said on the 21st of Tokyo, learned on the 24th by the offline model, which counts from the day it is told."""
+    settings = {"memory": {"time_zone": "Asia/Tokyo", "llm": {"provider": "offline"}}}
+    async with open_host("foreign", tmp_path / "host", make, settings=settings) as host:
+        await host.send("I am flying to Rome tomorrow.")
+        clock.advance(timedelta(days=3))
+        await (await host.engine()).sweep(force=True)
+
+        assert [text.rstrip(".") for text in await fact_texts(host)] == ["User is flying to Rome tomorrow (2019-11-22)"]
+
+
+TALK = {
+    "Hebrew": ("אני צמחוני ואחותי נועה גרה בחיפה", "המשתמש צמחוני ואחותו נועה גרה בחיפה"),
+    "German": ("Ich bin Vegetarier und wohne in Köln", "Der Nutzer ist Vegetarier und wohnt in Köln"),
+    "Japanese": ("私は菜食主義者で、京都に住んでいます", "ユーザーは菜食主義者で、京都に住んでいる"),
+}
+
+
+@pytest.mark.parametrize(("said", "fact"), TALK.values(), ids=TALK)
+async def test_the_language_of_the_talk_is_kept(opened: Open, said: str, fact: str) -> None:
+    """The talk stands word for word in the question, which asks for that language; so does the fact in the memory."""
+    async with opened() as host:
+        await host.send(said)
+        await learn_and_read_messages(host, fact)
+        [prompt] = host.script.prompts["extractor"]
+
+        assert f'{{"role": "user", "content": "{said}"}}' in prompt
+        assert "Respond in the SAME LANGUAGE and SCRIPT as the input messages" in prompt
+        assert "Write each fact in the language the user spoke" in prompt
+        assert await fact_texts(host) == [fact]

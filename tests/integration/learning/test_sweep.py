@@ -1,0 +1,212 @@
+"""A sweep goes on beside what is slow, shares its places with every other one of the process, and ends at once."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gaia_memory.sessions.learning import sweep as sweeping
+from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
+from support.harness import Sut, facts
+from support.host_matrix import wait_until
+
+Make = Callable[..., Awaitable[Sut]]
+
+
+class Extractor:
+    """Answers every question with one fact; one about a person who is held waits until it is let go.
+
+    The first questions, so many `together`, wait for each other.
+    """
+
+    def __init__(self, *held: str, together: int = 1) -> None:
+        self.asked: list[str] = []
+        self.inside: Counter[str] = Counter()
+        self.most = 0
+        self.most_of_one = 0
+        self._together = threading.Barrier(together)
+        self._held = {person: threading.Event() for person in held}
+        self._lock = threading.Lock()
+
+    def __call__(self, prompt: str) -> str:
+        person = prompt.split("I am ")[-1].split("!")[0]
+        with self._lock:
+            self.asked.append(person)
+            self.inside[person] += 1
+            self.most = max(self.most, self.inside.total())
+            self.most_of_one = max(self.most_of_one, self.inside[person])
+            is_first = len(self.asked) <= self._together.parties
+        if is_first:
+            self._together.wait(30)
+        if person in self._held:
+            self._held[person].wait(30)
+        with self._lock:
+            self.inside[person] -= 1
+        return facts(f"is {person}")
+
+    def let_go(self) -> None:
+        for held in self._held.values():
+            held.set()
+
+
+async def opened(make: Make, extractor: Extractor, *said: tuple[str, str]) -> Sut:
+    """Open a system in which people have said something, a second one after the other."""
+    sut = await make(extractor=[extractor] * 100)
+    for person, channel in said:
+        await say(sut, person, channel)
+    return sut
+
+
+async def say(sut: Sut, person: str, channel: str = "cli") -> None:
+    await sut.chat(person, channel, f"I am {person}!")
+    sut.clock.advance(timedelta(seconds=1))
+
+
+def lease(sut: Sut) -> list[Any]:
+    """Return who is at work on conversations, as the file has it."""
+    with closing(sqlite3.connect(sut.home / "memory.db")) as database:
+        query = "SELECT lease_owner FROM gaia_conversations WHERE lease_owner IS NOT NULL"
+        return [owner for (owner,) in database.execute(query)]
+
+
+async def test_what_becomes_due_while_somebody_is_slow_is_learned_meanwhile(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A talk of many pieces may take an hour; nobody waits for its end."""
+    monkeypatch.setattr(sweeping, "POLL_SECONDS", 0.02)
+    extractor = Extractor("slow")
+    sut = await make("sessions: {idle_consolidate_minutes: 0.1}", extractor=[extractor] * 2)
+    await say(sut, "slow")
+    sweep = asyncio.create_task(sut.sweep_after_idle())
+    try:
+        await wait_until(lambda: extractor.asked == ["slow"])
+        await say(sut, "late")
+        sut.clock.advance(timedelta(seconds=6))
+        await wait_until(lambda: extractor.asked == ["slow", "late"])
+    finally:
+        extractor.let_go()
+    report = await sweep
+
+    assert (report.consolidated, report.failed, report.skipped) == (2, 0, 0)
+
+
+async def test_two_sweeps_of_a_process_share_its_places_and_its_persons(make: Make) -> None:
+    """A host sweeps while the beat does: no more questions at once, and no two about one person."""
+    extractor = Extractor(together=MAX_PARALLEL_CONVERSATIONS)
+    people = [f"p{number}" for number in range(2 * MAX_PARALLEL_CONVERSATIONS)]
+    sut = await opened(make, extractor, *((person, channel) for channel in ("a", "b") for person in people))
+    reports = await asyncio.gather(*(sut.sweep(force=True) for _ in range(3)))
+
+    assert sum(report.consolidated for report in reports) == 2 * len(people)
+    assert Counter(extractor.asked) == Counter(people * 2)
+    assert extractor.most == MAX_PARALLEL_CONVERSATIONS
+    assert extractor.most_of_one == 1
+
+
+async def test_a_forced_sweep_waits_for_a_person_who_is_being_learned_from(make: Make) -> None:
+    """What else that person said is learned when it returns."""
+    extractor = Extractor("busy")
+    sut = await opened(make, extractor, ("busy", "old"))
+    beat = asyncio.create_task(sut.sweep_after_idle())
+    await wait_until(lambda: extractor.asked == ["busy"])
+    await say(sut, "busy", "new")
+    forced = asyncio.create_task(sut.sweep(force=True))
+    try:
+        await asyncio.sleep(0.1)
+
+        assert not forced.done()
+    finally:
+        extractor.let_go()
+    report, _ = await forced, await beat
+
+    assert report.consolidated == 1
+    assert extractor.asked == ["busy", "busy"]
+
+
+async def test_a_forced_sweep_waits_for_what_another_one_is_at(make: Make) -> None:
+    """Who asks for it by hand finds it learned; it is the other sweep that counts it."""
+    extractor = Extractor("busy")
+    sut = await opened(make, extractor, ("busy", "cli"))
+    beat = asyncio.create_task(sut.sweep_after_idle())
+    await wait_until(lambda: extractor.asked == ["busy"])
+    forced = asyncio.create_task(sut.sweep(force=True))
+    try:
+        await asyncio.sleep(0.1)
+
+        assert not forced.done()
+    finally:
+        extractor.let_go()
+    report = await forced
+
+    assert (report.consolidated, report.skipped) == (0, 0)
+    assert (await beat).consolidated == 1
+
+
+@pytest.mark.parametrize("edited", ["memory: {auto_ingest: false}", "memory: {enabled: false}"])
+async def test_a_sweep_ends_where_the_file_says_that_nothing_is_to_be_learned(
+    make: Make, monkeypatch: pytest.MonkeyPatch, edited: str
+) -> None:
+    """It is looked at before each conversation: a sweep of many takes long."""
+    monkeypatch.setattr(sweeping, "MAX_PARALLEL_CONVERSATIONS", 1)
+    extractor = Extractor("a")
+    sut = await opened(make, extractor, ("a", "cli"), ("b", "cli"))
+    sweep = asyncio.create_task(sut.sweep(force=True))
+    await wait_until(lambda: extractor.asked == ["a"])
+    await asyncio.to_thread(sut.write_config, edited)
+    extractor.let_go()
+    await sweep
+
+    assert extractor.asked == ["a"]
+    assert await sut.session("b", "cli") is not None
+
+
+@pytest.mark.acceptance("I19")
+@pytest.mark.parametrize("by", ["the beat", "a host"])
+async def test_closing_in_the_middle_of_a_question_gives_the_lease_back_in_time(make: Make, by: str) -> None:
+    """The model may answer whenever it likes; whoever opens next learns it, once."""
+    extractor = Extractor("a")
+    sut = await opened(make, extractor, ("a", "cli"))
+    sut.clock.advance(timedelta(minutes=31))
+    if by == "the beat":
+        sweep = None
+        sut.gaia._engine._sweep_scheduler._run_or_queue()
+    else:
+        sweep = asyncio.create_task(sut.sweep())
+    await wait_until(lambda: extractor.asked == ["a"])
+
+    assert len(await asyncio.to_thread(lease, sut)) == 1
+
+    async with asyncio.timeout(60):
+        await sut.close()
+    left = await asyncio.to_thread(lease, sut)
+    if sweep is not None:
+        async with asyncio.timeout(60):
+            assert (await sweep).skipped == 1
+    extractor.let_go()
+    await sut.open()
+    async with asyncio.timeout(60):
+        while await sut.session("a", "cli") is not None:
+            await asyncio.sleep(0.02)
+
+    assert left == []
+    assert extractor.asked == ["a", "a"]
+    assert await sut.texts("a") == ["is a"]
+
+
+async def test_what_somebody_else_has_finished_meanwhile_is_not_counted_again(make: Make) -> None:
+    """Two processes find the same conversation due; the second one takes it when the first is through."""
+    extractor = Extractor()
+    sut = await opened(make, extractor, ("a", "cli"))
+    await sut.sweep_after_idle()
+    late = await sut.gaia._engine.consolidator.consolidate(sut.conversation("a", "cli").key, only_due=True)
+
+    assert late == "skipped"
+    assert extractor.asked == ["a"]

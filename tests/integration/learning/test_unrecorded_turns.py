@@ -1,0 +1,96 @@
+"""Talk that no turn was counted for, because memory could not be reached and who owed the turn is gone: it is found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from google.adk.events.event import Event
+from google.genai import types
+
+from gaia_memory.engine import Engine
+from support.databases import POSTGRES_URL, memory_url
+from support.harness import Sut, facts
+from support.session_service_host import SESSION_ARGUMENTS, USER, SessionServiceHost, open_session_service_host
+from support.session_services import APP, SERVICE_KINDS
+from support.tcp_proxy import TcpProxy
+
+
+@pytest.fixture
+def manual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sweep only where a test says so."""
+    monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
+
+
+async def say_past_memory(host: SessionServiceHost, words: str, *, session: str) -> None:
+    """Append what a person says as a process without memory would."""
+    whose = {"app_name": APP, "user_id": USER, "session_id": session}
+    loaded = await host.service.get_session(**whose) or await host.service.create_session(**whose)
+    said = types.Content(role="user", parts=[types.Part(text=words)])
+    await host.service.append_event(loaded, Event(invocation_id=Event.new_id(), author="user", content=said))
+
+
+@pytest.mark.usefixtures("manual_sweep")
+@pytest.mark.parametrize("kind", SERVICE_KINDS)
+@pytest.mark.parametrize("clear", ["auto", "keep"])
+async def test_what_is_said_past_memory_is_learned_once_by_the_next_sweep(
+    tmp_path: Path, kind: str, clear: str
+) -> None:
+    """In a session that was learned, and in a new one; a session in which nothing is new is not asked about."""
+    async with open_session_service_host(kind, tmp_path, clear=clear) as host:
+        await host.send("one")
+        await host.engine.sweep(force=True)
+        await say_past_memory(host, "two", session=SESSION_ARGUMENTS["session_id"])
+        await say_past_memory(host, "three", session="another")
+        found = await host.engine.sweep(force=True)
+        again = await host.engine.sweep(force=True)
+        await say_past_memory(host, "four", session="another")
+        last = await host.engine.sweep(force=True)
+
+    assert sorted(host.learned_texts[1:3]) == ["three", "two"]
+    assert [host.learned_texts[0], *host.learned_texts[3:]] == ["one", "four"]
+    assert [report.consolidated for report in (found, again, last)] == [2, 0, 1]
+
+
+@pytest.mark.usefixtures("manual_sweep")
+async def test_a_new_process_asks_no_model_about_what_was_learned_before_it(tmp_path: Path) -> None:
+    """It looks at all sessions once, also at those that were cleared or hold nothing to learn."""
+    async with open_session_service_host("database", tmp_path) as host:
+        await host.send("one")
+        await host.send("/help", session="command")
+        await host.engine.sweep(force=True)
+    async with open_session_service_host("database", tmp_path) as host:
+        # A plugin knows the session service from the first turn on.
+        await host.send("new", session="new")
+        report = await host.engine.sweep(force=True)
+        await say_past_memory(host, "two", session=SESSION_ARGUMENTS["session_id"])
+        await host.engine.sweep(force=True)
+
+    assert report.consolidated == 1
+    assert host.learned_texts == ["new", "two"]
+
+
+async def test_what_a_process_answered_while_memory_was_away_is_learned_after_its_end(
+    make: Callable[..., Awaitable[Sut]], tmp_path: Path
+) -> None:
+    """The turns it owed are in the sessions; nobody speaks in them again."""
+    async with memory_url("postgresql", tmp_path) as url:
+        with TcpProxy(POSTGRES_URL.host or "127.0.0.1", POSTGRES_URL.port or 5432) as wire:
+            address = url.set(host="127.0.0.1", port=wire.port).render_as_string(hide_password=False)
+            sessions = f"sqlite:///{tmp_path / 'sessions.db'}"
+            settings = f"sessions: {{database_url: '{sessions}'}}\nmemory: {{database_url: '{address}'}}"
+            first = await make(settings, home=tmp_path / "one", main=["a", "b", "c"], extractor=[facts("x")])
+            await first.chat("u", "cli", "I saw a wombat")
+            assert (await first.sweep_after_idle()).consolidated == 1
+            wire.disconnect()
+            await first.chat("u", "cli", "I saw a lynx")
+            await first.chat("u", "web", "I saw a quokka")
+            await first.close()
+            wire.reconnect()
+            second = await make(settings, home=tmp_path / "two", extractor=[facts("y"), facts("z")])
+            report = await second.gaia.sweep(force=True)
+
+    assert report.consolidated == 2
+    asked = "".join(second.EXT)
+    assert [word in asked for word in ("wombat", "lynx", "quokka")] == [False, True, True]

@@ -1,0 +1,272 @@
+"""Log lines tell what happened by ids and numbers, in fields that a program can read, and never in a person's words."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import traceback
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gaia_memory import NewFact
+from gaia_memory.errors import GaiaMemoryError
+from gaia_memory.telemetry import error_frames, store_id
+from gaia_memory.testing import call
+from support.checkout import PACKAGE, ROOT, python_files
+from support.harness import Sut, facts
+from support.host_matrix import wait_until
+
+Make = Callable[..., Awaitable[Sut]]
+MARKER = "ZEBRA77"
+HOSTS = ("google_adk",)
+"""Loggers that are not ours to keep: ADK's tells what a host's model raised."""
+
+
+class Records(logging.Handler):
+    """Every record that reaches the root, ours from DEBUG and everybody else's from INFO on."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.all: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.all.append(record)
+
+    def of(self, event: str) -> list[dict[str, Any]]:
+        """The fields of each record that tells of an event."""
+        return [fields(record) for record in self.all if vars(record).get("gaia_event") == event]
+
+
+@pytest.fixture
+def logged() -> Iterator[Records]:
+    handler, root, ours = Records(), logging.getLogger(), logging.getLogger("gaia_memory")
+    before = root.level, ours.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    ours.setLevel(logging.DEBUG)
+    yield handler
+    root.removeHandler(handler)
+    root.setLevel(before[0])
+    ours.setLevel(before[1])
+
+
+def fields(record: logging.LogRecord) -> dict[str, Any]:
+    """What a formatter for programs would write beside the message."""
+    return {name: value for name, value in vars(record).items() if name.startswith("gaia_")}
+
+
+def told(record: logging.LogRecord) -> str:
+    """Everything that any formatter could write of a record."""
+    trouble = record.exc_info[1] if record.exc_info else None
+    cause = "".join(traceback.format_exception(trouble)) if trouble is not None else ""
+    return f"{record.getMessage()} {vars(record)} {cause}"
+
+
+async def test_a_learned_conversation_is_one_line_with_its_numbers(make: Make, logged: Records) -> None:
+    """For whoever asks what the night cost, and what it gave."""
+    sut = await make(extractor=[facts("Likes tea", "Lives in Oslo")])
+    await sut.chat("ada", "cli", "I like tea")
+    await sut.chat("ada", "cli", "I live in Oslo")
+    await sut.sweep_after_idle()
+
+    [learned] = logged.of("conversation.learned")
+    assert learned.pop("gaia_seconds") >= 0
+    assert learned == {
+        "gaia_event": "conversation.learned",
+        "gaia_app": "gaia",
+        "gaia_session": "ada:cli",
+        "gaia_facts": 2,
+        "gaia_turns": 2,
+        "gaia_chunks": 1,
+        "gaia_cleared": True,
+    }
+    assert [record.levelname for record in logged.all if "is learned" in record.getMessage()] == ["INFO"]
+
+
+async def test_what_is_put_off_is_a_warning_with_the_try_and_the_kind_of_error(make: Make, logged: Records) -> None:
+    """A program can count what fails for which reason."""
+    sut = await make(extractor=[OSError("away")])
+    await sut.chat("ada", "cli", "I like tea")
+    await sut.sweep_after_idle()
+
+    [put_off] = logged.of("conversation.put_off")
+    assert put_off["gaia_session"] == "ada:cli"
+    assert (put_off["gaia_attempts"], put_off["gaia_parked"]) == (1, False)
+    assert put_off["gaia_error"] == "ModelUnavailableError"
+    assert logged.of("conversation.learned") == []
+
+
+async def test_forgetting_is_told_by_whose_and_how_many(make: Make, logged: Records) -> None:
+    """The id is the one of the spans, not the person's."""
+    sut = await make()
+    scope = sut.scope("ada")
+    await sut.gaia.memory.add(scope, [NewFact("Likes tea"), NewFact("Lives in Oslo")])
+    await sut.gaia.memory.forget(scope)
+    await sut.gaia.memory.settled()
+
+    [forgotten] = logged.of("memory.forgotten")
+    assert (forgotten["gaia_store"], forgotten["gaia_facts"]) == (store_id(scope), 2)
+    assert logged.of("memory.kept")[0]["gaia_facts"] == 2
+    assert logged.of("store.begun")
+    await wait_until(lambda: logged.of("erasure.finished"))
+
+
+async def test_no_line_holds_a_word_that_anybody_said(make: Make, logged: Records) -> None:
+    """Also where a model, an embedder, a store or a database quotes it in its error, and at DEBUG."""
+    sut = await make(
+        main=[
+            *[call("remember", fact=f"Knows {MARKER}"), "ok"],
+            *[call("load_memory", query=f"who is {MARKER}?"), f"{MARKER} is known"],
+            OSError(f"the prompt was: {MARKER}"),
+        ],
+        extractor=[
+            RuntimeError(f"refused: {MARKER}"),
+            *[f"no JSON but {MARKER}"] * 3,
+            *['{"memory": ["' + MARKER + '"]}'] * 3,
+            facts(f"Likes {MARKER}", f"password: {MARKER}-secret-secret-1"),
+        ],
+        profiler=[ValueError(MARKER)] * 9,
+    )
+    scope, memory = sut.scope("ada"), sut.gaia.memory
+    await sut.chat("ada", "cli", f"remember {MARKER}")
+    await sut.chat("ada", "cli", f"look for {MARKER}")
+    await sut.chat("ada", "cli", f"this one fails: {MARKER}")
+    await sut.chat("ada", "cli", f"/remember Owns {MARKER}")
+    await sut.chat("ada", "cli", f"/unknown {MARKER}")
+    for _ in range(4):
+        sut.clock.advance(timedelta(hours=2))
+        await sut.sweep_after_idle()
+    assert [len(logged.of("conversation.put_off")), len(logged.of("conversation.learned"))] == [3, 1]
+    await sut.chat("ada", "desk", "hi")
+    await _break_embedder(sut)
+    await _break_commit(sut)
+    await _break_store(sut)
+    with pytest.raises(GaiaMemoryError):
+        await memory.remember(scope, f"password: {MARKER}-hunter2-hunter2")
+    assert (await memory.forget(scope)).count >= 4
+    await memory.settled()
+    await sut.close()
+
+    ours = [record for record in logged.all if not record.name.startswith(HOSTS)]
+    assert [told(record) for record in ours if MARKER in told(record)] == []
+    wanted = {"profile.plain", "facts.without_vector", "recall.partial", "embedder.failed", "store.not_followed"}
+    wanted |= {"facts.dropped", "memory.forgotten", "store.begun"}
+    assert wanted <= {str(vars(record).get("gaia_event")) for record in ours}
+
+
+async def _break_embedder(sut: Sut) -> None:
+    """Let the embedder quote what it was to embed."""
+    sut.script.embedder_error = RuntimeError(f"cannot embed {MARKER}")
+    await sut.gaia.memory.remember(sut.scope("ada"), f"Met {MARKER}")
+    await sut.gaia.memory.recall(sut.scope("ada"), MARKER)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(sut.gaia.memory.settled(), 2)
+    sut.script.embedder_error = None
+    await sut.gaia.memory.settled()
+
+
+async def _break_commit(sut: Sut) -> None:
+    """Let the database quote what it was to write."""
+    learner = sut.gaia._engine.consolidator.learner
+
+    async def quoting(*_: Any, **__: Any) -> None:
+        try:
+            raise LookupError(f"INSERT INTO facts VALUES ({MARKER!r})")
+        except LookupError as error:
+            raise RuntimeError(f"could not write {MARKER}") from error
+
+    write, learner._commit = learner._commit, quoting  # type: ignore[method-assign]
+    sut.script.answers["extractor"].extend([facts(f"Likes {MARKER}")] * 2)
+    await sut.chat("ada", "phone", f"I like {MARKER}")
+    assert (await sut.sweep_after_idle()).failed >= 1
+    learner._commit = write  # type: ignore[method-assign]
+
+
+async def _break_store(sut: Sut) -> None:
+    """Let the store quote what it was to hold, once."""
+    store = sut.gaia._engine.follower._writer.store
+    assert store is not None
+    write = store.write
+
+    def quoting(*_: Any) -> list[str]:
+        store.write = write  # type: ignore[method-assign]
+        raise RuntimeError(f"cannot hold {MARKER}")
+
+    store.write = quoting  # type: ignore[method-assign]
+    await sut.gaia.memory.remember(sut.scope("ada"), f"Saw {MARKER}")
+    await sut.gaia.memory.settled()
+
+
+class RefusedError(Exception):
+    """What a provider's client raises for a status, quoting what it was asked."""
+
+    status_code = 400
+
+
+async def test_the_reason_that_is_kept_and_shown_repeats_nobody(make: Make) -> None:
+    """It stays on disk after a forget, and somebody else's status shows what keeps the store behind."""
+    sut = await make(extractor=[RefusedError(f"cannot read {MARKER}")] * 3)
+    memory = sut.gaia.memory
+    await sut.chat("ada", "cli", f"I am {MARKER}")
+    await sut.sweep_after_idle()
+    [waiting] = (await memory.status(sut.scope("ada"))).pending
+    sut.script.embedder_error = RefusedError(f"cannot embed {MARKER}")
+    await memory.remember(sut.scope("ada"), f"Met {MARKER}")
+    await wait_until(lambda: memory.store_problem())
+    seen_by_another = await memory.status(sut.scope("bob"))
+    sut.script.embedder_error = None
+    await memory.forget(sut.scope("ada"))
+    await memory.settled()
+
+    assert "(400)" in str(waiting.reason)
+    assert "(400)" in seen_by_another.reason
+    assert MARKER not in f"{waiting} {seen_by_another}"
+    files = [path for path in sut.home.rglob("*") if path.is_file() and path.name != "sessions.db"]
+    assert [path for path in files if MARKER.encode() in path.read_bytes()] == []
+
+
+def test_the_frames_of_an_error_say_where_and_never_what() -> None:
+    """Kinds and places of an error and of those it was raised from."""
+    try:
+        try:
+            raise LookupError(MARKER)
+        except LookupError as error:
+            raise RuntimeError(MARKER) from error
+    except RuntimeError as error:
+        frames = error_frames(error)
+
+    assert MARKER not in frames
+    assert [line for line in frames.splitlines() if not line.startswith(" ")] == ["RuntimeError", "LookupError"]
+    assert "test_logs.py" in frames
+
+
+def test_every_event_is_in_the_guide_and_every_one_there_is_told() -> None:
+    """Whoever writes an alert finds the names in one table."""
+    page = (ROOT / "docs" / "how-to" / "observe.md").read_text(encoding="utf-8")
+    table = page.partition("| event |")[2].partition("\n\n")[0]
+    listed = re.findall(r"^\| `([\w.]+)`", table, re.MULTILINE)
+    sources = "\n".join(file.read_text(encoding="utf-8") for file in python_files(PACKAGE))
+    used = re.findall(r'\babout\(\s*"([\w.]+)"', sources)
+
+    assert sorted(listed) == sorted(set(used))
+
+
+FORGED = "ada\nERROR gaia_memory: forged\x1b[2J\u202egnorw"
+
+
+@pytest.mark.parametrize("outcome", ["learned", "broken", "cleared"])
+async def test_an_id_cannot_forge_a_line(make: Make, logged: Records, outcome: str) -> None:
+    """User and channel come from outside, and both are in the session's id that the lines name."""
+    answers = {"learned": [facts("Likes tea")], "broken": ["no JSON"] * 3, "cleared": [facts()]}
+    sut = await make(extractor=answers[outcome])
+    await sut.chat(FORGED, "cli", "I like tea")
+    await sut.sweep_after_idle()
+
+    ours = [record for record in logged.all if record.name.startswith("gaia_memory")]
+    lines = [f"{record.getMessage()} {fields(record)}" for record in ours]
+    assert [line for line in lines if "forged" in line]
+    assert [line for line in lines if re.search("\n(?!  )|[\x1b\u202e]", line)] == []

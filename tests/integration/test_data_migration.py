@@ -1,0 +1,323 @@
+"""A database of the version before this one is brought up to date with all that is in it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import signal
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, select, text
+from sqlalchemy.pool import NullPool
+
+from gaia_memory.database import migrations
+from gaia_memory.database.id_encoding import encode_id, index_key
+from gaia_memory.database.sql_engine import open_database, open_engine
+from gaia_memory.facts import SqlFacts, SqlIndexes, scopes, tables
+from gaia_memory.facts.indexing import keyword_index
+from gaia_memory.ledger import SqlLedger
+from gaia_memory.ledger.tables import bootstraps, conversations, late_turns, skips
+from gaia_memory.models import EventPosition, SessionKey, WindowAnchor
+from support.databases import ITAY, fact_texts, memory_url, on_each_database
+
+facts, ledger = SqlFacts(), SqlLedger()
+ME = "elsewhere:1:1.00/a"
+LONG = "\u05d0" * 2000
+"""An app whose id does not fit into an index."""
+EMPTY = {
+    **dict.fromkeys(["active_until", "lease_owner", "lease_until", "clearing", "clearing_until", "cleared_at"]),
+    **dict.fromkeys(["watermark_at", "watermark_event", "retry_at", "last_error", "forgotten_at"]),
+    **dict.fromkeys(["profile", "profile_key", "anchor_turn_no", "anchor_at"]),
+}
+STATES = {
+    "fresh": {"turn_no": 1},
+    "talking": {"turn_no": 1, "active_until": 1_000.0},
+    "leased": {"turn_no": 1, "lease_owner": ME, "lease_until": 220.0, "claimed_turn_no": 1},
+    "clearing": {"turn_no": 1, "lease_owner": ME, "lease_until": 220.0, "clearing": ME, "clearing_until": 203.0},
+    "failing": {"turn_no": 2, "attempts": 3, "retry_at": 500.0, "last_error": "no JSON"},
+    "parked": {"turn_no": 2, "attempts": 8, "retry_at": 500.0, "last_error": "no JSON", "parked": True},
+    "learned": {"turn_no": 3, "learned_turn_no": 3, "done_turn_no": 3, "learned_turns": 3, "watermark_at": 90.0}
+    | {"watermark_event": "e%2F3", "cleared_at": 95.0, "forgotten_at": 5.0},
+    "known": {"turn_no": 1, "profile": "- tea", "profile_key": "k", "anchor_turn_no": 1, "anchor_at": 1.0},
+    "before us": {"learned_turn_no": -1, "done_turn_no": -1},
+}
+
+
+def key_of(state: str) -> SessionKey:
+    """Name a conversation; that of one state belongs to an app with a very long id."""
+    return SessionKey(LONG if state == "fresh" else "gaia", "it:ay", state)
+
+
+def old_row(state: str) -> dict:
+    """Give a row as the first version wrote it."""
+    key = key_of(state)
+    row = {"conversation": index_key(key.app, key.user, key.session), "person": index_key(key.user)}
+    row |= {"app": encode_id(key.app), "user_id": encode_id(key.user), "session_id": encode_id(key.session)}
+    row |= {"turn_no": 0, "touched": 100.0, "learned_turns": 0, "learned_turn_no": 0, "done_turn_no": 0}
+    row |= {"claimed_turn_no": 0, "attempts": 0, "parked": False}
+    return row | EMPTY | STATES[state]
+
+
+@asynccontextmanager
+async def old_engine(url):
+    """Give an engine on a new database of the first version."""
+
+    async def make():
+        # Alembic reads its scripts from disk.
+        maker = open_engine(url, poolclass=NullPool)
+        async with maker.begin() as connection:
+            await connection.run_sync(_make_old)
+        await maker.dispose()
+
+    await asyncio.to_thread(lambda: asyncio.run(make()))
+    engine = open_engine(url, poolclass=NullPool)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
+
+
+def _make_old(connection: Connection) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "0001")
+
+
+async def old_facts(connection, *said: str) -> None:
+    """Write facts of ITAY as every version did before facts had a form of their words, or traits."""
+    state = await scopes.bump_revision(connection, ITAY)
+    times = dict.fromkeys(["created_at", "updated_at"], 1.0)
+    for number, each in enumerate(said):
+        row = {"id": f"00000000-0000-4000-8000-{number:012}", "partition": ITAY.partition, "text": each}
+        row |= {"normal": f"n{number}", "words": 2, "source": "add", "metadata": {}, "version": state.revision}
+        await connection.execute(tables.facts.insert(), row | times)
+    rows = (await connection.execute(select(tables.facts.c.row, tables.facts.c.text))).all()
+    await keyword_index.index(connection, state.number, rows)
+
+
+async def fill(engine) -> None:
+    """Write facts, conversations, events to skip and an app's mark, in the tables of the first version."""
+    async with engine.begin() as connection:
+        await old_facts(connection, "drinks tea", "walks at dawn")
+        profile = {"partition": ITAY.partition, "bullets": '["tea"]'}
+        names = "partition, bullets, fingerprint, revision"
+        entry = f"INSERT INTO gaia_profiles ({names}) VALUES (:partition, :bullets, 'f', 1)"
+        await connection.execute(text(entry), profile)
+        for state in STATES:
+            row = old_row(state)
+            names = ", ".join(row)
+            values = ", ".join(f":{name}" for name in row)
+            await connection.execute(text(f"INSERT INTO gaia_conversations ({names}) VALUES ({values})"), row)
+        entry = {"conversation": old_row("learned")["conversation"], "event_id": "e%2F1"}
+        await connection.execute(text("INSERT INTO gaia_skips VALUES (:conversation, :event_id)"), entry)
+        await connection.execute(text("INSERT INTO gaia_bootstraps VALUES ('gaia')"))
+
+
+@on_each_database
+async def test_everything_is_kept_and_what_is_new_begins_empty(kind, tmp_path):
+    """Each row holds what it held."""
+    async with memory_url(kind, tmp_path) as url:
+        async with old_engine(url) as engine:
+            await fill(engine)
+        database = await open_database(url, home=tmp_path)
+        async with database.read_transaction() as tx:
+            version = (await tx.execute(text("SELECT version_num FROM gaia_alembic_version"))).scalar_one()
+            rows = {row.session_id: row for row in await tx.execute(select(conversations))}
+            kept = await facts.facts(tx, ITAY)
+            skipped = await ledger.skipped_events(tx, key_of("learned"), event_ids=["e/1", "e/2", "e1"])
+            learned = await ledger.row(tx, key_of("learned"))
+            known = await ledger.row(tx, key_of("known"))
+            assert await ledger.is_bootstrapped(tx, "gaia")
+            cached = await facts.cached_profile(tx, ITAY)
+            found = await facts.match(tx, ITAY, "tea", limit=5)
+            outdated = await SqlIndexes().count_outdated(tx)
+            assert (await tx.execute(select(late_turns))).all() == []
+        await database.close()
+
+    assert version == migrations.REVISIONS[-1]
+    assert fact_texts(kept) == ["drinks tea", "walks at dawn"]
+    assert [each.fact_id for each in found] == [kept[0].id]
+    assert outdated == 2
+    assert skipped == {"e/1"}
+    assert (cached.bullets, cached.fingerprint, cached.made_by, cached.made_at) == (("tea",), "f", None, None)
+    assert (learned.watermark, learned.learned_turns, learned.is_learned) == (EventPosition(90.0, "e/3"), 3, True)
+    assert (known.profile, known.anchor) == ("- tea", WindowAnchor(turn_no=1, timestamp=1.0))
+    assert len(rows) == len(STATES)
+    for state in STATES:
+        row = rows[encode_id(state)]._mapping
+        assert {name: row[name] for name in old_row(state)} == old_row(state)
+        assert (row["bad_answers"], row["failing_since"], row["rewound_at"]) == (0, None, None)
+        assert (row["is_foreign"], row["is_private"], row["asks_of_rows"]) == (False, False, False)
+        assert row["active_owner"] is None
+        assert (row["profile_made_at"], row["profile_made_by"]) == (None, None)
+        assert row["app_key"] == index_key(key_of(state).app)
+
+
+@on_each_database
+async def test_what_was_due_is_found_after_it_and_can_be_learned(kind, tmp_path):
+    """Marks run out as they would have, and an app with a very long id is found by its key."""
+    async with memory_url(kind, tmp_path) as url:
+        async with old_engine(url) as engine:
+            await fill(engine)
+        database = await open_database(url, home=tmp_path)
+
+        async def due(now, quiet_since):
+            async with database.transaction() as tx:
+                await ledger.expire(tx, now=now)
+            async with database.read_transaction() as tx:
+                found = await ledger.due(tx, now=now, quiet_since=quiet_since, limit=99, apps=["gaia", LONG])
+            return {one.key.session for one in found}
+
+        early = await due(200.0, 150.0)
+        forced = await due(200.0, None)
+        late = await due(2_000.0, 1_000.0)
+        async with database.transaction() as tx:
+            claimed = await ledger.claim(tx, key_of("fresh"), ME, now=2_000.0, lease_seconds=30)
+            pending = await ledger.pending(tx, user="it:ay", app=LONG)
+        await database.close()
+
+    at_rest = {"fresh", "known", "before us"}
+    assert early == at_rest
+    assert forced == at_rest | {"failing", "parked"}
+    assert late == at_rest | {"failing", "talking", "leased", "clearing"}
+    assert claimed is not None
+    assert [one.key for one in pending] == [key_of("fresh")]
+
+
+@on_each_database
+async def test_what_an_older_process_enters_after_it_is_found_too(kind, tmp_path):
+    """It goes on with the tables as it knows them until it is restarted: rows without a key, turns without a name."""
+    async with memory_url(kind, tmp_path) as url:
+        database = await open_database(url, home=tmp_path)
+        async with database.transaction() as tx:
+            for state in ("fresh", "talking", "known"):
+                row = old_row(state)
+                names = ", ".join(row)
+                values = ", ".join(f":{name}" for name in row)
+                await tx.execute(text(f"INSERT INTO gaia_conversations ({names}) VALUES ({values})"), row)
+            await ledger.expire(tx, now=2_000.0)
+            await ledger.expire(tx, now=2_000.0)
+            found = await ledger.due(tx, now=2_000.0, quiet_since=1_000.0, limit=9, apps=["gaia", LONG])
+        await database.close()
+
+    assert {one.key.session for one in found} == {"fresh", "talking", "known"}
+
+
+@on_each_database
+async def test_several_may_bring_it_up_to_date_at_the_same_moment(kind, tmp_path):
+    """One of them does, the others wait for it."""
+    async with memory_url(kind, tmp_path) as url:
+        async with old_engine(url) as engine:
+            await fill(engine)
+        opened = await asyncio.gather(*(open_database(url, home=tmp_path) for _ in range(4)))
+        async with opened[0].read_transaction() as tx:
+            assert len((await tx.execute(select(conversations))).all()) == len(STATES)
+        for database in opened:
+            await database.close()
+
+
+@on_each_database
+async def test_the_indexes_of_the_ledger_are_exactly_those_the_code_names(kind, tmp_path):
+    """With the condition for which rows they hold, which a comparison of tables leaves out."""
+    tables = [conversations, skips, late_turns, bootstraps]
+    if kind == "sqlite":
+        question = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'gaia_conversations'"
+    else:
+        question = "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'gaia_conversations'"
+    found = []
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        async with memory_url(kind, tmp_path / str(number)) as url:
+            if number == 1:
+                await (await open_database(url, home=tmp_path)).close()
+            engine = open_engine(url, poolclass=NullPool)
+            async with engine.begin() as connection:
+                if number == 2:
+                    make = lambda sync: conversations.metadata.create_all(sync, tables=tables)  # noqa: E731
+                    await connection.run_sync(make)
+                rows = (await connection.execute(text(question))).all()
+                found.append({name: " ".join(str(sql).split()) for name, sql in rows})
+            await engine.dispose()
+
+    assert found[0] == found[1]
+    assert len(found[0]) >= 9
+
+
+_MIGRATE = """
+import asyncio, sys, time
+from pathlib import Path
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+from gaia_memory.database.sql_engine import open_database
+
+seen = 0
+
+@event.listens_for(Engine, "after_cursor_execute")
+def stop(connection, cursor, statement, parameters, context, many):
+    global seen
+    seen += statement.lstrip().upper().startswith(("ALTER", "CREATE", "DROP", "UPDATE", "INSERT"))
+    if seen == int(sys.argv[2]):
+        print("stopped", statement.split(), flush=True)
+        time.sleep(600)
+
+asyncio.run(open_database(sys.argv[1], home=Path(sys.argv[3])))
+print("done", seen, flush=True)
+"""
+
+
+async def run_until(url, folder, step: int):
+    """Migrate in a process that stops after a number of statements; return it with what it said."""
+    address = url.render_as_string(hide_password=False)
+    arguments = [sys.executable, "-c", _MIGRATE, address, str(step), str(folder)]
+    process = await asyncio.create_subprocess_exec(*arguments, stdout=asyncio.subprocess.PIPE)
+    said = await asyncio.wait_for(process.stdout.readline(), 60)
+    return process, said.decode()
+
+
+async def killed_at(kind, folder, step: int) -> None:
+    """Kill a process in its migration and check that the next one does it all."""
+    async with memory_url(kind, folder) as url:
+        async with old_engine(url) as engine:
+            await fill(engine)
+        process, said = await run_until(url, folder, step)
+        assert said.startswith("stopped"), said
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        database = await asyncio.wait_for(open_database(url, home=folder), 60)
+        async with database.read_transaction() as tx:
+            rows = (await tx.execute(select(conversations))).all()
+            version = (await tx.execute(text("SELECT version_num FROM gaia_alembic_version"))).scalar_one()
+            assert len(await facts.facts(tx, ITAY)) == 2
+        await database.close()
+
+    assert version == migrations.REVISIONS[-1]
+    assert {row.app_key for row in rows} == {"gaia", "sha256-" + hashlib.sha256(encode_id(LONG).encode()).hexdigest()}
+
+
+@on_each_database
+async def test_a_migration_that_was_killed_in_the_middle_is_done_by_the_next_one(kind, tmp_path):
+    """Nothing of it is left before that: neither tables half changed, nor a lock."""
+    await killed_at(kind, tmp_path, 12)
+
+
+@pytest.mark.slow
+@on_each_database
+async def test_a_migration_may_be_killed_after_any_statement(kind, tmp_path):
+    """From the first to the last."""
+    async with memory_url(kind, tmp_path) as url:
+        async with old_engine(url) as engine:
+            await fill(engine)
+        process, said = await run_until(url, tmp_path, 10_000)
+        await process.wait()
+    steps = int(said.split()[1])
+    assert said.startswith("done")
+    assert steps > 15
+    for step in range(1, steps + 1):
+        (tmp_path / str(step)).mkdir()
+        await killed_at(kind, tmp_path / str(step), step)

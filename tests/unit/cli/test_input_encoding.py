@@ -1,0 +1,136 @@
+"""What comes from outside is UTF-8, and what goes to a terminal is text."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gaia_memory.cli.ui.terminal import strip_controls
+from support.cli_runner import GAIA_COMMAND, gaia_home, run_gaia, run_gaia_process, write_offline_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Return the path of a configuration on the keyless defaults."""
+    return str(write_offline_config(tmp_path))
+
+
+def test_a_stray_byte_in_a_chat_becomes_a_replacement_character_and_is_learned(config: str) -> None:
+    """Whatever the machine's encoding: the line is answered, kept, and the conversation can be learned."""
+    strict = {"PYTHONIOENCODING": "utf-8:strict"}
+    talked = run_gaia_process("chat", "-u", "itay", "-c", config, stdin=b"I live in the caf\xe9.\n", environment=strict)
+    swept = run_gaia("sweep", "--force", "--json", "-c", config)
+    listed = run_gaia("memory", "list", "-u", "itay", "-c", config, "--json").json_output["memories"]
+
+    assert (talked.code, "Traceback" in talked.err) == (0, False)
+    assert swept.json_output["consolidated"] == 1
+    assert ["caf\ufffd" in fact["text"] for fact in listed] == [True]
+
+
+def test_bytes_that_are_no_text_are_no_facts(config: str, tmp_path: Path) -> None:
+    """From a file as from standard input, with NUL or without."""
+    file = tmp_path / "binary"
+    file.write_bytes(b"likes tea\0\n")
+    shared = ("memory", "add", "-u", "itay", "-c", config)
+    refused = [
+        run_gaia(*shared, stdin=b"\xff\xfe\n"),
+        run_gaia(*shared, stdin=b"a\0b\n"),
+        run_gaia(*shared, "-f", str(file)),
+    ]
+
+    assert [done.code for done in refused] == [2, 2, 2]
+    assert run_gaia("memory", "list", "-u", "itay", "-c", config, "--json").json_output["memories"] == []
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(config: str, tmp_path: Path) -> None:
+    """Neither of a file's nor of standard input's."""
+    file = tmp_path / "facts.txt"
+    file.write_text("likes tea\n", encoding="utf-8-sig")
+    shared = ("memory", "add", "-u", "itay", "-c", config)
+    run_gaia(*shared, "-f", str(file))
+    run_gaia(*shared, stdin="\ufefflikes cake\n".encode())
+    chatted = run_gaia("chat", "-u", "itay", "-c", config, stdin="\ufeff/memory\n".encode())
+    listed = run_gaia("memory", "list", "-u", "itay", "-c", config, "--json").json_output["memories"]
+
+    assert [fact["text"] for fact in listed] == ["likes tea", "likes cake"]
+    assert "likes cake" in chatted.out
+
+
+@pytest.mark.parametrize("command", [("chat",), ("memory", "add", "-u", "itay")], ids=" ".join)
+def test_a_closed_standard_input_is_named(config: str, command: tuple[str, ...]) -> None:
+    """One line, and not a traceback from somewhere inside."""
+    shell = ["sh", "-c", '"$@" <&-', "sh", *GAIA_COMMAND, *command, "-c", config]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "standard input is closed" in done.stderr
+
+
+def test_control_characters_of_a_fact_do_not_reach_the_terminal(config: str) -> None:
+    """A table shows the text alone; JSON spells them; a chat lists them as text, too."""
+    run_gaia("memory", "add", "-u", "itay", "-c", config, "likes \x1b[31mred\x1b[0m \x9b2J tea\x07")
+    shared = ("-u", "itay", "-c", config)
+    shown = [
+        run_gaia("memory", "list", *shared).out,
+        run_gaia("memory", "search", *shared, "tea").out,
+        run_gaia("chat", *shared, stdin="/memory\n").out,
+        run_gaia("memory", "list", *shared, "--json").out,
+    ]
+
+    assert ["[31mred" in out for out in shown] == [True] * 4
+    assert [strip_controls(out) == out for out in shown] == [True] * 4
+    assert "\x9b" in json.loads(shown[-1])["memories"][0]["text"]
+
+
+def test_an_output_that_cannot_show_a_sign_shows_a_question_mark(config: str) -> None:
+    """A terminal in plain ASCII costs no answer."""
+    run_gaia("memory", "add", "-u", "itay", "-c", config, "likes שוקו")
+    done = run_gaia_process("memory", "list", "-u", "itay", "-c", config, environment={"PYTHONIOENCODING": "ascii"})
+
+    assert done.code == 0, done.err
+    assert "likes ????" in done.out
+
+
+EVIL = "ada\nOK   store is fine \x1b[2J\u202egnorw [bold]x[/bold] :heart:"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("memory", "list", "--user", EVIL),
+        ("memory", "search", "--user", EVIL, "tea"),
+        ("memory", "add", "--user", EVIL, "likes tea"),
+        ("memory", "forget", "--user", EVIL, "-y"),
+        ("memory", "import", "--user", "ada", f"/tmp/{EVIL}"),
+        ("people", "merge", EVIL, "bob"),
+        ("chat", "--user", EVIL),
+    ],
+)
+def test_an_id_is_one_legible_line(config: str, command: tuple[str, ...]) -> None:
+    """It neither begins a line that looks like ours, nor is it read as markup."""
+    done = run_gaia(*command, "-c", config, stdin="")
+    shown = done.out + done.err
+
+    assert "bold]x" in "".join(shown.split())
+    assert ":heart:" in shown
+    assert re.search(r"(?m)^OK", shown) is None
+    assert set(shown) & set("\x1b\u202e") == set()
+
+
+def test_what_could_not_be_learned_is_named_in_one_line(config: str) -> None:
+    """A session's id is made of what a channel calls a person."""
+    run_gaia("chat", "--user", EVIL, "-c", config, stdin="I like tea\n")
+    with closing(sqlite3.connect(gaia_home() / "memory.db")) as database, database:
+        database.execute("UPDATE gaia_conversations SET attempts = 2, last_error = ?", [EVIL])
+    done = run_gaia("doctor", "--no-model", "-c", config)
+
+    assert "[bold]x[/bold]" in done.out
+    assert re.search(r"(?m)^OK   store is fine", done.out) is None
+    assert set(done.out) & set("\x1b\u202e") == set()

@@ -1,0 +1,202 @@
+"""A score lies between 0 and 1 and is the sum of its reasons, whatever recall was told; each reason can be left out."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gaia_memory.models import Candidate, index_fact
+from gaia_memory.recall.index.candidates import build_candidate_matrix
+from gaia_memory.recall.query.expansion import with_expansions
+from gaia_memory.recall.query.parsed_query import parse_query
+from gaia_memory.recall.ranking.diversity import diversify
+from gaia_memory.recall.ranking.normalise import answer_confidence, to_hits
+from gaia_memory.recall.ranking.rank import RankedFact, rank
+from gaia_memory.recall.ranking.rerank import blend_reranker_scores
+from gaia_memory.recall.settings import RecallSettings
+from support.factories import NOON, make_fact
+
+STAGES = (
+    *("keywords", "vectors", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),
+    *("kinds", "asking", "recency", "diversity"),
+)
+TEXTS = st.sampled_from(
+    [
+        *("Maria: green tea in May", "Maria likes tea", "John admires Maria", "tea? Really?", "two cups on Monday"),
+        *("a dog called Rex", "nothing of it", "\u8336\u304c\u597d\u304d", "", "Maria: do you like green tea?"),
+    ]
+)
+PLACES = st.tuples(st.sampled_from([None, "s", "t"]), st.integers(0, 6), st.integers(0, 900))
+ROWS = st.lists(st.tuples(TEXTS, PLACES), min_size=1, max_size=10)
+ASKED = st.sampled_from(
+    ["Which green tea did Maria like in May 2024?", "when did the dog drink tea", "Rex", "\u8336", "how many cups?"]
+)
+SCORES = st.lists(st.one_of(st.none(), st.floats(-1, 1)), min_size=10, max_size=10)
+SHARES = ("asking", "diversity")
+WEIGHTS = st.builds(
+    lambda points, shares: {**points, **shares},
+    # Smaller ones are lost beside the rounding of the others.
+    st.fixed_dictionaries(
+        {name: st.one_of(st.just(0.0), st.floats(1e-3, 10)) for name in STAGES if name not in SHARES}
+    ),
+    # Nearer to 1, what is left of a question is nothing but the rounding of floats.
+    st.fixed_dictionaries({name: st.one_of(st.floats(0, 0.99), st.just(1.0)) for name in SHARES}),
+)
+
+
+def facts_of(rows):
+    return [
+        make_fact(f"f{place}", text, session=session, seq=seq, said_at=NOON - timedelta(days=days))
+        for place, (text, (session, seq, days)) in enumerate(rows)
+    ]
+
+
+def found_in(facts, vectors, hashed):
+    scores = {"vectors": vectors, "hashed": hashed}
+    return {
+        name: [Candidate(fact_id=each.id, score=score) for each, score in zip(facts, given, strict=False) if score]
+        for name, given in scores.items()
+    }
+
+
+def recalled(facts, asked, found, *, lines=(), scores=None, share=1.0, **weights):
+    """Return the hits as the pipeline makes them, without a store."""
+    wording = with_expansions(parse_query(asked), list(lines))
+    rarity = wording.weigh_terms([1.0] * len(wording.question.terms))
+    by_id = {name: {each.fact_id: each.score for each in each_found} for name, each_found in found.items()}
+    pool = build_candidate_matrix(wording.question, rarity, list(map(index_fact, facts)))
+    known = {each.id: each for each in facts}
+    placed = rank(wording.question, pool, by_id, NOON, RecallSettings(**weights))
+    level = max(
+        answer_confidence(wording.question, placed, found),
+        wording.expansion_confidence([known[each.fact_id].text for each in placed]),
+    )
+    if scores is not None:
+        placed = blend_reranker_scores(placed, scores[: len(placed)], share)
+    return to_hits(diversify(placed, pool.columns, weights.get("diversity", 0.0)), known, level)
+
+
+@given(
+    ROWS, ASKED, SCORES, SCORES, WEIGHTS, st.lists(st.sampled_from(["cups", "green dog"]), max_size=2), st.floats(0, 1)
+)
+def test_the_reasons_add_up_to_the_score(rows, asked, vectors, hashed, weights, lines, share):
+    """Of every hit, with every weight, with other words and a reranker: from 0 to 1, falling."""
+    facts = facts_of(rows)
+    hits = recalled(
+        facts, asked, found_in(facts, vectors, hashed), lines=lines, scores=[3.0, -1.0, 2.0], share=share, **weights
+    )
+
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        assert -1e-9 <= hit.score <= 1 + 1e-9
+        assert sum(hit.why.values()) == pytest.approx(hit.score, abs=1e-9)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@given(rows=ROWS, asked=ASKED, vectors=SCORES, weights=WEIGHTS)
+def test_a_weight_of_0_takes_its_part_out_of_every_reason(stage, rows, asked, vectors, weights):
+    """Off is off."""
+    facts = facts_of(rows)
+    hits = recalled(facts, asked, found_in(facts, vectors, []), **{**weights, stage: 0.0})
+
+    assert all(stage not in hit.why for hit in hits)
+
+
+OFF = dict.fromkeys(STAGES, 0.0)
+PAIRS = {
+    "keywords": (
+        "tea",
+        [make_fact("a", "a cup of tea on a very long way"), make_fact("b", "tea")],
+        {"a": 0.9, "b": 0.8},
+    ),
+    "vectors": ("tea", [make_fact("a", "tea"), make_fact("b", "tea")], {"a": 0.1, "b": 0.9}),
+    "surroundings": (
+        "green tea",
+        [make_fact("a", "tea"), make_fact("b", "tea", session="s", seq=1), make_fact("c", "green", session="s", seq=4)],
+        {},
+    ),
+    "conversation": (
+        "green tea",
+        [make_fact("a", "tea"), make_fact("b", "tea", session="s", seq=1), make_fact("c", "green", session="s", seq=9)],
+        {},
+    ),
+    "phrases": ("green tea", [make_fact("a", "tea, green"), make_fact("b", "green tea")], {}),
+    "speaker": ("What tea does Maria like?", [make_fact("a", "John: tea"), make_fact("b", "Maria: tea")], {}),
+    "subject": ("What tea does Maria like?", [make_fact("a", "tea for Maria"), make_fact("b", "Maria likes tea")], {}),
+    "names": (
+        "Which tea is from Assam?",
+        [make_fact("a", "tea, tea"), make_fact("b", "Somebody went to Assam last winter")],
+        {},
+    ),
+    "dates": (
+        "tea in January 2023",
+        [make_fact("a", "tea", said_at=NOON), make_fact("b", "tea", said_at=NOON.replace(year=2023, month=1))],
+        {},
+    ),
+    "kinds": ("When was the tea?", [make_fact("a", "tea"), make_fact("b", "tea yesterday")], {}),
+    "asking": ("tea", [make_fact("a", "tea?"), make_fact("b", "tea")], {}),
+    "diversity": (
+        "green tea",
+        [
+            make_fact("0", "likes green tea"),
+            make_fact("a", "likes green tea!"),
+            make_fact("b", "drinks green tea from Uji"),
+        ],
+        {},
+    ),
+    "recency": (
+        "tea",
+        [make_fact("a", "tea", said_at=NOON - timedelta(days=400)), make_fact("b", "tea", said_at=NOON)],
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("stage", PAIRS)
+def test_each_stage_changes_an_order(stage):
+    """Beside the words alone it lifts the fact that its reason speaks for, which stands behind without it."""
+    asked, facts, cosines = PAIRS[stage]
+    vectors = {"vectors": [Candidate(fact_id=name, score=score) for name, score in cosines.items()]}
+    # Kinds count as far as the words do, and recency as far as anything does.
+    others = {"vectors": 0.02} if stage == "keywords" else {"keywords": 1.0}
+
+    def order(weight):
+        hits = recalled(facts, asked, vectors, **{**OFF, **others, stage: weight})
+        return [hit.fact.id for hit in hits if hit.fact.id in "ab"]
+
+    assert (order(getattr(RecallSettings(), stage) or 0.5), order(0.0)) == (["b", "a"], ["a", "b"])
+
+
+def test_every_stage_is_tested():
+    """A stage that joins has its pair."""
+    names = {*RecallSettings.__dataclass_fields__}
+    others = {
+        "candidates",
+        "seconds",
+        "fallback_retrievers",
+        "recency_half_life_days",
+        "rerank_first",
+        "rerank_share",
+        "rewrite",
+    }
+
+    assert names - others - {"tokens"} == set(PAIRS) == set(STAGES)
+
+
+def test_how_well_a_question_is_answered_is_told_by_the_likeness_where_a_score_only_tells_facts_apart():
+    """A contrast may be high where nothing fits, and low where all do."""
+    facts = [make_fact("a", "tea")]
+    found = {"vectors": [Candidate(fact_id="a", score=0.9, similarity=0.3)]}
+
+    assert [hit.score for hit in recalled(facts, "which drink", found, vectors=1.0)] == [pytest.approx(0.3)]
+
+
+def test_parts_that_take_each_other_away_are_no_score():
+    """What rounding leaves of them would make each a million million times the score."""
+    parts = {"keywords": 0.1, "surroundings": 0.2, "asking": -0.3}
+    assert sum(parts.values()) > 0
+
+    [hit] = to_hits([RankedFact(fact_id="f0", parts=parts, query_coverage=1.0)], {"f0": make_fact("f0", "tea?")}, 0.2)
+
+    assert (hit.score, set(hit.why.values())) == (0.0, {0.0})

@@ -1,0 +1,354 @@
+"""The replay window as a pure function over a view of events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import strategies as st
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.sessions.replay_window import (
+    EventView,
+    WindowSelection,
+    WindowStart,
+    dropped_turn_count,
+    live_indices,
+    select_window,
+)
+from support.property_testing import property_test
+
+
+def said(invocation_id: str) -> EventView:
+    return EventView(invocation_id=invocation_id, is_user_turn=True, answers_long_running=True)
+
+
+def reply(invocation_id: str) -> EventView:
+    return EventView(invocation_id=invocation_id)
+
+
+def called(invocation_id: str, *ids: str, long_running: bool = False) -> EventView:
+    given_ids = frozenset(ids)
+    return EventView(
+        invocation_id=invocation_id, calls=given_ids, long_running=given_ids if long_running else frozenset()
+    )
+
+
+def responded(invocation_id: str, *ids: str, settles: bool = False) -> EventView:
+    return EventView(invocation_id=invocation_id, responses=frozenset(ids), answers_long_running=settles)
+
+
+def talk(turns: int, *, first: int = 0) -> list[EventView]:
+    return [event for n in range(first, first + turns) for event in (said(f"i{n}"), reply(f"i{n}"))]
+
+
+def kept_turns(events: Sequence[EventView], outcome: WindowSelection) -> list[str]:
+    return [events[place].invocation_id for place in outcome.indices if events[place].is_user_turn]
+
+
+@pytest.mark.acceptance("S03")
+def test_a_window_of_three_replays_the_last_three_turns_with_their_replies():
+    """With `window_turns: 3` the eleventh turn is replayed with the two before it."""
+    events = [*talk(10), said("i10")]
+
+    outcome = select_window(events, window_turns=3, current_invocation_id="i10")
+
+    assert [events[place].invocation_id for place in outcome.indices] == ["i8", "i8", "i9", "i9", "i10"]
+    assert outcome.start == WindowStart(index=16, turn_no=9)
+
+
+@pytest.mark.acceptance("S07")
+@pytest.mark.parametrize("window_turns", [0, -1])
+def test_a_window_that_leaves_nothing_is_refused_by_its_key(window_turns: int):
+    """A window below one turn is an error that names the key to change."""
+    with pytest.raises(InvalidInputError, match=r"sessions\.window_turns"):
+        select_window(talk(2), window_turns=window_turns)
+
+
+def test_a_cut_is_made_at_multiples_of_the_step_only():
+    """With a window of 30 the beginning of the replay moves every tenth turn and 21 to 30 turns are replayed."""
+    left_out = [dropped_turn_count(last, 30) for last in range(1, 101)]
+
+    assert {number for number in left_out if number % 10} == set()
+    assert {last - gone for last, gone in enumerate(left_out, start=1) if gone} == set(range(21, 31))
+    assert dropped_turn_count(30, 30) == 0
+
+
+def test_the_beginning_of_a_bounded_load_has_its_absolute_number():
+    """A load that begins with turn 21 is cut where the whole conversation would be."""
+    events = talk(20, first=20)
+
+    outcome = select_window(events, window_turns=30, base_turn_no=21)
+
+    assert kept_turns(events, outcome) == [f"i{n}" for n in range(20, 40)]
+    assert outcome.start is None
+    assert kept_turns(talk(41), select_window(talk(41), window_turns=30)) == [f"i{n}" for n in range(20, 41)]
+
+
+def test_what_the_agent_says_first_goes_with_the_first_turn():
+    """A greeting before any turn is replayed until the first turn is left out."""
+    greeted = [reply("hello"), *talk(2)]
+
+    assert select_window(greeted, window_turns=2).indices == (0, 1, 2, 3, 4)
+    assert select_window([*greeted, said("i2")], window_turns=2).indices == (3, 4, 5)
+
+
+def test_a_history_without_a_turn_is_kept():
+    """Where nobody spoke there is nothing to cut."""
+    assert select_window([reply("a"), reply("b")], window_turns=1).indices == (0, 1)
+    assert select_window([], window_turns=1).indices == ()
+
+
+@pytest.mark.acceptance("S05")
+def test_a_call_answered_within_the_window_keeps_the_turn_it_was_made_in():
+    """A response that came turns later is not replayed without its call."""
+    events = [
+        *talk(1),
+        said("i1"),
+        called("i1", "c", long_running=True),
+        responded("i1", "c"),
+        *talk(2, first=2),
+        responded("i1", "c", settles=True),
+        reply("i1"),
+    ]
+
+    outcome = select_window(events, window_turns=1)
+
+    assert kept_turns(events, outcome) == ["i1", "i3"]
+    assert outcome.start == WindowStart(index=2, turn_no=2)
+    assert outcome.recent_start == WindowStart(index=7, turn_no=4)
+
+
+def test_an_unanswered_long_running_call_stays_until_it_is_answered():
+    """The turn of a long-running call is replayed while its answer is open, and not longer."""
+    waiting = [said("a"), called("a", "c", long_running=True), responded("a", "c"), *talk(5)]
+    answered = [*waiting, responded("a", "c", settles=True), *talk(2, first=5)]
+
+    assert kept_turns(waiting, select_window(waiting, window_turns=1)) == ["a", "i4"]
+    assert kept_turns(answered, select_window(answered, window_turns=1)) == ["i6"]
+
+
+def test_a_call_id_that_is_used_again_does_not_bind_all_turns_together():
+    """Some models number their calls anew in each turn: a response belongs to the latest call of its id."""
+    events = [
+        event
+        for n in range(6)
+        for event in (said(f"i{n}"), called(f"i{n}", "call_0"), responded(f"i{n}", "call_0"), reply(f"i{n}"))
+    ]
+
+    assert kept_turns(events, select_window(events, window_turns=2)) == ["i4", "i5"]
+
+
+def test_the_running_invocation_is_never_cut():
+    """An invocation that spans several turns, as a paused task does, is replayed from its beginning."""
+    events = [*talk(2), said("task"), reply("task"), said("task"), reply("task"), said("task")]
+
+    assert kept_turns(events, select_window(events, window_turns=1, current_invocation_id="task")) == ["task"] * 3
+    assert kept_turns(events, select_window(events, window_turns=1, current_invocation_id="other")) == ["task"]
+
+
+def test_a_workflow_keeps_whole_invocations():
+    """Where asked, the rest of an invocation inside the window is replayed too."""
+    events = [*talk(1), said("flow"), reply("flow"), said("flow"), reply("flow")]
+
+    assert kept_turns(events, select_window(events, window_turns=1, whole_invocations=True)) == ["flow", "flow"]
+
+
+def test_summaries_of_compacted_talk_are_always_kept():
+    """A compaction event stays, the turn it stands in does not."""
+    summary = EventView(invocation_id="s", is_compaction=True, answers_long_running=True)
+    events = [*talk(2), summary, *talk(3, first=2)]
+
+    outcome = select_window(events, window_turns=1)
+
+    assert [events[place].invocation_id for place in outcome.indices] == ["s", "i4", "i4"]
+    assert outcome.start == WindowStart(index=4, turn_no=3)
+    assert outcome.recent_start == WindowStart(index=9, turn_no=5)
+
+
+def test_what_was_rewound_is_not_replayed_and_counts_no_turn():
+    """A rewind removes its turns and itself, and the window reaches further back instead."""
+    events = [*talk(4), EventView(invocation_id="r", rewinds_to="i2"), said("i9")]
+
+    assert kept_turns(events, select_window(events, window_turns=3)) == ["i0", "i1", "i9"]
+
+
+def test_a_rewind_to_before_the_load_takes_all_before_it():
+    """A rewind whose target was not loaded leaves only what came after it."""
+    events = [("b", None), ("c", None), ("r", "a"), ("d", None)]
+
+    assert live_indices(events) == [3]
+
+
+def test_nested_rewinds_are_resolved_as_adk_does():
+    """A rewind that was itself taken back has no effect, and one to an invocation that comes later neither."""
+    events = [("a", None), ("b", None), ("r1", "a"), ("c", None), ("r2", "r1"), ("d", None), ("r3", "x"), ("x", None)]
+
+    assert live_indices(events[:6]) == [0, 1, 5]
+    assert live_indices([("a", None), ("r", "x"), ("x", None)]) == [0, 2]
+
+
+WAITING = [said("job"), called("job", "j", long_running=True), responded("job", "j")]
+
+
+@pytest.mark.parametrize(
+    ("since", "is_short"),
+    [
+        ([], False),
+        ([EventView(invocation_id="r", rewinds_to="i8"), *talk(3, first=20)], False),
+        ([EventView(invocation_id="r", rewinds_to="i8")], True),
+        ([EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)], True),
+        ([EventView(invocation_id="r", rewinds_to="job"), *talk(3, first=20)], True),
+        ([responded("job", "j", settles=True), *talk(3, first=20)], False),
+        ([responded("i5", "old", settles=True)], True),
+        ([said("x"), responded("i5", "old", settles=True), EventView(invocation_id="r", rewinds_to="x")], True),
+        ([said("i5"), EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)], False),
+        (
+            [responded("i5", "i", settles=False), EventView(invocation_id="r", rewinds_to="i5"), *talk(3, first=20)],
+            True,
+        ),
+    ],
+)
+def test_a_part_of_a_conversation_that_is_not_enough_says_so(since: list[EventView], is_short: bool):
+    """A rewind to, or an answer to a call from, what was not given; turns that a rewind left too few of."""
+    outcome = select_window(
+        [*WAITING, *talk(2, first=8), *since], window_turns=2, base_turn_no=10, older_count=len(WAITING)
+    )
+
+    assert outcome.is_incomplete == is_short
+
+
+# What may happen in a turn, and between turns.
+_SAY, _TOOL, _TOOLS, _START_JOB, _ANSWER_JOB, _SUMMARY, _REWIND = range(7)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[EventView]:
+    """Generate histories of turns with tool calls, jobs answered later or never, summaries and rewinds."""
+    events: list[EventView] = [reply("greeting")] if draw(st.booleans()) else []
+    jobs: list[tuple[str, str]] = []
+    invocations: list[str] = []
+    for n, action in enumerate(draw(st.lists(st.integers(_SAY, _REWIND), max_size=30))):
+        here = f"i{n}"
+        if action == _ANSWER_JOB and jobs:
+            job, owner = jobs.pop(draw(st.integers(0, len(jobs) - 1)))
+            events += [responded(owner, job, settles=True), reply(owner)]
+        elif action == _SUMMARY:
+            events.append(EventView(invocation_id=here, is_compaction=True, answers_long_running=True))
+        elif action == _REWIND and invocations:
+            events.append(EventView(invocation_id=here, rewinds_to=draw(st.sampled_from(invocations))))
+            live = {events[at].invocation_id for at in live_indices((e.invocation_id, e.rewinds_to) for e in events)}
+            jobs = [(job, owner) for job, owner in jobs if owner in live]
+        else:
+            invocations.append(here)
+            events += _turn(here, action, n)
+            if action == _START_JOB:
+                jobs.append((f"j{n}", here))
+    return events
+
+
+def _turn(here: str, action: int, n: int) -> list[EventView]:
+    middle: dict[int, list[EventView]] = {
+        _TOOL: [called(here, f"c{n}"), responded(here, f"c{n}")],
+        _TOOLS: [called(here, f"c{n}", f"d{n}"), responded(here, f"d{n}"), responded(here, f"c{n}")],
+        _START_JOB: [called(here, f"j{n}", long_running=True), responded(here, f"j{n}")],
+    }
+    return [said(here), *middle.get(action, []), reply(here)]
+
+
+windows = st.integers(1, 12)
+
+
+@property_test(histories(), windows)
+def test_never_a_response_without_its_call_nor_a_call_without_its_response(history: list[EventView], window: int):
+    """Both halves of a call are replayed, or neither."""
+    live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
+    kept = select_window(history, window_turns=window).indices
+
+    for place in live:
+        for call in history[place].calls:
+            halves = {other for other in live if call in history[other].responses | history[other].calls}
+            assert halves <= set(kept) or not halves & set(kept)
+
+
+@property_test(histories(), windows)
+def test_the_newest_turns_are_all_kept_and_older_ones_only_when_needed(history: list[EventView], window: int):
+    """Replayed are the newest turns, as many as the window says, and older ones only for a call's sake."""
+    live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
+    turns = [place for place in live if history[place].is_user_turn]
+    outcome = select_window(history, window_turns=window)
+    kept = [place for place in turns if place in outcome.indices]
+    step = max(1, window // 3)
+
+    assert set(outcome.indices) <= set(live)
+    assert list(outcome.indices) == sorted(outcome.indices)
+    assert kept[-min(len(turns), window - step + 1) :] == turns[-min(len(turns), window - step + 1) :]
+    older = kept[:-window]
+    jobs = {history[place].invocation_id for place in live if history[place].long_running}
+    assert {history[place].invocation_id for place in older} <= jobs
+
+
+@property_test(histories(), windows)
+def test_summaries_and_open_jobs_survive_every_cut(history: list[EventView], window: int):
+    """No compaction event and no long-running call without an answer is ever left out."""
+    live = live_indices((event.invocation_id, event.rewinds_to) for event in history)
+    answered = {call for place in live if history[place].answers_long_running for call in history[place].responses}
+    kept = set(select_window(history, window_turns=window).indices)
+
+    assert {place for place in live if history[place].is_compaction} <= kept
+    assert {place for place in live if history[place].long_running - answered} <= kept
+
+
+@property_test(histories(), st.lists(windows, min_size=1, max_size=3), st.data())
+def test_a_load_from_where_the_window_began_is_replayed_like_the_whole_conversation(
+    history: list[EventView], sizes: list[int], data: st.DataObject
+):
+    """From the anchor, or from the newest turns with the older ones in hand, whatever others said since.
+
+    A load that is not enough says so.
+    """
+    anchor, near = (0, 0), None
+    end = 0
+    while end < len(history):
+        end = min(len(history), end + data.draw(st.integers(1, 25)))
+        window = data.draw(st.sampled_from(sizes))
+        whole = select_window(history[:end], window_turns=window)
+        if near is not None and data.draw(st.booleans()):
+            older, (first, turn_no) = near
+        else:
+            older, (first, turn_no) = [], anchor
+        places = [*older, *range(first, end)]
+        part = select_window(
+            [history[at] for at in places], window_turns=window, base_turn_no=turn_no, older_count=len(older)
+        )
+        if part.is_incomplete:
+            older, places, part, anchor = [], list(range(end)), whole, (0, 0)
+
+        assert [places[at] for at in part.indices] == list(whole.indices)
+        if part.start is not None:
+            anchor = (places[part.start.index], part.start.turn_no)
+        near = None
+        if part.recent_start is not None:
+            recent = places[part.recent_start.index]
+            near = ([places[at] for at in part.indices if places[at] < recent], (recent, part.recent_start.turn_no))
+
+
+@property_test(st.lists(st.sampled_from([_SAY, _TOOL, _TOOLS, _START_JOB]), max_size=60), st.integers(1, 6))
+def test_a_load_stays_short_however_long_the_conversation_is(actions: list[int], window: int):
+    """Also where a long-running call from the beginning is never answered."""
+    history: list[EventView] = []
+    older: list[EventView] = []
+    first, turn_no = 0, 0
+    for n, action in enumerate(actions):
+        history += _turn(f"i{n}", action, n)
+        part = select_window(
+            [*older, *history[first:]], window_turns=window, base_turn_no=turn_no, older_count=len(older)
+        )
+        assert not part.is_incomplete
+        assert len(history) - first <= 5 * (window + max(1, window // 3))
+        start = part.recent_start or part.start
+        if start is not None:
+            given = [*older, *history[first:]]
+            first += start.index - len(older)
+            turn_no = start.turn_no
+            older = [given[at] for at in part.indices if at < start.index]
