@@ -683,7 +683,7 @@ async def test_a_key_that_needs_a_restart_is_told_once_and_taken_at_the_next_ope
         assert (gaia.config.home, gaia.config.app) == (path.parent / "two", "second")
         assert (await gaia.memory.status(gaia.scope("u"))).state == "ok"
         # A part that was made long ago finds the one that is open now.
-        assert (await parts[1]._source.loaded()).config.app == "second"
+        assert (await parts[1]._source.load_config()).config.app == "second"
 
 
 async def test_parts_that_were_closed_come_up_with_the_file_as_it_is_then(tmp_path: Path) -> None:

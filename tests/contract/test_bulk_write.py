@@ -24,7 +24,7 @@ facts = SqlFacts()
 async def numbers(database):
     """Return the rows of all facts, and those that their words and sources stand at."""
     key = "rowid" if database.is_local else "fact_row"
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         rows = list((await tx.execute(select(tables.facts.c.row).order_by(tables.facts.c.row))).scalars())
         words = list((await tx.execute(text(f"SELECT {key} FROM gaia_words ORDER BY 1"))).scalars())
         told = list((await tx.execute(select(tables.sources.c.fact_row).order_by(text("1")))).scalars())

@@ -76,7 +76,7 @@ async def test_a_shelf_made_from_an_earlier_one_equals_one_made_anew(database):
     await write(database, ITAY, *rows[20:], "call +49 151 234-567 by wi-fi", "Is it in Rome?", "Zoe was here at 5")
     later = await shelves.get(ITAY)
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         anew = build_fact_columns(await facts.indexed_facts(tx, ITAY))
     assert shown(later) == shown(anew)
 

@@ -67,7 +67,7 @@ async def test_no_more_than_the_limit_and_the_last_years_are_looked_through(data
     assert await retriever.retrieve(ITAY, "in December", limit=3) == []
     assert await retriever.retrieve(ITAY, "in 2099 and in December 2099", limit=3) == []
     assert await retriever.retrieve(NOA, "in May", limit=3) == []
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.years(tx, ITAY) == list(range(1, 10_000))
         assert await facts.years(tx, NOA) == []
 

@@ -190,7 +190,7 @@ async def test_gemini_vectors_are_tried_for_again(
 ) -> None:
     """One 503 is not seen; failing throughout is `ModelUnavailableError`."""
     monkeypatch.setattr(gemini_parts, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(gemini_parts, "JITTER_SECONDS", 0.01)
+    monkeypatch.setattr(gemini_parts, "JITTER", 0.01)
     made = Backend(backend_config(tmp_path))
     gemini.add("embedder", Failure(503))
     first = await made.embedder.embed(["x"], purpose="add")

@@ -89,7 +89,7 @@ async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 async def google(gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
     """Return the extractor over Gemini, which tries again at once."""
     monkeypatch.setattr(gemini_parts, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(gemini_parts, "JITTER_SECONDS", 0.01)
+    monkeypatch.setattr(gemini_parts, "JITTER", 0.01)
     async with _closed(_of_gemini(gemini, Backend(backend_config(tmp_path)))) as made:
         yield made
 

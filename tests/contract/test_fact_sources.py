@@ -24,7 +24,7 @@ async def test_the_sources_of_a_fact_come_back_oldest_first(database):
         [fact, _] = await facts.write(tx, ITAY, [told, Draft(fact=NewFact("sister is noa."), source="add")], now=NOW)
         await facts.write(tx, NOA, [told], now=NOW)
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         found = await facts.origins(tx, ITAY)
     first = Origin(
         source="conversation", app="gaia", session_id="itay:cli", seq=4, said_at=SAID, event_ids=("e1", "e2")

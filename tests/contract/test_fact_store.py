@@ -25,7 +25,7 @@ async def write(database, scope, *drafts):
 
 async def listed(database, scope):
     """Give the texts of a scope."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return fact_texts(await facts.facts(tx, scope))
 
 
@@ -36,7 +36,7 @@ async def test_a_written_fact_is_read_as_it_was_given(database):
 
     (written,) = await write(database, ITAY, given)
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         (read,) = await facts.facts(tx, ITAY)
     assert read == written
     assert (read.text, read.session_id, read.seq, read.source) == ("Sister is called Noa", "s1", 4, "add")
@@ -59,7 +59,7 @@ async def test_facts_are_listed_oldest_first_in_pages(database):
     await write(database, ITAY, *(make_draft(f"fact {number}") for number in range(5)))
     await write(database, ITAY, make_draft("fact 5"))
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         page = await facts.facts(tx, ITAY, limit=2, offset=3)
         assert await facts.count(tx, ITAY) == 6
     assert fact_texts(page) == ["fact 3", "fact 4"]
@@ -101,7 +101,7 @@ async def test_two_drafts_of_a_batch_that_say_the_same_are_one_fact_with_two_sou
         make_draft("Likes tea.", session="s2", events=["e2"], vector=(1.0, 0.0)),
     )
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         sources = await facts.sources(tx, ITAY, [one.id])
         ids, _ = await facts.vectors(tx, ITAY, "offline/test/2")
     assert one.id == two.id != other.id
@@ -115,7 +115,7 @@ async def test_a_source_counts_once(database):
         (fact,) = await write(database, ITAY, make_draft("likes tea", session="s1", events=["e1"]))
     await write(database, ITAY, make_draft("likes tea", session="s1", events=["e2"]))
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", "s1"): {"e1", "e2"}}
 
 
@@ -125,7 +125,7 @@ async def test_a_missing_vector_is_filled_in_and_a_present_one_stays(database):
     await write(database, ITAY, make_draft("likes tea", vector=(1.0, 2.0), embedder="a"))
     await write(database, ITAY, make_draft("likes tea", vector=(3.0, 4.0), embedder="b"))
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         ids, matrix = await facts.vectors(tx, ITAY, "a")
         assert (await facts.vectors(tx, ITAY, "b"))[0] == []
     assert ids == [fact.id]
@@ -136,7 +136,7 @@ async def test_a_missing_vector_is_filled_in_and_a_present_one_stays(database):
 async def test_every_write_raises_the_revision_by_one_however_much_it_writes(database):
     """Caches are keyed by it."""
     seen = []
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         seen.append(await facts.state(tx, ITAY))
     written = await write(database, ITAY, *(make_draft(f"fact {number}") for number in range(3)))
     async with database.transaction() as tx:
@@ -173,7 +173,7 @@ async def test_ids_that_look_alike_or_mean_something_elsewhere_are_kept_apart(da
     scopes = [Scope(app, user) for user in HOSTILE for app in (None, "gaia")] + [Scope("a", "b:c"), Scope("a:b", "c")]
     written = [(await write(database, scope, make_draft(f"fact {number}")))[0] for number, scope in enumerate(scopes)]
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.scopes(tx) == scopes
         for number, scope in enumerate(scopes):
             assert fact_texts(await facts.facts(tx, scope)) == [f"fact {number}"]
@@ -189,7 +189,7 @@ async def test_any_session_id_can_be_a_source(database, session):
     """It comes back as it was."""
     (fact,) = await write(database, ITAY, make_draft("x", session=session, events=["e\x00", "\ud800"]))
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.sources(tx, ITAY, [fact.id]) == {SessionKey("gaia", "itay", session): {"e\x00", "\ud800"}}
         assert await facts.sourced_only_from(tx, ITAY, session) == [fact.id]
     assert fact.session_id == session
@@ -214,7 +214,7 @@ async def test_an_error_takes_everything_of_its_transaction_back(database):
     with pytest.raises(RuntimeError):
         await fail()
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.match(tx, ITAY, "tea", limit=5) == []
         assert (await SqlOutbox().store(tx)).lag == 0
         assert (await facts.state(tx, ITAY)).revision == 0
@@ -267,7 +267,7 @@ async def test_no_way_of_reading_shows_a_fact_of_somebody_else(database):
     theirs = await write(database, NOA, same, make_draft("has a cat", session="s", seq=2, vector=(1.0, 0.0)))
     ours, foreign = Scope("gaia", "itay"), [fact.id for fact in theirs]
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         own = set(await facts.ids(tx, ours))
         assert mine.id in own
         assert len(own) == 2
@@ -292,7 +292,7 @@ async def test_forgetting_removes_everything_of_one_person_and_counts_it(databas
         await facts.cache_profile(tx, ITAY, Profile(bullets=("tea",), fingerprint="f", revision=revision))
         removed = await facts.delete_all(tx, ITAY, forgotten_at=NOW.timestamp())
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.match(tx, ITAY, "tea dog", limit=5) == []
         assert await facts.cached_profile(tx, ITAY) is None
         assert await facts.have_tombstones(tx, ITAY, ["has a dog"]) == [False]

@@ -83,7 +83,7 @@ async def apply(database, model, change):
 
 async def check(database, model):
     """Compare every place with the model."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         current = {}
         for scope, expected in model.facts.items():
             listed = await facts.facts(tx, scope)

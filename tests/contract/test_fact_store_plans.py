@@ -46,7 +46,7 @@ def steps(opened):
 
 SEARCHES = {
     "get": lambda facts, tx, ids: facts.get(tx, ITAY, ids),
-    "around": lambda facts, tx, ids: facts.around(tx, ITAY, ids, 3),
+    "around": lambda facts, tx, ids: facts.neighbours_of(tx, ITAY, ids, 3),
     "match": lambda facts, tx, ids: facts.match(tx, ITAY, "tea", limit=5),
 }
 
@@ -74,7 +74,7 @@ async def undone(database, kept):
     with suppress(RuntimeError):
         async with database.transaction() as tx:
             await SqlFacts().write(tx, ITAY, drafts(90, first=10), now=NOW)
-            await kept.rarity(tx, ITAY, [["tea"]])
+            await kept.idf(tx, ITAY, [["tea"]])
             raise RuntimeError
 
 
@@ -83,11 +83,11 @@ async def test_the_weights_of_words_are_those_of_now(database):
     kept, other = SqlFacts(), SqlFacts()
     async with database.transaction() as tx:
         await other.write(tx, ITAY, drafts(1), now=NOW)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         alone = await kept.idf(tx, ITAY, [["tea"]])
     async with database.transaction() as tx:
         await other.write(tx, ITAY, drafts(9, first=1), now=NOW)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         among_ten = await kept.idf(tx, ITAY, [["tea"]])
         assert among_ten == await SqlFacts().idf(tx, ITAY, [["tea"]])
     assert among_ten > alone
@@ -95,7 +95,7 @@ async def test_the_weights_of_words_are_those_of_now(database):
     await undone(database, kept)
     async with database.transaction() as tx:
         await other.write(tx, ITAY, drafts(1, first=10), now=NOW)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await kept.idf(tx, ITAY, [["tea"]]) == await SqlFacts().idf(tx, ITAY, [["tea"]])
 
 
@@ -107,7 +107,7 @@ async def test_many_facts_become_what_few_become(database):
     many = [*drafts(450), *drafts(7)]
     async with database.transaction() as tx:
         written = await facts.write(tx, ITAY, many, now=NOW)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         read = await facts.facts(tx, ITAY)
 
     assert written == [*read, *read[:7]]

@@ -56,7 +56,7 @@ def runs(number, category):
 
 async def asked(recall, question, scope=ITAY, limit=10, beside=(), **filters):
     meant = compile_filters(filters) if filters else None
-    found = await recall.explain(scope, question, limit=limit, meant=meant, beside=beside)
+    found = await recall.explain(scope, question, limit=limit, predicate=meant, extra_scopes=beside)
     return [hit.fact.text for hit in found.hits]
 
 
@@ -97,7 +97,7 @@ async def test_nobody_else_is_recalled_or_shown_by_a_filter(recall, database):
     await write(database, NOA, runs(2, "health"))
 
     assert await asked(recall, "Which park for runs?", category="health") == ["Runs in park 1"]
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         [only] = await facts.ids_matching(tx, NOA, compile_filters({"category": "health"}))
         assert [each.text for each in (await facts.get(tx, NOA, [only])).values()] == ["Runs in park 2"]
     page = await load_page(database, facts, NOA, compile_filters({"category": "health"}), offset=0, limit=10)
@@ -109,7 +109,7 @@ async def test_every_fact_is_looked_at_however_many_there_are(database, monkeypa
     monkeypatch.setattr(room, "_PAGE_ROWS", 4)
     written = await write(database, ITAY, *(runs(number, "health") for number in range(8)))
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.ids_matching(tx, ITAY, compile_filters({})) == [fact.id for fact in written]
         assert await facts.ids_matching(tx, ITAY, compile_filters({"seq": {"gte": 6}})) == [
             fact.id for fact in written[6:]
@@ -153,7 +153,7 @@ async def test_other_scopes_answer_beside_ones_own(recall, database):
     await write(database, HOME, NewFact("the  wifi password hint is blue"), NewFact("The wifi router stands upstairs"))
     await write(database, NOA, NewFact("The wifi router is mine"))
 
-    found = await recall.explain(ITAY, "Where does the wifi router stand?", limit=5, beside=[HOME, ITAY])
+    found = await recall.explain(ITAY, "Where does the wifi router stand?", limit=5, extra_scopes=[HOME, ITAY])
 
     assert [(hit.fact.text, hit.fact.scope) for hit in found.hits] == [
         ("The wifi router stands upstairs", HOME),

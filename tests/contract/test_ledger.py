@@ -45,14 +45,14 @@ async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",)
     """Give the due conversations."""
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         found = await ledger.due(tx, now=now, quiet_since=quiet_since, limit=limit, apps=apps, **rest)
     return [one.key for one in found]
 
 
 async def row(database, key=KEY):
     """Give a conversation's row."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return await ledger.row(tx, key)
 
 
@@ -147,7 +147,7 @@ async def test_the_due_ones_are_read_page_by_page_and_without_some_persons(datab
     async def paged(limit, **rest):
         found, after = [], None
         while True:
-            async with database.reading() as tx:
+            async with database.read_transaction() as tx:
                 page = await ledger.due(
                     tx, now=100.0, quiet_since=70.0, limit=limit, apps=["gaia"], after=after, **rest
                 )
@@ -253,7 +253,7 @@ async def test_what_is_learned_but_not_cleared_is_still_due_though_no_longer_pen
     """A process that dies between the two leaves the clear to the next one."""
     await speak(database)
     await claim(database)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert [one.key for one in await ledger.pending(tx, user="itay", app="gaia")] == [KEY]
     await advance(database)
     async with database.transaction() as tx:
@@ -389,7 +389,7 @@ async def test_bad_answers_are_counted_apart_until_something_is_learned(database
         async with database.transaction() as tx:
             await ledger.record_failure(tx, KEY, ME, error="x", now=now, retry_at=now, is_bad_answer=is_bad_answer)
     failing = await row(database)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         (waiting,) = await ledger.pending(tx, user=None, app=None)
     await claim(database, now=500.0)
     await advance(database)

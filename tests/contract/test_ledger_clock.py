@@ -53,14 +53,14 @@ async def due(database, *, now, idle=1800.0):
     """Give the due conversations, as a sweep looks for them."""
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         found = await ledger.due(tx, now=now, quiet_since=now - idle, limit=9, apps=["gaia"])
     return [one.key for one in found]
 
 
 async def row(database):
     """Give the conversation's row."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return await ledger.row(tx, KEY)
 
 

@@ -18,7 +18,7 @@ YOU = "elsewhere:2:2.00/b"
 
 async def row(database):
     """Give the conversation's row."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return await ledger.row(tx, KEY)
 
 
@@ -127,7 +127,7 @@ async def clear(database, *, now, rewound):
 
 async def to_purge(database, *, before, apps=("gaia",)):
     """Give what is to be purged."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return [one.key for one in await ledger.find_purgeable(tx, before=before, limit=9, apps=apps)]
 
 

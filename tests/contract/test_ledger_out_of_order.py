@@ -51,7 +51,7 @@ async def clear(database, *, now, rewound):
 
 async def late(database, key=KEY):
     """Give the turns that are remembered."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return await ledger.out_of_order_turns(tx, key)
 
 

@@ -25,7 +25,7 @@ async def begin(database, owner=ME, *, now=10.0, active=900.0, **how):
 
 async def row(database):
     """Give the conversation's row."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return await ledger.row(tx, KEY)
 
 
@@ -39,7 +39,7 @@ async def due(database, *, now=20.0):
     """Give the due conversations, idle or not."""
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return [one.key for one in await ledger.due(tx, now=now, quiet_since=None, limit=9, apps=["gaia"])]
 
 
@@ -50,8 +50,8 @@ async def test_a_turn_alone_waits_while_another_owner_talks(database, hold):
     async with database.transaction() as tx:
         ask = ledger.reserve_turn if hold else ledger.begin_turn
         other = await ask(tx, KEY, TurnRequest(owner=YOU, is_exclusive=True), now=20.0, lease_seconds=900)
-    own = await begin(database, ME, now=20.0, alone=True)
-    late = await begin(database, YOU, now=920.0, alone=True)
+    own = await begin(database, ME, now=20.0, is_exclusive=True)
+    late = await begin(database, YOU, now=920.0, is_exclusive=True)
 
     assert (other.active_owner, other.active_until, other.turn_no) == (ME, 910.0, 1)
     assert (own.active_owner, own.turn_no) == (ME, 2)
@@ -92,7 +92,7 @@ async def test_a_turn_of_a_dead_process_of_this_host_is_over_at_once(database, h
     """A person is not kept waiting, nor is learning, for a process that was killed in a turn."""
     await begin(database, DEAD)
     if how == "alone":
-        assert (await begin(database, ME, now=20.0, alone=True)).active_owner == ME
+        assert (await begin(database, ME, now=20.0, is_exclusive=True)).active_owner == ME
     elif how == "due":
         assert await due(database) == [KEY]
     elif how == "claim":
@@ -109,7 +109,7 @@ async def test_a_turn_of_another_host_or_a_living_process_is_waited_for(database
     for living in (ME, new_owner()):
         await begin(database, living)
         if how == "alone":
-            assert (await begin(database, YOU, now=20.0, alone=True)).active_owner == living
+            assert (await begin(database, YOU, now=20.0, is_exclusive=True)).active_owner == living
         elif how == "due":
             assert await due(database) == []
         else:

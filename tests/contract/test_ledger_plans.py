@@ -95,7 +95,7 @@ async def test_marks_are_looked_through_engine_by_engine_not_turn_by_turn(databa
     with statements(database) as some:
         async with database.transaction() as tx:
             await ledger.expire(tx, now=NOW)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         owners = {row.active_owner for row in await tx.execute(select(conversations.c.active_owner).distinct())}
 
     assert len(few) < 15

@@ -46,7 +46,7 @@ async def test_what_is_read_and_then_written_in_one_transaction_is_never_lost(da
         await facts.write(tx, ITAY, [make_draft("x")], now=NOW)
     await asyncio.gather(count_up(database), count_up(second))
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert (await facts.state(tx, ITAY)).revision == 1 + 2 * ROUNDS
 
 
@@ -62,7 +62,7 @@ async def test_the_same_fact_written_by_two_at_once_is_one_fact(database, second
 
     await asyncio.gather(write(database), write(second))
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.count(tx, ITAY) == ROUNDS // 2 + 1
         assert len(await facts.match(tx, ITAY, "same", limit=10)) == 1
 
@@ -128,7 +128,7 @@ async def test_writers_forgetters_and_the_follower_never_stand_in_each_others_wa
 
     async def follow(one):
         for _ in range(ROUNDS // 3):
-            async with one.reading() as tx:
+            async with one.read_transaction() as tx:
                 rows = await outbox.dirty(tx, limit=20)
                 await outbox.load_facts(tx, [row.fact_id for row in rows])
             async with one.transaction() as tx:

@@ -85,14 +85,14 @@ async def forgotten(database, text: str, scope: Scope = ITAY) -> None:
 
 async def is_told_again(database, text: str, scope: Scope = ITAY, *, said_at=BEFORE) -> bool:
     """Say whether a fact that is learned tells what was forgotten."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         [found] = await facts.paraphrases_forgotten(tx, scope, [NewFact(text, said_at=said_at)])
     return found
 
 
 async def counted(database) -> int:
     """Count the hashes of words that are kept."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return len((await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all())
 
 
@@ -151,7 +151,7 @@ async def test_many_facts_at_once_are_each_judged_alone(database):
         NewFact("Walks Rex", said_at=BEFORE),
         *(NewFact(f"Knows thing{number}", said_at=BEFORE) for number in range(600)),
     ]
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         found = await facts.paraphrases_forgotten(tx, ITAY, asked)
 
     assert found == [True, False, False, False, True] + [False] * 600
@@ -208,7 +208,7 @@ async def test_lifting_and_merging_reach_no_third_person(database):
     assert await is_told_again(database, "Moved to Berlin")
     assert await is_told_again(database, "Rex barks")
     assert not await is_told_again(database, "Rex barks", NOA)
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         mine = [
             await facts.have_tombstones(tx, scope, ["Has a dog named Rex", "Lives in Berlin"])
             for scope in (ITAY, NOA, ben)
@@ -223,7 +223,7 @@ async def test_lifting_and_merging_reach_no_third_person(database):
 async def test_no_word_can_be_told_from_what_is_kept(database):
     """A hash stands for one word in 65,536: of a language's words several share each."""
     await forgotten(database, "Lives in Berlin")
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         [row] = (await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all()
 
     assert 0 <= row.word < 2**16

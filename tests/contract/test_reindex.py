@@ -56,7 +56,7 @@ def small(monkeypatch):
     """Let a batch be a few facts."""
     monkeypatch.setattr(module, "KEYWORD_BATCH_SIZE", BATCH)
     monkeypatch.setattr(module, "VECTOR_BATCH_SIZE", BATCH)
-    monkeypatch.setattr(module, "MAX_REST_SECONDS", 0.0)
+    monkeypatch.setattr(module, "MAX_PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -107,20 +107,20 @@ async def stop_after(batches: int, work) -> list[tuple[int, int]]:
 
 async def found(database, fact) -> bool:
     """Say whether a fact is found by its own word."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return [each.fact_id for each in await facts.match(tx, fact.scope, fact.text.split()[1], limit=5)] == [fact.id]
 
 
 async def embedded(database, identity: str) -> set[str]:
     """Return the ids of facts that have a vector of an embedder."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         both = [await facts.vectors(tx, scope, identity) for scope in (ITAY, NOA)]
     return {fact_id for ids, _ in both for fact_id in ids}
 
 
 async def rows_of_words(database) -> int:
     """Count what the keyword index holds."""
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         return (await tx.execute(sql("SELECT count(*) FROM gaia_words"))).scalar_one()
 
 
@@ -135,13 +135,13 @@ async def test_a_lost_index_is_made_anew_from_the_texts(database, written, reind
     await spoil(database, sql("DELETE FROM gaia_words WHERE 1 = 1"))
     assert not await found(database, written[0])
     told: list[tuple[int, int]] = []
-    await reindexer.words(lambda *now: told.append(now))
+    await reindexer.rebuild_keywords(lambda *now: told.append(now))
 
     assert [await found(database, fact) for fact in written] == [True] * COUNT
     assert await rows_of_words(database) == COUNT
     assert reindexer.report.indexed == COUNT
     assert (told[0], told[-1]) == ((0, COUNT), (COUNT, COUNT))
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await facts.match(tx, NOA, "word000", limit=5) == []
 
 
@@ -151,8 +151,8 @@ async def test_facts_that_an_older_version_indexed_are_counted_and_brought_up(da
     async with database.transaction() as tx:
         await facts.write(tx, ITAY, [make_draft("newer")], now=NOW)
         before = await indexes.count_outdated(tx)
-    await reindexer.words(silent)
-    async with database.reading() as tx:
+    await reindexer.rebuild_keywords(silent)
+    async with database.read_transaction() as tx:
         after = await indexes.count_outdated(tx)
         counts = set((await tx.execute(table.select().with_only_columns(table.c.words))).scalars())
 
@@ -170,7 +170,7 @@ async def test_a_merged_fact_has_the_form_of_whoever_merges(database, written):
 
 async def test_a_killed_run_is_gone_on_with(database, written, reindexer):
     """And once it has come to the end, the next one begins with the first fact."""
-    told = await stop_after(3, reindexer.words)
+    told = await stop_after(3, reindexer.rebuild_keywords)
     second, third = again(reindexer), again(reindexer)
     await second.rebuild_keywords(silent)
     await third.rebuild_keywords(silent)
@@ -185,7 +185,7 @@ async def test_a_killed_run_is_begun_anew_where_that_is_asked_for_or_the_words_a
     database, written, reindexer
 ):
     """What was done for an older form helps nobody."""
-    await stop_after(2, reindexer.words)
+    await stop_after(2, reindexer.rebuild_keywords)
     anew = again(reindexer)
     await stop_after(3, lambda progress: anew.rebuild_keywords(progress, from_scratch=True))
     await spoil(database, sql(f"UPDATE gaia_reindexing SET form = {TOKENIZER_VERSION - 1}"))
@@ -198,18 +198,18 @@ async def test_a_killed_run_is_begun_anew_where_that_is_asked_for_or_the_words_a
 
 async def test_what_an_older_version_wrote_behind_it_is_taken_in_too(database, written, reindexer):
     """A process that was not restarted goes on with its own form of words."""
-    await stop_after(4, reindexer.words)
+    await stop_after(4, reindexer.rebuild_keywords)
     await spoil(database, update(table).where(table.c.id == written[0].id).values(form=TOKENIZER_VERSION - 1))
     await again(reindexer).rebuild_keywords(silent)
 
-    async with database.reading() as tx:
+    async with database.read_transaction() as tx:
         assert await indexes.count_outdated(tx) == 0
 
 
 async def test_two_at_once_share_the_work(database, written, reindexer):
     """Nothing is done twice by both, and nothing stands in the index twice."""
     second = again(reindexer)
-    await asyncio.gather(reindexer.words(silent), second.rebuild_keywords(silent))
+    await asyncio.gather(reindexer.rebuild_keywords(silent), second.rebuild_keywords(silent))
 
     assert reindexer.report.indexed + second.report.indexed in (COUNT, 2 * COUNT)
     assert await rows_of_words(database) == COUNT
@@ -246,7 +246,7 @@ async def test_facts_without_a_vector_of_this_embedder_get_one_and_are_followed(
         await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
         before = await outbox.load_facts(tx, [fact.id for fact in written])
         revision = (await facts.state(tx, ITAY)).revision
-    await reindexer.vectors(silent)
+    await reindexer.rebuild_vectors(silent)
     everything = {fact.id for fact in [*written, *bare]}
     async with database.transaction() as tx:
         dirty = {row.fact_id: row.version for row in await outbox.dirty(tx, limit=1000)}
@@ -269,7 +269,7 @@ async def test_an_embedder_that_goes_down_leaves_what_was_done_and_the_next_run_
     """Nothing is paid for twice."""
     embedder.fails_at = 3
     with pytest.raises(ModelUnavailableError):
-        await reindexer.vectors(silent)
+        await reindexer.rebuild_vectors(silent)
     first = await embedded(database, NEW)
     embedder.fails_at = None
     second = again(reindexer)
@@ -294,9 +294,9 @@ async def test_a_fact_forgotten_meanwhile_is_not_sent_to_the_embedder_and_does_n
                 await facts.delete(tx, NOA, [theirs[0].id])
 
     embedder.meanwhile = forget
-    await reindexer.words(silent)
-    await reindexer.vectors(silent)
-    async with database.reading() as tx:
+    await reindexer.rebuild_keywords(silent)
+    await reindexer.rebuild_vectors(silent)
+    async with database.read_transaction() as tx:
         left = [fact.id for fact in [*await facts.facts(tx, ITAY), *await facts.facts(tx, NOA)]]
 
     sent = set(embedder.texts)
@@ -314,7 +314,7 @@ async def test_a_fact_that_changed_meanwhile_keeps_what_it_was_changed_to(databa
             await Reindexer(database, indexes, outbox, other).rebuild_vectors(silent)
 
     embedder.meanwhile = do_it_first
-    await reindexer.vectors(silent)
+    await reindexer.rebuild_vectors(silent)
 
     assert sorted(other.texts) == sorted(fact.text for fact in written)
     assert embedder.asked == other.asked[:1]
@@ -325,7 +325,7 @@ async def test_a_fact_that_changed_meanwhile_keeps_what_it_was_changed_to(databa
 async def test_a_text_that_the_embedder_refuses_costs_no_other_fact_its_vector(database, written, reindexer, embedder):
     """It keeps what it has, and is counted."""
     embedder.refuses = {written[1].text, written[COUNT - 1].text}
-    await reindexer.vectors(silent)
+    await reindexer.rebuild_vectors(silent)
 
     assert (reindexer.report.embedded, reindexer.report.refused, reindexer.report.left) == (COUNT - 2, 2, 2)
     assert await embedded(database, OLD) == {written[1].id, written[COUNT - 1].id}
@@ -335,7 +335,7 @@ async def test_an_embedder_that_refuses_a_whole_batch_is_given_up(database, writ
     """Something else is wrong with it than a text."""
     embedder.refuses = {fact.text for fact in written}
     with pytest.raises(BadAnswerError, match="400"):
-        await reindexer.vectors(silent)
+        await reindexer.rebuild_vectors(silent)
 
     assert len(embedder.asked) < 3 * BATCH
     assert len(await embedded(database, OLD)) == COUNT
@@ -345,7 +345,7 @@ async def test_an_embedder_that_learns_its_name_from_its_first_vector_is_asked_f
     database, written, reindexer, embedder
 ):
     """Else all its own vectors would look like another one's."""
-    await reindexer.vectors(silent)
+    await reindexer.rebuild_vectors(silent)
     embedder.identity = "new/model/?"
     asked: list[list[str]] = []
 
@@ -364,7 +364,7 @@ async def test_an_embedder_that_learns_its_name_from_its_first_vector_is_asked_f
 
 async def test_nothing_to_do_asks_nobody(database, reindexer, embedder):
     """An empty memory is done at once."""
-    await reindexer.words(silent)
-    await reindexer.vectors(silent)
+    await reindexer.rebuild_keywords(silent)
+    await reindexer.rebuild_vectors(silent)
 
     assert (embedder.asked, reindexer.report.indexed, reindexer.report.left) == ([], 0, 0)

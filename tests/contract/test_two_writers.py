@@ -160,7 +160,7 @@ async def one_learned(both: EnginePair) -> None:
 
 async def taken_over(engine: Engine) -> Any:
     """Learn it where the lease of whoever is at it has run out."""
-    engine.clock.later += LATER  # type: ignore[attr-defined]
+    engine.clock.offset_seconds += LATER  # type: ignore[attr-defined]
     return await engine.consolidate(KEY)
 
 

@@ -157,14 +157,14 @@ class StepScheduler:
                 self._pause_after(patch, kind, name, name)
         self._pause_after(patch, DatabaseEvents, "select", "events")
         self._pause_after(patch, SqliteEvents, "select", "events")
-        self._pause_after(patch, transcript, "delete_unchanged", "deleted")
+        self._pause_after(patch, transcript, "delete_if_unchanged", "deleted")
         self._pause_after(patch, engine, "truncate_wal", "scrubbed")
         self._pause_after_effect(patch, SessionTranscript, "read", "read")
         self._pause_after_effect(patch, SessionTranscript, "clear", "session cleared")
         for name, step in _LEDGER_STEPS.items():
             self._record_ledger_step(patch, SqlLedger, name, step)
         self._pause_after_transactions(patch, "transaction", "written")
-        self._pause_after_transactions(patch, "reading", "looked")
+        self._pause_after_transactions(patch, "read_transaction", "looked")
 
     def _pause_after(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
         real = getattr(owner, name)

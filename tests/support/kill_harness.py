@@ -262,7 +262,7 @@ class Installation:
 
     def finish(self, *, home: Path | None = None, keeps_sessions: bool = False) -> DatabaseContents:
         """Let one process sweep to the end; each turn is one fact then, its session cleared, and mem0 holds them."""
-        worker = self.run(home=home, looks=(*USERS, BULK_USER))
+        worker = self.run(home=home, listed_users=(*USERS, BULK_USER))
         seen = self.check()
         lost = sorted(turn for turn in self.sent if not seen.birds[turn])
         assert not lost, f"lost: {lost}"

@@ -48,7 +48,7 @@ class TranscriptOracle:
             elif message is not None:
                 turns[-1] = replace(turns[-1], messages=(*turns[-1].messages, message))
             if turns:
-                turns[-1] = replace(turns[-1], ended=_mark(self.events[place]))
+                turns[-1] = replace(turns[-1], end=_mark(self.events[place]))
         return turns
 
     def context_messages(self) -> list[Message]:

@@ -188,11 +188,11 @@ class _StatementHooks:
         self._on_statement = on_statement
 
     def __enter__(self) -> None:
-        for name in ("transaction", "reading"):
+        for name in ("transaction", "read_transaction"):
             setattr(self._database, name, self._hooked(getattr(self._database, name), writes=name == "transaction"))
 
     def __exit__(self, *_: object) -> None:
-        del self._database.transaction, self._database.reading
+        del self._database.transaction, self._database.read_transaction
 
     def _hooked(self, opened: Callable[[], Any], *, writes: bool) -> Callable[[], Any]:
         @asynccontextmanager

@@ -187,7 +187,14 @@ def asked(*answers: Exception | str, **changes: float) -> tuple[str | Exception,
             raise answer
         return answer
 
-    terms: dict[str, Any] = {"attempts": 4, "first": 1.0, "longest": 2.0, "jitter": 0.5, "within": 10.0, **changes}
+    terms: dict[str, Any] = {
+        "max_attempts": 4,
+        "initial_seconds": 1.0,
+        "max_seconds": 2.0,
+        "jitter_seconds": 0.5,
+        "window_seconds": 10.0,
+        **changes,
+    }
     retrying = Retrying(**retry_policy(**terms), sleep=sleeps)
     try:
         return retrying(ask), sleeps.taken, len(answers) - len(left)

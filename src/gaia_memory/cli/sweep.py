@@ -74,8 +74,8 @@ async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, lis
         attempts_before = {waiting.key: waiting.attempts for waiting in await _pending(engine)}
         # What is put off, and what cannot be listed, is told at the end with its reason.
         with (
-            silence_logger(f"{LOGGER_NAME}.sessions.postpone"),
-            silence_logger(f"{LOGGER_NAME}.sessions.discovery"),
+            silence_logger(f"{LOGGER_NAME}.sessions.learning.failure_recorder"),
+            silence_logger(f"{LOGGER_NAME}.sessions.learning.discovery"),
             _SweepProgressBar(engine.backend.language_model.identity).show() as report_progress,
         ):
             report = await gaia.sweep(force=force, progress=report_progress)

@@ -1,6 +1,6 @@
 """The ledger: how far each conversation is learned, who is at work on it, whether somebody is talking."""
 
-from gaia_memory.ledger.process_identity import is_owner_dead, mark_dead, new_owner, process_identity
+from gaia_memory.ledger.process_identity import is_owner_dead, mark_dead, new_owner, process_name
 from gaia_memory.ledger.sql_ledger import SqlLedger
 
-__all__ = ["SqlLedger", "new_owner", "is_owner_dead", "mark_dead", "process_identity"]
+__all__ = ["SqlLedger", "new_owner", "is_owner_dead", "mark_dead", "process_name"]

@@ -25,7 +25,7 @@ _ENDED_STATES = ("Z", "X", "x")
 _retired_owners: set[str] = set()
 
 
-def process_identity() -> str:
+def process_name() -> str:
     """Return this process as `host:pid:system-start`; the host's name is for people, others may have it too."""
     pid = os.getpid()
     return f"{_host_name()}:{pid}:{_system_id()}-{_start_time(pid)}"
@@ -33,7 +33,7 @@ def process_identity() -> str:
 
 def new_owner() -> str:
     """Return a name for one of several owners in this process: what one gives back is not another's."""
-    return f"{process_identity()}/{secrets.token_hex(4)}"
+    return f"{process_name()}/{secrets.token_hex(4)}"
 
 
 def engine_name(owner: str) -> str:

@@ -104,7 +104,7 @@ async def test_messages_sent_at_once_are_answered_one_after_the_other(tmp_path: 
 async def test_a_burst_is_one_turn_and_its_last_message_gets_the_reply(tmp_path: Path) -> None:
     """The texts are joined by newline."""
     model = ScriptedLlm("ok")
-    async with open_conversations(tmp_path, model, burst=0.1) as talks:
+    async with open_conversations(tmp_path, model, coalesce_seconds=0.1) as talks:
         replies = await asyncio.gather(*(talks.get().send(text) for text in ("one", "two", "three")))
 
     assert replies == [Reply("", merged=True), Reply("", merged=True), Reply("ok")]
@@ -114,7 +114,7 @@ async def test_a_burst_is_one_turn_and_its_last_message_gets_the_reply(tmp_path:
 
 async def test_a_merged_message_streams_nothing(tmp_path: Path) -> None:
     """The pieces come once."""
-    async with open_conversations(tmp_path, ScriptedLlm("ok then"), burst=0.1) as talks:
+    async with open_conversations(tmp_path, ScriptedLlm("ok then"), coalesce_seconds=0.1) as talks:
         streams = await asyncio.gather(pieces(talks, "one"), pieces(talks, "two"))
 
     assert streams == [[], ["ok ", "then"]]
@@ -238,7 +238,7 @@ async def test_a_command_streams_its_reply(tmp_path: Path) -> None:
 async def test_a_command_does_not_overtake_what_was_said_before_it(tmp_path: Path) -> None:
     """A reset learns the message that was still waiting for more of its burst."""
     extractor = ScriptedExtractor(["moved to Berlin"])
-    async with open_conversations(tmp_path, ScriptedLlm("ok"), burst=30) as talks:
+    async with open_conversations(tmp_path, ScriptedLlm("ok"), coalesce_seconds=30) as talks:
         set_extractor(talks.engine, extractor)
         said = asyncio.create_task(talks.send("I moved to Berlin"))
         await asyncio.sleep(0)

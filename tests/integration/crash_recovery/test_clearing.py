@@ -29,7 +29,7 @@ def test_killed_around_a_clear_it_loses_nothing_and_doubles_nothing(site: MakeSi
     here = site(clear=clear)
     for number in range(rounds):
         for step in CLEARING_STEPS if clear != "keep" else ("written", "committed"):
-            worker = here.run(here.new_messages(2 + number % 2), stop=KillPoint(step, 1 + number % 2))
+            worker = here.run(here.new_messages(2 + number % 2), kill_point=KillPoint(step, 1 + number % 2))
             here.check()
 
             assert worker.was_killed
@@ -53,9 +53,9 @@ def test_killed_between_two_pieces_the_rest_still_waits_and_no_piece_is_asked_ag
     here = site(clear=clear)
     for _ in range(rounds):
         says = here.new_messages(1, 6, length=LONG)
-        here.run(says, stop=KillPoint("committed"))
+        here.run(says, kill_point=KillPoint("committed"))
         first = here.check()
-        here.run(stop=KillPoint("committed"))
+        here.run(kill_point=KillPoint("committed"))
         second = here.check()
         birds = [BIRD_PATTERN.findall(text)[0] for _, _, text in says]
 
@@ -75,7 +75,7 @@ def test_killed_while_a_piece_is_asked_only_that_piece_is_asked_again(site: Make
     """What was committed before it stays committed."""
     here = site()
     says = here.new_messages(1, 6, length=LONG)
-    here.run(says, stop=KillPoint("extractor answered", 2))
+    here.run(says, kill_point=KillPoint("extractor answered", 2))
     here.finish()
     asked = [here.gemini.bird_counts[BIRD_PATTERN.findall(text)[0]] for _, _, text in says]
 

@@ -29,7 +29,9 @@ def test_killed_at_each_step_it_loses_nothing_and_doubles_nothing(site: MakeSite
             if full and here.kill_count == len(FOLLOWING_STEPS[:2]):
                 here.run((), here.new_bulk_facts(FULL))
             worker = here.run(
-                here.new_messages(3 if full else 1), here.new_bulk_facts(300 if full else 60), stop=KillPoint(step, nth)
+                here.new_messages(3 if full else 1),
+                here.new_bulk_facts(300 if full else 60),
+                kill_point=KillPoint(step, nth),
             )
             stores.add(here.check().store)
 
@@ -49,7 +51,12 @@ def test_killed_at_any_moment_it_loses_nothing_and_doubles_nothing(site: MakeSit
     here.run(here.new_messages(2), here.new_bulk_facts(FULL if full else 200))
     for number in range(70 if full else 4):
         since, longest = ("working", 0.8) if number % 3 else ("begun", 1.5)
-        here.run(here.new_messages(2), here.new_bulk_facts(400), kill_after=here.rng.uniform(0.0, longest), since=since)
+        here.run(
+            here.new_messages(2),
+            here.new_bulk_facts(400),
+            kill_after=here.rng.uniform(0.0, longest),
+            kill_timer_event=since,
+        )
         here.check()
     seen = here.finish()
     here.check_plain_mem0(seen)
@@ -65,7 +72,7 @@ def test_killed_at_its_first_start_it_starts_again(site: MakeSite, kind: str) ->
     for number in range(6):
         here = site(kind=kind, seed=number)
         for _ in range(2):
-            here.run(here.new_messages(1), kill_after=here.rng.uniform(0.0, 0.7), since="begun")
+            here.run(here.new_messages(1), kill_after=here.rng.uniform(0.0, 0.7), kill_timer_event="begun")
             if here.has_databases:
                 here.check()
         here.run(here.new_messages(1))

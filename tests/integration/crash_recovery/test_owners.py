@@ -17,7 +17,7 @@ from sqlalchemy import text as sql
 
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
-from gaia_memory.ledger import is_owner_dead, new_owner, process_identity
+from gaia_memory.ledger import is_owner_dead, new_owner, process_identity, process_name
 from support.fake_gemini import Kind
 from support.kill_harness import Installation
 
@@ -84,7 +84,7 @@ def test_two_containers_of_one_name_and_one_process_id_never_take_each_other_for
         itself = [one.is_gone(one.name), one.is_gone(one.name.replace("-", "-1"))]
 
     assert pid_of(one.name) == pid_of(two.name)
-    assert one.name.partition(":")[0] == two.name.partition(":")[0] == process_identity().partition(":")[0]
+    assert one.name.partition(":")[0] == two.name.partition(":")[0] == process_name().partition(":")[0]
     assert told == [False] * 4
     assert itself == [False, True]
     assert not is_owner_dead(one.name)

@@ -374,11 +374,11 @@ def test_mem0_and_chroma_are_imported_off_the_event_loop(tmp_path: Path) -> None
         places = {}
         sys.meta_path.insert(0, Watch())
         from gaia_memory import MemoryPlugin
-        from support.plain_runner import runner_of, say
+        from support.plain_runner import build_runner, run_turn
 
         async def main():
-            async with runner_of(MemoryPlugin(config={"home": sys.argv[1]})) as runner:
-                await say(runner, "/remember I like figs")
+            async with build_runner(MemoryPlugin(config={"home": sys.argv[1]})) as runner:
+                await run_turn(runner, "/remember I like figs")
                 engine = await runner.plugin_manager.plugins[0]._source.engine()
                 await engine.memory.settled()
 
@@ -394,14 +394,14 @@ def test_what_is_still_open_when_the_process_ends_is_closed(tmp_path: Path, ende
     code = """
         import asyncio, sys
         from gaia_memory import MemoryPlugin
-        from support.plain_runner import runner_of, say
+        from support.plain_runner import build_runner, run_turn
 
         async def main():
-            await say(runner, "/remember I like figs")
+            await run_turn(runner, "/remember I like figs")
             engine = await runner.plugin_manager.plugins[0]._source.engine()
             await engine.memory.settled()
 
-        runner = runner_of(MemoryPlugin(config={"home": sys.argv[1]}))
+        runner = build_runner(MemoryPlugin(config={"home": sys.argv[1]}))
         loop = asyncio.new_event_loop()
         loop.run_until_complete(main())
         if sys.argv[2] == "closed":

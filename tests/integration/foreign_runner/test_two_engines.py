@@ -21,17 +21,17 @@ ADA = Scope(APP, USER)
 OTHER = """
 import asyncio, sys
 from gaia_memory import MemoryPlugin
-from support.plain_runner import runner_of, say
+from support.plain_runner import build_runner, run_turn
 
 async def main():
     plugin = MemoryPlugin(config={"home": sys.argv[1]})
-    async with runner_of(plugin) as runner:
-        await say(runner, "/remember I like figs")
+    async with build_runner(plugin) as runner:
+        await run_turn(runner, "/remember I like figs")
         engine = await plugin._source.engine()
         await engine.memory.settled()
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
-        await say(runner, "/remember I like dates")
+        await run_turn(runner, "/remember I like dates")
         await engine.memory.settled()
         print("settled", flush=True)
         await asyncio.to_thread(sys.stdin.readline)

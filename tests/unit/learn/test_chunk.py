@@ -63,7 +63,7 @@ def test_repeated_bad_answers_halve_the_bounds_down_to_one_turn():
     """A single slip of the model changes nothing; each turn is still in exactly one chunk."""
     turns = [make_turn(seq, "x") for seq in range(1, 41)]
 
-    sizes = [[len(piece.turns) for piece in cut_of(turns, bad_answers=bad)] for bad in range(9)]
+    sizes = [[len(piece.turns) for piece in cut_of(turns, bad_answer_count=bad)] for bad in range(9)]
 
     assert [max(of) for of in sizes] == [40, 40, 20, 10, 5, 2, 1, 1, 1]
     assert [sum(of) for of in sizes] == [40] * 9
@@ -107,7 +107,7 @@ def test_whatever_is_cut_nothing_of_it_is_lost(texts, room):
 
 def test_pieces_of_a_turn_do_not_shrink_to_nothing_after_bad_answers():
     """A question about half a sentence has no answer."""
-    cut = cut_of([make_turn(1, "x" * 12_000)], bad_answers=30)
+    cut = cut_of([make_turn(1, "x" * 12_000)], bad_answer_count=30)
 
     assert {len(piece.messages[0].text) for piece in cut} == {1_000, 2}
 
@@ -156,7 +156,7 @@ def test_a_chunk_knows_what_was_answered_just_before_it():
 
 def test_the_first_chunk_takes_its_context_from_the_caller():
     """What was answered before the watermark is context too."""
-    [only] = cut_of([make_turn(2, "yes")], before=[make_message("assistant", "Tea?")])
+    [only] = cut_of([make_turn(2, "yes")], preceding=[make_message("assistant", "Tea?")])
 
     assert [each.text for each in only.before] == ["Tea?"]
 
@@ -171,7 +171,7 @@ def test_what_was_said_before_something_left_out_is_no_context():
 
 def test_words_of_the_person_are_no_context():
     """What they said belongs to the chunk it was said in, and is learned once."""
-    [only] = cut_of([make_turn(2, "yes")], before=[make_message("assistant", "Tea?"), make_message("user", "hm")])
+    [only] = cut_of([make_turn(2, "yes")], preceding=[make_message("assistant", "Tea?"), make_message("user", "hm")])
 
     assert only.before == ()
 

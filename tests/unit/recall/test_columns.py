@@ -20,7 +20,7 @@ def lists(codes):
 
 
 def texts(labels):
-    return [None if code == NO_CATEGORY else labels.texts[code] for code in labels.codes.tolist()]
+    return [None if code == NO_CATEGORY else labels.categories[code] for code in labels.codes.tolist()]
 
 
 @given(CODES, CODES, st.data())
