@@ -29,8 +29,8 @@ from blockbuster import BlockBuster  # noqa: E402
 from google.adk.platform import time as platform_time  # noqa: E402
 
 if TYPE_CHECKING:
-    from support.fake_gemini import FakeGemini
     from support.harness import Sut
+    from support.servers.fake_gemini import FakeGemini
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CLEARED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
@@ -136,7 +136,7 @@ def _allow_outside_main_thread(allowed: Callable[..., bool]) -> Callable[..., bo
 @pytest.fixture
 def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
     """Run a fake Gemini server on loopback, with the environment that leads the real client to it."""
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
     with FakeGemini() as server:
         for name, value in server.environment.items():

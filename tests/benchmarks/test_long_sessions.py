@@ -22,7 +22,7 @@ from benchmarks.long_sessions import (
     RunnerBenchmark,
     measure_prefixes,
 )
-from support.session_history import conversation_events, store_session
+from support.hosts.session_history import conversation_events, store_session
 
 EVENTS = 2_000
 LEAST = 4.0

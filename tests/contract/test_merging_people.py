@@ -344,7 +344,7 @@ import asyncio, os, signal, sys
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.facts import merge
-from support import scripted_mem0
+from support.storage import scripted_mem0
 
 real = getattr(merge, sys.argv[3])
 

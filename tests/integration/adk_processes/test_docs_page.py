@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from support.checkout import ROOT
-from support.cli_runner import run_gaia
-from support.docs_pages import run_page
+from support.cli.cli_runner import run_gaia
+from support.cli.docs_pages import run_page
 
 PAGE = "how-to/adk-web.md"
 IN_BACKGROUND = """\

@@ -26,9 +26,9 @@ from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.adk.runner import GaiaRunner
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_runner import APP, USER, function_response, run_turn, sent_texts
-from support.property_testing import case_counts, run_cases
-from support.replay_window_oracle import (
+from support.hosts.adk_runner import APP, USER, function_response, run_turn, sent_texts
+from support.hosts.session_history import append_events
+from support.oracles.replay_window_oracle import (
     ConversationGenerator,
     expected_replay,
     expected_tokens,
@@ -36,7 +36,7 @@ from support.replay_window_oracle import (
     tokens_in,
     unpaired_parts,
 )
-from support.session_history import append_events
+from support.property_testing import case_counts, run_cases
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 

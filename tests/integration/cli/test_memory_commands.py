@@ -20,8 +20,15 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.cli.memory.group import app
 from gaia_memory.cli.ui.fact_output import _table
 from gaia_memory.models import Fact, Scope
-from support.chroma_server import chroma_server
-from support.cli_runner import GAIA_COMMAND, CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.cli_runner import (
+    GAIA_COMMAND,
+    CommandResult,
+    gaia_home,
+    run_gaia,
+    run_gaia_process,
+    write_offline_config,
+)
+from support.servers.chroma_server import chroma_server
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.cli.memory import transfer
-from support.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
+from support.cli.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
 
 
 @pytest.fixture

@@ -16,10 +16,9 @@ from blockbuster import BlockBuster
 
 from gaia_memory.engine import Engine
 from gaia_memory.sessions.clearing.clear import ClearMode
-from support.databases import memory_url
-from support.deterministic_scheduler import LEARNING_STEPS, DeterministicEventLoop
-from support.interleaving_harness import InterleavingHarness, open_harness
-from support.interleaving_scenarios import (
+from support.concurrency.deterministic_scheduler import LEARNING_STEPS, DeterministicEventLoop
+from support.concurrency.interleaving_harness import InterleavingHarness, open_harness
+from support.concurrency.interleaving_scenarios import (
     CLEAR_MODES,
     HOST_KINDS,
     RESET_COMMAND,
@@ -30,6 +29,7 @@ from support.interleaving_scenarios import (
     random_chooser,
     random_scenario,
 )
+from support.databases import memory_url
 
 Play = Callable[[Scenario, Any], None]
 slow = (pytest.mark.slow, pytest.mark.timeout(7_200))

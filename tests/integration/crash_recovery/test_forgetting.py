@@ -13,10 +13,10 @@ import pytest
 from gaia_memory import NewFact, open_memory
 from gaia_memory.errors import StoreNotOwnedError
 from integration.crash_recovery.conftest import postgres_database
-from support.chroma_server import chroma_server
-from support.kill_forget import forget_and_kill_at
-from support.kill_steps import KillPoint
-from support.residual_data import SearchTerms, find_residual_data
+from support.kill.kill_forget import forget_and_kill_at
+from support.kill.kill_steps import KillPoint
+from support.servers.chroma_server import chroma_server
+from support.storage.residual_data import SearchTerms, find_residual_data
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia

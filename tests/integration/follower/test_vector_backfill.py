@@ -10,7 +10,7 @@ import pytest
 from gaia_memory.backend.mem0_store import vector_backfill as vectors_module
 from gaia_memory.errors import BadAnswerError, StoreStalledError
 from gaia_memory.models import Draft, NewFact, Scope
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from support.cli_runner import GAIA_COMMAND, run_gaia
+from support.cli.cli_runner import GAIA_COMMAND, run_gaia
 
 HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "alembic", "numpy")
 COMMANDS = (

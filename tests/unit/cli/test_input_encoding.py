@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory.cli.ui.terminal import strip_controls
-from support.cli_runner import GAIA_COMMAND, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.cli_runner import GAIA_COMMAND, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
 
 @pytest.fixture
