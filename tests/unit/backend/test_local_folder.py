@@ -18,6 +18,8 @@ from gaia_memory.engine import Engine
 from gaia_memory.errors import ConfigError
 from support.storage.scripted_backend import backend_config
 
+pytestmark = pytest.mark.heavy
+
 MODULES = [{"path": "", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"}]
 MEAN = {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
 WEIGHTS = bytes(range(256)) * 40_000

@@ -11,6 +11,8 @@ import pytest
 
 from support.cli.cli_runner import GAIA_COMMAND, run_gaia_process
 
+pytestmark = pytest.mark.heavy
+
 
 def complete(*words: str, shell: str = "bash") -> list[str]:
     """Return what `gaia` offers for the last of these words, as the script of a shell asks for it."""

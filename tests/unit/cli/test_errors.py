@@ -15,6 +15,8 @@ from gaia_memory.cli.ui.terminal import coloured
 from gaia_memory.errors import MemoryUnavailable
 from support.cli.cli_runner import CommandResult, run_gaia
 
+pytestmark = pytest.mark.heavy
+
 
 def failing(error: Exception) -> object:
     """Return a stand-in for loading the configuration that fails."""

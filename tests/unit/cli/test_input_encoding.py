@@ -14,6 +14,8 @@ import pytest
 from gaia_memory.cli.ui.terminal import strip_controls
 from support.cli.cli_runner import GAIA_COMMAND, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture
 def config(tmp_path: Path) -> str:

@@ -190,7 +190,7 @@ def _select(column: Any, indices: NDArray[np.intp]) -> Any:
 
 
 def _concat(column: Any, other: Any) -> Any:
-    return np.concatenate([column, other]) if isinstance(column, np.ndarray) else column.beside(other)
+    return np.concatenate([column, other]) if isinstance(column, np.ndarray) else column.concat(other)
 
 
 def _encode_ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
