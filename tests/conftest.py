@@ -40,7 +40,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CLEARED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
 KEPT_VARIABLES = ("GAIA_REQUIRE_POSTGRES", "GAIA_TEST_POSTGRES_URL")
 NON_BLOCKING_FUNCTIONS = ("os.getcwd", "os.path.abspath")
-"""BlockBuster counts these as blocking, but they access no disk: SQLAlchemy resolves the path of a database with them."""
+"""BlockBuster counts these as blocking, but they access no disk: SQLAlchemy resolves database paths with them."""
 ALLOWED_BLOCKING_CALLS = {
     "<frozen importlib._bootstrap>": {"_find_and_load", "_lock_unlock_module"},
     # Reading /proc never waits for a disk.
@@ -58,7 +58,6 @@ FAST_PROFILE = "fast"
 FAST_EXAMPLES = 25
 
 _getaddrinfo = socket.getaddrinfo
-
 
 
 def is_fast_run(config: pytest.Config) -> bool:

@@ -67,7 +67,7 @@ async def compare(service: BaseSessionService, events: list[Event], looks: list[
         assert [message for turn in talk.before for message in turn.messages] == expected.context_messages()
 
 
-@case_counts(default_cases=20, slow_cases=1_000)
+@case_counts(default_cases=5, slow_cases=1_000)
 def test_pages_hold_what_the_whole_does(cases: int, stage: tuple[Run, BaseSessionService]) -> None:
     """Whatever was said, taken back or left out, at whatever times, behind any mark."""
     run, service = stage

@@ -86,7 +86,7 @@ def told(request: LlmRequest, story: ConversationGenerator, *, window: int, curr
 
 
 @pytest.mark.filterwarnings("ignore:(Sequential|Loop)Agent is deprecated:DeprecationWarning")
-@case_counts(default_cases=120)
+@case_counts(default_cases=20)
 @pytest.mark.parametrize("kind", ["agent", "sequence", "loop", "workflow"])
 def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host: tuple[Run, Gaia]) -> None:
     """The newest turns, what they depend on, nothing rewound, nothing of commands, in order, every call paired."""
@@ -208,7 +208,7 @@ class Stage:
         return self.runners[window]
 
 
-@case_counts(default_cases=60, slow_cases=5_000)
+@case_counts(default_cases=10, slow_cases=5_000)
 def test_a_bounded_load_sends_what_a_whole_one_would(cases: int, host: tuple[Run, Gaia]) -> None:
     """Whatever others store or take back between two turns, whatever the window is by now, in any process."""
     run, gaia = host

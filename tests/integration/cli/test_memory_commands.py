@@ -477,6 +477,8 @@ def test_a_fact_with_a_nul_is_refused(config: str) -> None:
     assert memory(config, "add", "itay", "likes\0tea").code == 2
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_examples_work_one_after_the_other(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the help shows can be pasted, in the order of the commands: list needs facts, so add comes first."""
     monkeypatch.setenv("GAIA_CONFIG", config)

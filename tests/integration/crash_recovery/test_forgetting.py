@@ -41,6 +41,13 @@ EMBEDDED = (
 )
 """In this order; a store of 130 facts is filled in three batches."""
 
+EVERY_RUN = {
+    KillPoint("facts deleted"),
+    KillPoint("store named"),
+    KillPoint("row removed", 2),
+    KillPoint("crossed off"),
+}
+
 ON_A_SERVER = ("facts deleted", "forgotten", "applied", "row removed", "scrubbed", "crossing off", "crossed off")
 
 
@@ -121,7 +128,13 @@ async def check(folder: Path, settings: dict[str, Any], stop: KillPoint, how: st
 
 
 @pytest.mark.acceptance("C11")
-@pytest.mark.parametrize("stop", EMBEDDED, ids=lambda stop: f"{stop.step} {stop.nth}")
+@pytest.mark.parametrize(
+    "stop",
+    [
+        pytest.param(stop, id=f"{stop.step} {stop.nth}", marks=() if stop in EVERY_RUN else pytest.mark.slow)
+        for stop in EMBEDDED
+    ],
+)
 def test_a_forget_that_was_killed_is_finished_by_the_next_start(tmp_path: Path, stop: KillPoint) -> None:
     """All or nothing of the forget is done; what is done is finished, and no file holds it."""
     with installed(tmp_path, "sqlite", "folder") as settings:
