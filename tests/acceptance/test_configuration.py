@@ -20,13 +20,13 @@ from gaia_memory import open_memory
 from gaia_memory.engine_registry import release
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.testing import FakeClock, ScriptedLlm, call
-from support.fake_gemini import FakeGemini
-from support.fake_gemini import facts as learned
 from support.harness import ALL, Sut, facts, text_parts, tool_names, tool_responses
 from support.host_matrix import ConversationHost, Host, RunnerHost, force_sweep, last_request, wait_until
 from support.host_matrix import stored_fact_texts as facts_of
-from support.plain_runner import APP, USER
+from support.hosts.plain_runner import APP, USER
 from support.plugin_host import BrokenDatabase
+from support.servers.fake_gemini import FakeGemini
+from support.servers.fake_gemini import facts as learned
 
 Make = Callable[..., Awaitable[Sut]]
 Opened = Callable[[str], Awaitable[Host]]

@@ -12,8 +12,8 @@ from google.genai.errors import ClientError
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.testing import call
 from support.database_matrix import make
-from support.extractor_input import new_messages_in
 from support.harness import ALL, Sut, facts, text_parts
+from support.hosts.extractor_input import new_messages_in
 
 __all__ = ["make"]
 

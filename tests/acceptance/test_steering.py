@@ -13,7 +13,7 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.commands.forget import RESET_HINT
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.cli_runner import run_gaia
+from support.cli.cli_runner import run_gaia
 from support.harness import SYS, Sut, tool_names
 from support.plugin_host import (
     SCOPE,

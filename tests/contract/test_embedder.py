@@ -13,8 +13,8 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
-from support.fake_gemini import Failure, FakeGemini
-from support.scripted_backend import (
+from support.servers.fake_gemini import Failure, FakeGemini
+from support.storage.scripted_backend import (
     DIMENSIONS,
     ProviderScript,
     backend_config,

@@ -19,8 +19,18 @@ from gaia_memory.backend.language_model import Mem0LanguageModel
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Chunk, EventPosition, Turn, load_time_zone
-from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, facts, in_parts, truncated, with_thoughts
-from support.scripted_backend import (
+from support.servers.fake_gemini import (
+    Blocked,
+    Drop,
+    Failure,
+    FakeGemini,
+    Hang,
+    facts,
+    in_parts,
+    truncated,
+    with_thoughts,
+)
+from support.storage.scripted_backend import (
     ProviderScript,
     backend_config,
     get_script,

@@ -12,7 +12,7 @@ from gaia_memory.ledger import SqlLedger, process_identity
 from gaia_memory.ledger.tables import IS_SWEEPABLE, conversations
 from gaia_memory.models import SessionKey, TurnRequest
 from support.databases import database
-from support.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, QUIET_SINCE, populate_ledger
+from support.storage.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, QUIET_SINCE, populate_ledger
 
 __all__ = ["database"]
 

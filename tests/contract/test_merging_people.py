@@ -318,7 +318,16 @@ async def test_thousands_of_facts_move_at_once(make: Make, count: int) -> None:
     assert (await memory.count(ada), await memory.count(guest)) == (count, 0)
 
 
-@pytest.mark.parametrize("step", ["raise_revision", "_join_sources", "delete_facts", "_move", "join_tombstones"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        "_move",
+        *(
+            pytest.param(step, marks=pytest.mark.slow)
+            for step in ("raise_revision", "_join_sources", "delete_facts", "join_tombstones")
+        ),
+    ],
+)
 async def test_a_merge_that_is_killed_has_moved_nothing_and_can_be_repeated(make: Make, step: str) -> None:
     """SIGKILL behind each of its steps, in another process, then the same command again."""
     sut = await two(make)
@@ -344,7 +353,7 @@ import asyncio, os, signal, sys
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.facts import merge
-from support import scripted_mem0
+from support.storage import scripted_mem0
 
 real = getattr(merge, sys.argv[3])
 

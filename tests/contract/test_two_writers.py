@@ -21,9 +21,9 @@ from gaia_memory.adk.plugins.frozen_profile import profile_block_for_session
 from gaia_memory.engine import Engine
 from gaia_memory.facts.tables import profiles
 from gaia_memory.models import NewFact, SessionKey
+from support.concurrency.two_writers import APP, KEY, SCOPE, USER, EnginePair, Operation, open_pair
 from support.databases import empty_database, shared_postgres_url
 from support.plugin_host import begin_turn, record_turn
-from support.two_writers import APP, KEY, SCOPE, USER, EnginePair, Operation, open_pair
 
 OTHER = SessionKey(APP, USER, "itay:web")
 LATER = 3600.0

@@ -24,8 +24,8 @@ from google.genai import types
 from gaia_memory import open_memory
 from gaia_memory.models import Scope, SweepReport
 from gaia_memory.testing import FakeClock, ScriptedAnswer, ScriptedLlm
-from support import scripted_mem0
-from support.scripted_mem0 import Mem0Script
+from support.storage import scripted_mem0
+from support.storage.scripted_mem0 import Mem0Script
 
 if TYPE_CHECKING:
     from google.adk.agents.base_agent import BaseAgent

@@ -15,10 +15,10 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from gaia_memory import Mem0MemoryService, MemoryPlugin, Scope, SessionWindowPlugin
 from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedLlm
-from support import scripted_mem0
 from support.harness import Sut
-from support.plain_runner import APP, SESSION, USER, build_runner, run_turn
-from support.scripted_mem0 import Mem0Script
+from support.hosts.plain_runner import APP, SESSION, USER, build_runner, run_turn
+from support.storage import scripted_mem0
+from support.storage.scripted_mem0 import Mem0Script
 
 
 class Host(Protocol):

@@ -18,6 +18,8 @@ from tenacity import Retrying
 
 from gaia_memory.outage import classify_error, retry_policy
 
+pytestmark = pytest.mark.heavy
+
 ADDRESS = ConnectionKey("models.local", 8443, True, None, None, None, None)
 WORDS = "a person's words"
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "GOOGLE_GENAI_USE_VERTEXAI")

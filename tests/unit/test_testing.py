@@ -28,6 +28,8 @@ from gaia_memory.testing import (
     call,
 )
 
+pytestmark = pytest.mark.heavy
+
 
 async def said(model: ScriptedLlm, text: str, *, tools: list[Any] | None = None, stream: bool = False) -> list[Any]:
     """Run one turn of a fresh conversation and return its events."""

@@ -17,7 +17,7 @@ from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
-from support.adk_runner import function_call, model_content
+from support.hosts.adk_runner import function_call, model_content
 from support.plugin_host import (
     KEY,
     SCOPE,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from support import chromium
-from support.adk_process import APP, OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
+from support.cli import chromium
+from support.hosts.adk_process import APP, OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
 
 pytestmark = pytest.mark.skipif(
     not (chromium.CHROMIUM_PATH and chromium.CHROMEDRIVER_PATH),

@@ -26,7 +26,7 @@ from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, SessionKey, WindowAnchor
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_runner import (
+from support.hosts.adk_runner import (
     APP,
     SESSION,
     USER,

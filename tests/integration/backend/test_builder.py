@@ -16,8 +16,8 @@ import pytest
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import provider_specs
 from gaia_memory.errors import BadAnswerError, ConfigError, GaiaMemoryError, ModelUnavailableError
-from support.fake_gemini import FakeGemini, facts, with_thoughts
-from support.scripted_backend import (
+from support.servers.fake_gemini import FakeGemini, facts, with_thoughts
+from support.storage.scripted_backend import (
     DIMENSIONS,
     backend_config,
     make_chunk,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.config.render import render_json_schema
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
 
 def shown(done: CommandResult) -> dict[str, tuple[Any, str, str | None]]:

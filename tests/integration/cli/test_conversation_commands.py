@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from gaia_memory import open_memory
-from support.cli_runner import (
+from support.cli.cli_runner import (
     TIMEOUT_SECONDS,
     CommandResult,
     gaia_home,
@@ -24,8 +24,8 @@ from support.cli_runner import (
     run_gaia_process,
     write_offline_config,
 )
-from support.fake_gemini import Failure, FakeGemini, facts
-from support.terminal import running_command
+from support.cli.terminal import running_command
+from support.servers.fake_gemini import Failure, FakeGemini, facts
 
 
 @pytest.fixture

@@ -20,9 +20,8 @@ import yaml
 
 from gaia_memory.cli.doctor import config_checks, database_checks, model_checks, run_checks
 from gaia_memory.cli.doctor.checks import Check
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
-from support.databases import memory_url
-from support.doctor_homes import (
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.doctor_homes import (
     build_home,
     file_stats,
     findings_of,
@@ -30,8 +29,9 @@ from support.doctor_homes import (
     run_doctor,
     worst_states,
 )
-from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, invalid_key
-from support.terminal import TerminalScreen, running_command
+from support.cli.terminal import TerminalScreen, running_command
+from support.databases import memory_url
+from support.servers.fake_gemini import Blocked, Failure, FakeGemini, Hang, invalid_key
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
 OFF = "memory: {enabled: false}"
 WORD = "zebrawood"

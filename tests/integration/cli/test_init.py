@@ -16,7 +16,7 @@ from gaia_memory.cli.setup import prepare
 from gaia_memory.cli.setup.services import OWN_ENTRY
 from gaia_memory.cli.ui.output_files import unusable_path_error
 from gaia_memory.config.sources.load import load
-from support.cli_runner import CommandResult, run_gaia
+from support.cli.cli_runner import CommandResult, run_gaia
 
 BARE = 'from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name="shop", model="gemini-3.5-flash")\n'
 OTHER = {"scheme": "redis", "type": "session", "class": "shop.Sessions"}

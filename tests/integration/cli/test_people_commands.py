@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_runner import CommandResult, run_gaia, write_offline_config
+from support.cli.cli_runner import CommandResult, run_gaia, write_offline_config
 
 
 @pytest.fixture

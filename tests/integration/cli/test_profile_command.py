@@ -14,9 +14,9 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.offline import offline_llm
 from gaia_memory.testing import ScriptedLlm
-from support.cli_runner import run_gaia, write_offline_config
-from support.fake_gemini import FakeGemini
+from support.cli.cli_runner import run_gaia, write_offline_config
 from support.plugin_host import system_text
+from support.servers.fake_gemini import FakeGemini
 
 
 @pytest.fixture

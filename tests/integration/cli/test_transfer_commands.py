@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.cli.memory import transfer
-from support.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
+from support.cli.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
 
 
 @pytest.fixture
@@ -215,6 +215,8 @@ def test_a_large_import_tells_how_far_it_is(config: str, monkeypatch: pytest.Mon
     assert steps == [(100, 250), (200, 250), (250, 250)]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the help shows can be pasted, in a folder with the two homes that one of them names."""
     monkeypatch.setenv("GAIA_CONFIG", config)

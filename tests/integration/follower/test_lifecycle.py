@@ -14,7 +14,7 @@ from gaia_memory.backend.mem0_store.follower import StoreFollower
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import DirtyFact, Scope
-from support.follower import FollowerHarness, RealClock, open_follower
+from support.storage.follower import FollowerHarness, RealClock, open_follower
 
 ANN = Scope("gaia", "ann")
 

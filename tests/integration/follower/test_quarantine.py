@@ -16,9 +16,9 @@ import pytest
 from gaia_memory import open_memory
 from gaia_memory.errors import StoreStalledError
 from gaia_memory.models import Scope
-from support.chroma_server import chroma_server
-from support.cli_runner import run_gaia
-from support.follower import FollowerHarness, open_follower
+from support.cli.cli_runner import run_gaia
+from support.servers.chroma_server import chroma_server
+from support.storage.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
 

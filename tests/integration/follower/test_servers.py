@@ -19,8 +19,8 @@ from gaia_memory.ledger import is_owner_dead, new_owner, process_identity
 from gaia_memory.models import Scope
 from gaia_memory.ports.stores import Clock
 from gaia_memory.testing import FakeClock
-from support.chroma_server import chroma_server
-from support.follower import FollowerHarness, RealClock, open_follower
+from support.servers.chroma_server import chroma_server
+from support.storage.follower import FollowerHarness, RealClock, open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 OFFLINE = {"provider": "offline"}

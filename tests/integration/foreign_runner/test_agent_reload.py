@@ -19,7 +19,7 @@ from gaia_memory.backend.offline.offline_llm import OfflineLlm
 from gaia_memory.engine import Engine
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm, call
-from support.plain_runner import APP, USER, build_runner, run_turn
+from support.hosts.plain_runner import APP, USER, build_runner, run_turn
 from support.plugin_host import offered_tools, system_text
 
 SOON = 30.0

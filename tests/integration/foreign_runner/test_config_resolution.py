@@ -13,7 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, open_memory
 from gaia_memory.config.schema import GaiaConfig
-from support.plain_runner import build_runner, fact_texts_in, run_turn
+from support.hosts.plain_runner import build_runner, fact_texts_in, run_turn
 
 SAID = "/remember I like teal"
 KEPT = ["I like teal"]

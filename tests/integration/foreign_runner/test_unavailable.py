@@ -18,7 +18,7 @@ from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
 from gaia_memory import memory as memory_module
 from gaia_memory.errors import ConfigError
 from gaia_memory.testing import ScriptedLlm, call
-from support.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
+from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
 from support.plugin_host import function_responses, offered_tools
 
 WRONG = "memory: {recall_limit: 0}\n"

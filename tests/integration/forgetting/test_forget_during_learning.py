@@ -21,7 +21,7 @@ from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
 from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import ScriptedEmbedder
 from support.databases import on_each_database
-from support.long_conversations import APP, START, learning_engine
+from support.oracles.long_conversations import APP, START, learning_engine
 from support.plugin_host import set_extractor
 
 pytestmark = pytest.mark.acceptance("C13")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.gemini_scenarios import SECRET, remove_retry_delays
+from support.servers.gemini_scenarios import SECRET, remove_retry_delays
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from google.genai import types
 from gaia_memory import open_memory
 from gaia_memory.adk.conversation import APOLOGY
 from gaia_memory.adk.models import gemini
-from support.fake_gemini import (
+from support.servers.fake_gemini import (
     Answer,
     Blocked,
     Drop,
@@ -32,12 +32,12 @@ from support.fake_gemini import (
     no_candidate,
     proxy_page,
 )
-from support.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
+from support.servers.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
     from gaia_memory.adk.gaia import Gaia
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")

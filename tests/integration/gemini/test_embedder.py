@@ -16,12 +16,12 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import NewFact, open_memory
 from gaia_memory import memory as memory_module
 from gaia_memory.backend.providers import gemini as gemini_parts
-from support.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
+from support.servers.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.models import Scope
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")

@@ -17,7 +17,7 @@ from gaia_memory import open_memory
 from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
-from support.fake_gemini import (
+from support.servers.fake_gemini import (
     Answer,
     Blocked,
     Drop,
@@ -38,7 +38,7 @@ from support.fake_gemini import (
     truncated,
     with_thoughts,
 )
-from support.gemini_scenarios import SHORT_TIMEOUT_SECONDS
+from support.servers.gemini_scenarios import SHORT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia

@@ -24,15 +24,15 @@ from gaia_memory.models import SessionKey, SweepReport
 from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
 from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from gaia_memory.testing import FakeClock
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
-from support.doctor_homes import findings_of, run_doctor
-from support.fake_gemini import Answer, Failure, facts
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.doctor_homes import findings_of, run_doctor
 from support.host_matrix import wait_until
 from support.plugin_host import record_turn
+from support.servers.fake_gemini import Answer, Failure, facts
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 AWAY = Failure(503)
 BEATS_AN_HOUR = 60

@@ -15,9 +15,9 @@ from gaia_memory.engine import Engine
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Scope, SessionKey
 from support.databases import on_each_database
-from support.long_conversations import APP, START, learning_engine, session_key, store_conversation
+from support.hosts.session_history import append_events, sentences
+from support.oracles.long_conversations import APP, START, learning_engine, session_key, store_conversation
 from support.plugin_host import set_extractor
-from support.session_history import append_events, sentences
 
 TURNS = 130
 SCOPE = Scope(APP, "itay")

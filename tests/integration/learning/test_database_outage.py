@@ -17,7 +17,7 @@ from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
 from support.plugin_host import build_agent, events_text, open_plugin_host, set_extractor
-from support.tcp_proxy import LossPoint, TcpProxy
+from support.servers.tcp_proxy import LossPoint, TcpProxy
 
 Make = Callable[..., Awaitable[Sut]]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.cli_runner import run_gaia
-from support.fake_openai import (
+from support.cli.cli_runner import run_gaia
+from support.servers.fake_openai import (
     CHAT_MODEL,
     EMBEDDING_MODEL,
     Answer,

@@ -12,9 +12,9 @@ import pytest
 
 from gaia_memory import ConfigError, open_memory
 from gaia_memory.backend.providers import ollama as ollama_parts
-from support.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
-from support.fake_ollama import CHAT_MODEL, FakeOllama
-from support.fake_openai import DIMENSIONS, Completion, NoAnswer
+from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
+from support.servers.fake_ollama import CHAT_MODEL, FakeOllama
+from support.servers.fake_openai import DIMENSIONS, Completion, NoAnswer
 
 SETTINGS: dict[str, Any] = {
     "model": f"openai:{CHAT_MODEL}",

@@ -13,8 +13,8 @@ from openai import BadRequestError, OpenAIError
 from gaia_memory import ConfigError, open_memory
 from gaia_memory.adk.models import openai
 from gaia_memory.backend.providers import openai as openai_parts
-from support.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
-from support.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
+from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
+from support.servers.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
 
 AGENT = f"openai:{CHAT_MODEL}"
 IDENTITY = f"openai/{EMBEDDING_MODEL}/{DIMENSIONS}"

@@ -8,6 +8,8 @@ import pytest
 
 from gaia_memory import Mem0MemoryService
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.mark.parametrize(("query", "said"), [("config=a&config=b", "2 times"), ("config=", "without a file")])
 def test_a_uri_that_names_no_single_file_is_refused(query: str, said: str) -> None:

@@ -16,7 +16,9 @@ from gaia_memory.backend.providers import local, provider_specs
 from gaia_memory.backend.providers.local import ModelFingerprint, fingerprint_model
 from gaia_memory.engine import Engine
 from gaia_memory.errors import ConfigError
-from support.scripted_backend import backend_config
+from support.storage.scripted_backend import backend_config
+
+pytestmark = pytest.mark.heavy
 
 MODULES = [{"path": "", "type": "Transformer"}, {"path": "1_Pooling", "type": "Pooling"}]
 MEAN = {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}

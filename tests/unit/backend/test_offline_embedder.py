@@ -50,6 +50,7 @@ def test_what_shares_words_or_parts_of_words_is_nearer(question: str, fits: str,
     assert near(question, fits) > near(question, does_not) + 0.05
 
 
+@pytest.mark.heavy
 def test_the_same_text_has_the_same_vector_in_every_process() -> None:
     """Stored vectors stay usable after a restart."""
     program = (

@@ -12,7 +12,9 @@ from google.adk.agents import LlmAgent
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.model_errors import redact_secrets
 from gaia_memory.backend.providers import provider_specs
-from support.scripted_backend import backend_config
+from support.storage.scripted_backend import backend_config
+
+pytestmark = pytest.mark.heavy
 
 HOME = Path("/nowhere")
 KEY = {"GEMINI_API_KEY": "no-real-key"}

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_runner import GAIA_COMMAND, run_gaia_process
+from support.cli.cli_runner import GAIA_COMMAND, run_gaia_process
+
+pytestmark = pytest.mark.heavy
 
 
 def complete(*words: str, shell: str = "bash") -> list[str]:

@@ -13,7 +13,9 @@ from gaia_memory.cli import main, sweep
 from gaia_memory.cli.demo import story
 from gaia_memory.cli.ui.terminal import coloured
 from gaia_memory.errors import MemoryUnavailable
-from support.cli_runner import CommandResult, run_gaia
+from support.cli.cli_runner import CommandResult, run_gaia
+
+pytestmark = pytest.mark.heavy
 
 
 def failing(error: Exception) -> object:

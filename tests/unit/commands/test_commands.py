@@ -16,8 +16,8 @@ from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.models import Status
+from support.cli.slash_commands import ListMemory, run_command
 from support.factories import make_fact
-from support.slash_commands import ListMemory, run_command
 
 FORTY_FIVE = [f"fact number {number}" for number in range(1, 46)]
 

@@ -7,8 +7,8 @@ import pytest
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
+from support.cli.slash_commands import ListMemory, run_command
 from support.factories import KEY
-from support.slash_commands import ListMemory, run_command
 
 KNOWN = ["likes tea", "is allergic to nuts", "lives in Haifa", "keeps NUTS at home"]
 

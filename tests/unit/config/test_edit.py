@@ -270,6 +270,7 @@ except ConfigError as error:
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root mounts, or becomes somebody")
 @pytest.mark.parametrize(
     ("way", "is_written"),

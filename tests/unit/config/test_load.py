@@ -161,7 +161,7 @@ def test_an_app_name_that_adk_refuses_is_refused_here(app):
         ("just words\n", "a single value"),
         ("memory: {}\nmemory: {}\n", "line 2, column 1: this key stands twice"),
         ("a: 2001-99-99\n", "a date or number is out of range"),
-        ("[" * 5000, "too deep"),
+        ("[" * 1500, "too deep"),
         ("a: \x00\n", "is not allowed in YAML"),
         ("a: 1\n--- \nb: 2\n", "line 2"),
     ],

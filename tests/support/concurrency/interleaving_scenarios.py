@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gaia_memory.sessions.clearing.clear import ClearMode
-from support.deterministic_scheduler import LEARNING_STEPS, Chooser, PausedActor
+from support.concurrency.deterministic_scheduler import LEARNING_STEPS, Chooser, PausedActor
 
 Kind = Literal["ours", "database", "sqlite", "memory"]
 HOST_KINDS: tuple[Kind, ...] = ("ours", "database", "sqlite", "memory")

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
-from support.fake_openai import call
 from support.harness import facts
+from support.servers.fake_openai import call
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
-    from support.fake_openai import FakeOpenAI
+    from support.servers.fake_openai import FakeOpenAI
 
 USER = "ada"
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from support.fake_gemini import Answer, FakeGemini, Kind, Request, call, facts
+from support.servers.fake_gemini import Answer, FakeGemini, Kind, Request, call, facts
 
 LOOK_UP_PREFIX = "look up "
 

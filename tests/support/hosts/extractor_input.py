@@ -23,9 +23,9 @@ from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.engine import Engine
 from gaia_memory.models import Scope, SessionKey
 from gaia_memory.testing import ScriptedAnswer, ScriptedLlm
-from support import scripted_mem0
 from support.harness import AgentMaker, Sut, facts, plain_agent
-from support.scripted_mem0 import Mem0Script
+from support.storage import scripted_mem0
+from support.storage.scripted_mem0 import Mem0Script
 
 APP, USER = "gaia", "itay"
 RoleTexts = list[tuple[str, str]]

@@ -22,9 +22,9 @@ from gaia_memory import NewFact
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.models import Fact, Scope
 from gaia_memory.testing import Answer, ScriptedLlm, call
-from support.adversarial_ids import APPS, CHANNELS, SCOPES, SESSIONS, can_hold_session
 from support.harness import ALL, facts
-from support.scripted_mem0 import Mem0Script
+from support.oracles.adversarial_ids import APPS, CHANNELS, SCOPES, SESSIONS, can_hold_session
+from support.storage.scripted_mem0 import Mem0Script
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
-from support import scripted_mem0
-from support.adversarial_ids import SCOPES
-from support.isolation_fuzz import (
+from support.concurrency.isolation_fuzz import (
     SHARED_FACTS,
     FuzzWorker,
     LeakDetectingLlm,
@@ -30,6 +28,8 @@ from support.isolation_fuzz import (
     owners_in,
     secret_fact,
 )
+from support.oracles.adversarial_ids import SCOPES
+from support.storage import scripted_mem0
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -131,7 +131,7 @@ def run_in_processes(
     share = -(-operations // (PROCESSES * THREADS * TASKS))
     order = {"settings": settings, "ids": ids, "operations": share}
     orders = [json.dumps({**order, "process": at}) for at in range(PROCESSES)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", __name__], env=environment, text=True,

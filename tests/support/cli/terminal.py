@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.cli_runner import GAIA_COMMAND
+from support.cli.cli_runner import GAIA_COMMAND
 
 SLOW_COMMAND = (sys.executable, str(Path(__file__).with_name("slow_model.py")))
 """`gaia` with the models of `slow_model.py`."""

@@ -1,13 +1,13 @@
-"""Takes the picture of `adk web` for the docs: `python -m support.docs_screenshot`, run in tests/."""
+"""Takes the picture of `adk web` for the docs: `python -m support.cli.docs_screenshot`, run in tests/."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
-from support import chromium
-from support.adk_process import AgentsFolder, adk_server
 from support.checkout import ROOT
+from support.cli import chromium
+from support.hosts.adk_process import AgentsFolder, adk_server
 
 SCREENSHOT_PATH = ROOT / "docs" / "images" / "adk-web.png"
 AGENT_PATH = ROOT / "docs" / "examples" / "agents" / "assistant" / "agent.py"

@@ -35,7 +35,7 @@ from gaia_memory.facts.tables import facts, scopes, sources
 from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
 from gaia_memory.sessions.clearing.clear import ClearMode
 from gaia_memory.testing import ScriptedEmbedder, ScriptedLanguageModel, ScriptedLlm
-from support.deterministic_scheduler import (
+from support.concurrency.deterministic_scheduler import (
     LEARNING_STEPS,
     Chooser,
     PausedActor,
@@ -43,7 +43,7 @@ from support.deterministic_scheduler import (
     claim_step,
     set_current_session,
 )
-from support.interleaving_scenarios import FORGET_COMMAND, HOST_KINDS, Kind, Move, Scenario
+from support.concurrency.interleaving_scenarios import FORGET_COMMAND, HOST_KINDS, Kind, Move, Scenario
 from support.plugin_host import contents_text, events_text, set_profile_model, user_content
 
 EMPTY_CONTENT = types.Content()

@@ -9,7 +9,7 @@ import pytest
 from gaia_memory.adk.conversation import APOLOGY
 from gaia_memory.adk.models import gemini
 from gaia_memory.backend.providers import gemini as gemini_parts
-from support.fake_gemini import (
+from support.servers.fake_gemini import (
     Answer,
     Blocked,
     Drop,

@@ -36,10 +36,10 @@ from gaia_memory.backend.builder import Backend
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.ledger import SqlLedger
-from support.fake_gemini import Answer, FakeGemini, Kind, _kind, facts
-from support.gemini_answers import Body
-from support.kill_process import BULK_USER, DUMP_TASKS_SIGNAL, DUMP_THREADS_SIGNAL, WorkOrder, run_worker
-from support.kill_steps import KillPoint
+from support.kill.kill_process import BULK_USER, DUMP_TASKS_SIGNAL, DUMP_THREADS_SIGNAL, WorkOrder, run_worker
+from support.kill.kill_steps import KillPoint
+from support.servers.fake_gemini import Answer, FakeGemini, Kind, _kind, facts
+from support.servers.gemini_answers import Body
 
 USERS = ("ada", "ben", "cleo")
 BIRD_PATTERN = re.compile(r"bird b\d{5}")
@@ -352,7 +352,7 @@ class Installation:
 @cache
 def _preload_forkserver() -> None:
     """Start the process that is forked, with everything imported: a start of Python for each kill takes seconds."""
-    forkserver.set_forkserver_preload(["support.kill_preload", "pytest"])
+    forkserver.set_forkserver_preload(["support.kill.kill_preload", "pytest"])
     before = os.environ.get("PYTHONPATH")
     # It does not take over where this process imports from.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from support.fake_openai import (
+from support.servers.fake_openai import (
     Body,
     FakeOpenAI,
     HttpError,

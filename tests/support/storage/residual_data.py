@@ -80,7 +80,7 @@ async def find_residual_data(home: Path, terms: SearchTerms) -> list[str]:
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     needles = [[needle.hex(), meant] for needle, meant in terms.byte_patterns().items()]
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "support.residual_data", str(home)),
+        *(sys.executable, "-m", "support.storage.residual_data", str(home)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         env=environ,

@@ -15,7 +15,7 @@ from google.genai import types
 from hypothesis import strategies as st
 
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY
-from support.adk_runner import function_call, function_response, model_content
+from support.hosts.adk_runner import function_call, function_response, model_content
 
 TOKEN_PATTERN = re.compile(r"\b[uasc]\d+x\b")
 """Every text holds one of its own: said by the person (u), by an agent (a), in a summary (s), in a command (c)."""

@@ -19,7 +19,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from support.databases import memory_url
-from support.session_history import append_events
+from support.hosts.session_history import append_events
 
 APP = "app"
 SERVICE_KINDS = ("memory", "sqlite", "per agent", "database", "postgresql")

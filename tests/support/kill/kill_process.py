@@ -1,4 +1,4 @@
-"""A process that talks, learns and adds facts until it ends or is killed: `run_worker` (see `support.kill_harness`)."""
+"""A process that talks, learns and adds facts until it ends or is killed: `run_worker` (see `kill_harness`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sqlalchemy import func, select
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.ledger.tables import conversations
-from support.kill_steps import KillPoint, StepKiller, is_learning_task
+from support.kill.kill_steps import KillPoint, StepKiller, is_learning_task
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia

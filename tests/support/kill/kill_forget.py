@@ -11,9 +11,9 @@ from typing import Any
 
 from gaia_memory import open_memory
 from gaia_memory.backend.mem0_store import throttle
-from support.kill_harness import TIMEOUT_SECONDS, _preload_forkserver
-from support.kill_process import _redirect_output
-from support.kill_steps import KillPoint, StepKiller
+from support.kill.kill_harness import TIMEOUT_SECONDS, _preload_forkserver
+from support.kill.kill_process import _redirect_output
+from support.kill.kill_steps import KillPoint, StepKiller
 
 FACTS_PER_BATCH = 50
 """Facts that are written at once: a store of several times as many is found half written."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.cli_runner import CommandResult, run_gaia
+from support.cli.cli_runner import CommandResult, run_gaia
 
 Findings = list[tuple[str, str, str]]
 FileStats = dict[str, tuple[int, int, int]]

@@ -12,8 +12,8 @@ from importlib import import_module
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
-from support import kill_process
-from support.fake_gemini import FakeGemini
+from support.kill import kill_process
+from support.servers.fake_gemini import FakeGemini
 
 PRELOADED_MODULES = (
     kill_process.__name__,

@@ -18,9 +18,9 @@ from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.sessions.event_mapping import live_events
 from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedExtractor
-from support.adk_runner import echo_model
+from support.hosts.adk_runner import echo_model
+from support.hosts.session_services import APP, session_service
 from support.plugin_host import build_agent, contents_text, events_text, set_extractor, user_content
-from support.session_services import APP, session_service
 
 USER, SESSION = "itay", "s1"
 SESSION_ARGUMENTS = {"app_name": APP, "user_id": USER, "session_id": SESSION}

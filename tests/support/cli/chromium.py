@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from support.adk_process import kill_process_group, wait_for
+from support.hosts.adk_process import kill_process_group, wait_for
 
 CHROMIUM_PATH, CHROMEDRIVER_PATH = shutil.which("chromium"), shutil.which("chromedriver")
 FLAGS = (

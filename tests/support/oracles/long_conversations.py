@@ -17,7 +17,7 @@ from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.models import Chunk, ExtractedFact, SessionKey
 from support.databases import memory_url
-from support.session_history import append_events, sentences
+from support.hosts.session_history import append_events, sentences
 
 APP = "app"
 START = 1_700_000_000.0

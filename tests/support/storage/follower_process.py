@@ -1,4 +1,4 @@
-"""A process with a follower of its own: `python -m support.follower_process HOME FACTS`.
+"""A process with a follower of its own: `python -m support.storage.follower_process HOME FACTS`.
 
 It prints `open` once it owns an open store, then writes that many facts in batches, printing the number after
 each, and goes on following until it is killed or its standard input ends.
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from gaia_memory.models import Scope
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 
 async def main(home: Path, facts: int) -> None:

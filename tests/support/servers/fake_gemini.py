@@ -18,7 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
 
 from gaia_memory.testing import bag_of_words
-from support.gemini_answers import (
+from support.servers.gemini_answers import (
     Answer,
     Blocked,
     Body,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.adk_process import ADK
+from support.hosts.adk_process import ADK
 
 TIMEOUT_SECONDS = 120.0
 _REMOVED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "ADK_", "PYTEST_")

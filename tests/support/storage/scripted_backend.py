@@ -83,9 +83,11 @@ def register_scripted_providers(monkeypatch: Any, name: str) -> ProviderScript:
     from mem0.configs.llms.base import BaseLlmConfig
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
-    llm = ("support.scripted_backend.ScriptedMem0Llm", BaseLlmConfig)
+    llm = ("support.storage.scripted_backend.ScriptedMem0Llm", BaseLlmConfig)
     monkeypatch.setitem(LlmFactory.provider_to_class, PROVIDER, llm)
-    monkeypatch.setitem(EmbedderFactory.provider_to_class, PROVIDER, "support.scripted_backend.ScriptedMem0Embedder")
+    monkeypatch.setitem(
+        EmbedderFactory.provider_to_class, PROVIDER, "support.storage.scripted_backend.ScriptedMem0Embedder"
+    )
     monkeypatch.setitem(_scripts, name, ProviderScript())
     return _scripts[name]
 
