@@ -77,7 +77,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 
 def test_the_readme_leads_to_the_start_page_and_the_start_page_to_every_other() -> None:
-    """Nobody has to guess in which page a page is mentioned."""
+    """The start page is the complete list."""
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs") for page in PAGES[1:] if page.parent.name != "decisions"]
 
