@@ -82,9 +82,24 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
-    """A page that nobody is led to is not read; the decisions are led to by their folder."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pages = [page.relative_to(ROOT).as_posix() for page in PAGES[1:] if page.parent.name != "decisions"]
+    """By links from page to page; the decisions are linked by their folder."""
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+            waiting += [(page.parent / link).resolve() for link in links]
+    unreached = [page for page in PAGES if page not in reached and page.parent.name != "decisions"]
 
-    assert [page for page in pages if f"]({page})" not in readme] == []
-    assert "](docs/decisions/)" in readme
+    assert unreached == []
+    assert "](decisions/)" in (ROOT / "docs/index.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_leads_to_the_start_page_and_the_start_page_to_every_other() -> None:
+    """The start page is the complete list."""
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs") for page in PAGES[1:] if page.parent.name != "decisions"]
+
+    assert "](docs/index.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [str(page) for page in pages if page.name != "index.md" and f"]({page.as_posix()})" not in index] == []
