@@ -152,7 +152,7 @@ async def test_a_bare_yes_in_somebody_elses_runner_is_no_yes_to_everything_eithe
         await host.run_turn("/forget yes")
         nothing = await memory.count(SCOPE)
 
-    assert "/forget 2 yes forgets that" in refused
+    assert "Send /forget 2 yes to forget these" in refused
     assert f"This forgets {len(KNOWN)} facts" in asked
     assert (left, still, nothing) == (len(KNOWN), len(KNOWN), 0)
 
@@ -197,7 +197,7 @@ async def test_what_stands_behind_a_yes_on_further_lines_makes_it_none(make: Mak
 
     [answer] = await sut.chat("u", "cli", text)
 
-    assert "Nothing I remember about you holds that" in answer
+    assert "Nothing I remember about you contains that" in answer
     assert await sut.texts("u") == KNOWN[:2]
 
 
@@ -293,7 +293,7 @@ async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path)
         left = await engine.memory.facts(SCOPE)
 
     assert "Only an admin" in refused
-    assert "until memory is opened anew" in off
+    assert "until memory is opened again" in off
     assert "Memory is on again" in on
     assert [bool(offered_tools(request)) for request in model.requests] == [True, False, True]
     assert not any("/memory" in contents_text(request) for request in model.requests)
@@ -349,7 +349,7 @@ async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, m
     written = await asyncio.to_thread(sut.config_path.read_text)
     status = await sut.gaia.memory.status(sut.scope("boss"))
     running = await sut.texts("boss")
-    assert "in force when memory is started again" in done
+    assert "takes effect at the next start" in done
     assert without_embedder(written) == without_embedder(before)
     assert yaml.safe_load(written)["memory"]["embedder"] == {"provider": "offline"}
     assert written.startswith("# ours\n")

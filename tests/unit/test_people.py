@@ -43,5 +43,5 @@ def test_an_allowed_unknown_sender_is_nobody_who_is_named(sender):
 )
 def test_a_missing_sender_is_an_error_not_a_person(channel, sender):
     """All the nameless would share one memory."""
-    with pytest.raises(InvalidInputError, match="pass what the channel calls it"):
+    with pytest.raises(InvalidInputError, match="pass the id that the channel uses"):
         identify_speaker(OPEN, channel, sender)

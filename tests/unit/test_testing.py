@@ -96,7 +96,7 @@ async def test_a_scripted_model_asks_a_function_for_its_answer() -> None:
 
 async def test_a_scripted_model_says_clearly_that_its_script_ran_out() -> None:
     """The error names the number of answers and the request beyond them."""
-    with pytest.raises(ScriptExhaustedError, match=r"asked 1 times and its script has 0 answers.*'hello there'"):
+    with pytest.raises(ScriptExhaustedError, match=r"got 1 requests, but its script has 0 answers.*'hello there'"):
         await said(ScriptedLlm(), "hello there")
 
     assert (await said(ScriptedLlm(default="ok"), "hello"))[-1].content.parts[0].text == "ok"

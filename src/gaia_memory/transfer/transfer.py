@@ -1,7 +1,4 @@
-"""Takes a person's memory out as data and in again.
-
-The data carries no vectors: they are made anew where it comes in.
-"""
+"""Exports and imports a user's memory. Exports contain no vectors: the import embeds the facts again."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from gaia_memory.transfer.export_format import ImportedFact, build_export, parse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """Gives a person's memory out as data and takes it in again."""
+    """Exports a user's memory as data and imports it again."""
 
     database: Database
     facts: FactStore
@@ -26,7 +23,7 @@ class Transfer:
     clock: Clock
 
     async def export(self, scope: Scope) -> dict[str, Any]:
-        """Return everything that is held about a person, as one moment saw it."""
+        """Return a consistent snapshot of everything known about a user."""
         async with self.database.read_transaction() as tx:
             facts = await self.facts.facts(tx, scope)
             origins = await self.facts.origins(tx, scope)
@@ -36,11 +33,10 @@ class Transfer:
         return build_export(scope, facts_with_origins, profile, pending, now=self.clock.now())
 
     async def import_facts(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool) -> int:
-        """Store the facts of `data` and return how many were written or confirmed, all or none.
+        """Store the facts of `data`, all or none, and return how many were written or confirmed.
 
-        What this scope has forgotten stays forgotten unless `restore_forgotten` is set: single facts by their
-        tombstones, after everything was forgotten all that was noted before, and of a conversation that was forgotten
-        what it had taught by then.
+        Unless `restore_forgotten` is set, forgotten facts stay forgotten: facts with a tombstone, facts created before
+        everything was forgotten, and facts that a forgotten conversation had taught by then.
         """
         imported = parse_export(data)
         if not restore_forgotten:
@@ -57,10 +53,10 @@ class Transfer:
         return len({fact.id for fact in stored})
 
     async def _with_vectors(self, scope: Scope, imported: Sequence[ImportedFact]) -> list[ImportedFact]:
-        """Embed what is not here with a vector of this embedder already: who imports twice does not pay twice."""
+        """Embed only facts without a vector of this embedder, so that a second import costs nothing."""
         async with self.database.read_transaction() as tx:
             known = await self.facts.are_embedded(tx, scope, [item.text for item in imported], self.embedder.identity)
-        # One vector a fact is enough; its further sources need none. One that is forgotten meanwhile gets its later.
+        # One vector for each fact is enough. A fact that is forgotten meanwhile gets its vector later.
         unembedded = [item.drafts[0] for item, is_known in zip(imported, known, strict=True) if not is_known]
         embedded_drafts = iter(await embed_drafts(self.embedder, unembedded))
         return [
@@ -88,7 +84,7 @@ class Transfer:
 
 
 def _was_forgotten(draft: Draft, scope: Scope, forgotten_sessions: Mapping[SessionKey, float]) -> bool:
-    """Say whether a source is a conversation that was forgotten since, as far as the data says when that was."""
+    """Return whether the source is a conversation that was forgotten after it taught the fact; unknown times count."""
     app, session = draft.app or scope.app, draft.fact.session_id
     cutoffs = [until for key, until in forgotten_sessions.items() if key.session == session and app in (None, key.app)]
     learned_at = draft.fact.said_at or draft.created_at

@@ -94,7 +94,7 @@ def test_a_chat_takes_up_its_edited_file(config: str) -> None:
             talk.kill()
 
     assert "teal" in before
-    assert off == still_off == "Memory is off. `memory.enabled: true` in gaia.yaml switches it on.\n"
+    assert off == still_off == "Memory is off. Set `memory.enabled: true` in gaia.yaml to switch it on.\n"
     assert answered.strip()
     assert on == "I remember 1 fact about you:\n"
     assert told.count(f"{path}: the last good version stays in force: the file holds a list") == 1

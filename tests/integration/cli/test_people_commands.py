@@ -58,9 +58,9 @@ def test_what_was_moved_is_counted(config: str) -> None:
 @pytest.mark.parametrize(
     ("who", "told"),
     [
-        (("eve", "ada"), "nothing is known of 'eve' in the app 'gaia': pass a user id that memory has met"),
-        (("ada", "eve"), "nothing is known of 'eve' in the app 'gaia'"),
-        (("ada", "ada"), "'ada' was to be merged into itself: name two different user ids"),
+        (("eve", "ada"), "nothing is known about 'eve' in the app 'gaia': pass a known user id"),
+        (("ada", "eve"), "nothing is known about 'eve' in the app 'gaia'"),
+        (("ada", "ada"), "'ada' cannot be merged into itself: pass two different user ids"),
     ],
 )
 def test_wrong_names_are_refused(config: str, who: tuple[str, str], told: str) -> None:
@@ -75,4 +75,4 @@ def test_another_app_is_another_person(config: str) -> None:
     """`--app` is for both."""
     done = merge("guest", "ada", "-y", "--app", "other", config=config)
 
-    assert (done.code, "nothing is known of 'ada' in the app 'other'" in done.err) == (1, True)
+    assert (done.code, "nothing is known about 'ada' in the app 'other'" in done.err) == (1, True)

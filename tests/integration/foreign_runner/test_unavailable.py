@@ -99,7 +99,7 @@ async def test_another_mistake_is_told_too_and_the_first_one_again_after_it_work
     # The last one is a new version of the file of a memory that worked: the good version before it stays in force.
     assert counts[:3] == [1, 2, 2]
     answer = await run_turn(host.runner, "/memory")
-    assert answer.startswith("I don't remember anything about you yet.\nSomething is wrong: ")
+    assert answer.startswith("I don't remember anything about you yet.\nThere is a problem: ")
     assert "the last good version stays in force" in answer
     await host.runner.close()
 

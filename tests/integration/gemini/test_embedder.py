@@ -142,7 +142,7 @@ async def test_the_status_says_what_is_wrong_with_the_embedder(gemini: FakeGemin
     assert status.state == "degraded"
     assert f"the embedder {IDENTITY} refused the key (400): check it in the environment" in status.reason
     assert listed.splitlines()[1] == "1. allergic to nuts"
-    assert f"Something is wrong: {status.reason}; {status.remedy}" in listed
+    assert f"There is a problem: {status.reason}; {status.remedy}" in listed
     assert again.splitlines()[1:] == ["1. allergic to nuts"]
 
 

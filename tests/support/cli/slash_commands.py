@@ -107,15 +107,15 @@ async def run_command(
     async def reset_session() -> ResetOutcome:
         return reset
 
+    config = memory.config.memory.model_copy(update={"enabled": enabled})
+    memory.config = memory.config.model_copy(update={"memory": config})
     call = Call(
         scope=SCOPE,
         key=KEY,
         argument=argument,
         memory=cast(Any, memory),
-        privacy=memory,
+        flags=memory,
         pending_confirmations=memory.shown,
-        confirmation_store=memory,
-        is_memory_enabled=enabled,
         settings=settings or LiveConfig(load({}, environ={})),
         is_admin=is_admin,
         reset=reset_session,
