@@ -10,7 +10,7 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.models import Source
 from gaia_memory.transfer.export_format import parse_export
-from support.scripted_backend import backend_config
+from support.storage.scripted_backend import backend_config
 
 
 async def test_a_new_fact_does_not_replace_the_one_it_contradicts(tmp_path: Path) -> None:

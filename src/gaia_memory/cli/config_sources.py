@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import yaml
 
-from gaia_memory.config.describe import KeyPath, dotted_key, iter_settings
+from gaia_memory.config.describe import iter_settings
+from gaia_memory.config.key_path import KeyPath, dotted_key, has_path, value_at
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import is_secret_name, mask_secrets
-from gaia_memory.config.sections.provider_section import normalize_provider
 from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
-from gaia_memory.config.sources.load import LoadedConfig
+from gaia_memory.config.sources.load import LoadedConfig, normalize_providers
 
 MASK = "***"
 
@@ -31,14 +31,14 @@ class Setting:
 
 def effective_settings(loaded: LoadedConfig, environ: Mapping[str, str]) -> list[Setting]:
     """Return every setting, in the order in which they are declared."""
-    file = _normalize_providers(_read_file(loaded.path))
-    variables = _normalize_providers(read_environment(environ))
+    file = normalize_providers(_read_file(loaded.path))
+    variables = normalize_providers(read_environment(environ))
     found = []
     for path, value in _iter_values(loaded.config):
-        if _has_path(variables, _stored_path(path)):
+        if has_path(variables, _stored_path(path)):
             found.append(Setting(dotted_key(path), value, "environment", variable_for(path, environ)))
         else:
-            found.append(Setting(dotted_key(path), value, "file" if _has_path(file, _stored_path(path)) else "default"))
+            found.append(Setting(dotted_key(path), value, "file" if has_path(file, _stored_path(path)) else "default"))
     return found
 
 
@@ -48,9 +48,7 @@ def _iter_values(config: GaiaConfig) -> Iterator[tuple[KeyPath, Any]]:
     # What a database is when none is named follows from other settings: what is in force is told.
     data["sessions"]["database_url"], data["memory"]["database_url"] = config.sessions_url, config.memory_url
     for path, _ in iter_settings(GaiaConfig):
-        value: Any = data
-        for name in path:
-            value = value[name]
+        value = value_at(data, path)
         if path[-1] in PROVIDER_SECTIONS:
             yield (*path, "provider"), value["provider"]
             for name, inner in value["config"].items():
@@ -79,22 +77,3 @@ def _stored_path(path: KeyPath) -> KeyPath:
 def _read_file(path: Path | None) -> Mapping[Any, Any]:
     # It was read and found right a moment ago.
     return {} if path is None else yaml.safe_load(path.read_text(encoding="utf-8-sig")) or {}
-
-
-def _normalize_providers(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    memory = data.get("memory")
-    if not isinstance(memory, Mapping):
-        return data
-    parts = {
-        part: normalize_provider(memory[part]) for part in PROVIDER_SECTIONS if isinstance(memory.get(part), Mapping)
-    }
-    return {**data, "memory": {**memory, **parts}}
-
-
-def _has_path(data: Mapping[Any, Any], path: KeyPath) -> bool:
-    value: Any = data
-    for name in path:
-        if not isinstance(value, Mapping) or name not in value:
-            return False
-        value = value[name]
-    return True

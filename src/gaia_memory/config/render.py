@@ -16,15 +16,8 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gaia_memory.config.describe import (
-    KeyPath,
-    allowed_values,
-    dotted_key,
-    env_variable,
-    iter_settings,
-    section_of,
-    takes_effect,
-)
+from gaia_memory.config.describe import allowed_values, iter_settings, section_of, takes_effect
+from gaia_memory.config.key_path import KeyPath, dotted_key, env_variable
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import PROVIDER_VARIABLES
 from gaia_memory.config.sections.provider_section import ProviderConfig

@@ -97,7 +97,7 @@ def test_a_chat_takes_up_its_edited_file(config: str) -> None:
     assert off == still_off == "Memory is off. Set `memory.enabled: true` in gaia.yaml to switch it on.\n"
     assert answered.strip()
     assert on == "I remember 1 fact about you:\n"
-    assert told.count(f"{path}: the last good version stays in force: the file holds a list") == 1
+    assert told.count(f"{path}: the last good version stays in force: the file contains a list") == 1
 
 
 def test_what_is_said_in_a_chat_is_learned_by_a_forced_sweep_and_known_in_the_next(config: str) -> None:

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gaia_memory.config import render
-from gaia_memory.config.describe import allowed_values, dotted_key, env_variable, iter_settings, takes_effect
+from gaia_memory.config.describe import allowed_values, iter_settings, takes_effect
+from gaia_memory.config.key_path import dotted_key, env_variable
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import load
 
