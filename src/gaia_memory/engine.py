@@ -1,14 +1,13 @@
-"""The engine: opens everything that is not ADK, once a configuration and event loop, and shares it.
+"""The engine: opens and shares everything that is not ADK, once per configuration and event loop.
 
-This is the only place that names concrete stores and providers.
+Only this module and `engine_probe` name concrete stores and providers.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gaia_memory.backend.builder import Backend
@@ -21,18 +20,14 @@ from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
-from gaia_memory.forget.delete import Forgetter
 from gaia_memory.forget.scrub import FileScrubber
 from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Turn, TurnRequest
-from gaia_memory.ports import Clock, ProjectsProvider, Transcript
-from gaia_memory.profile.distil import Distiller, ProfileSettings
-from gaia_memory.recall.index.column_cache import ColumnCache
-from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import build_retrievers
-from gaia_memory.recall.settings import RecallSettings
+from gaia_memory.models import LedgerRow, ModelOutage, Scope, SessionKey, SweepReport, Turn, TurnRequest
+from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
+from gaia_memory.profile.distil import Distiller, profile_settings
+from gaia_memory.recall.build_recall import build_recall
 from gaia_memory.reindex import Reindexer
 from gaia_memory.sessions.clearing.purge import SessionPurger
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
@@ -53,14 +48,6 @@ if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
 DAY_SECONDS = 24 * 3600.0
-
-
-class SystemClock:
-    """The time of the machine."""
-
-    def now(self) -> datetime:
-        """Return the current time in UTC."""
-        return datetime.now(UTC)
 
 
 async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
@@ -164,6 +151,47 @@ class Engine:
     def is_learning_enabled(self) -> bool:
         """True when conversations are learned by themselves."""
         return self.config.memory.enabled and self.config.memory.auto_ingest
+
+    @property
+    def model_name(self) -> str:
+        """The provider and name of the model that learns and writes profiles, as `provider/model`."""
+        return self.backend.language_model.identity
+
+    @property
+    def embedder_name(self) -> str:
+        """The identity of the embedder."""
+        return self.backend.embedder.identity
+
+    @property
+    def remote_stores(self) -> tuple[str, ...]:
+        """The stores whose files are on a server."""
+        database = () if self.database.is_local else ("the memory database",)
+        return database if self.follower.is_embedded else (*database, "the vector store")
+
+    @property
+    def listing_errors(self) -> Mapping[str, str]:
+        """The kind of error by app, where the last sweep could not list an app's sessions."""
+        return self.transcripts.listing_errors
+
+    def describe_model(self) -> str:
+        """Return one line: the model and the embedder, and why they differ from the expected ones."""
+        return self.backend.describe()
+
+    def store_problem(self) -> str | None:
+        """Return what keeps facts out of the mem0 store; None if nothing does."""
+        return self.follower.trouble
+
+    def model_outage(self, user: str) -> ModelOutage | None:
+        """Return why the model is not called for this user at the moment; None if it is."""
+        return self.circuit_breaker.current_outage(user)
+
+    def readable_apps(self) -> list[str]:
+        """Return the apps whose sessions this process can read."""
+        return self.transcripts.apps
+
+    async def load_embedder(self) -> None:
+        """Load the embedder before its first use, so that the first recall does not wait for it."""
+        await self.backend.preload_embedder()
 
     def scope(self, app: str, user: str) -> Scope:
         """Return the scope of a person in an app, as `memory.scope` has it."""
@@ -320,12 +348,6 @@ class Engine:
             learns_from_assistant=config.memory.learn_from == "both",
         )
 
-    def _profile_settings(self) -> ProfileSettings:
-        memory = self.config.memory
-        return ProfileSettings(
-            limit=memory.preload_limit, tokens=memory.profile_tokens, cache_key=self.live.fingerprint
-        )
-
     def _build_consolidator(self) -> Consolidator:
         return Consolidator(
             database=self.database,
@@ -359,47 +381,20 @@ class Engine:
         return Memory(
             live=self.live,
             clock=self.clock,
-            database=self.database,
-            facts_store=self.facts,
-            ledger=self.ledger,
-            outbox=self.outbox,
+            stores=MemoryStores(self.database, self.facts, self.ledger, self.outbox),
             embedder=self.backend.embedder,
-            recaller=Recall(
-                self.database,
-                self.facts,
-                build_retrievers(
-                    self.database,
-                    self.facts,
-                    self.backend.embedder,
-                    is_sole_retriever=lambda: not self.config.memory.recall.weights.keywords,
-                ),
-                self.clock,
-                settings=lambda: recall_settings(self.config),
-                column_cache=ColumnCache(self.database, self.facts),
-                language_model=self.backend.language_model,
-                reranker=lambda: self.backend.reranker,
-            ),
+            recaller=build_recall(self.database, self.facts, self.clock, self.backend, config=lambda: self.config),
             distiller=Distiller(
                 self.database,
                 self.facts,
                 self.backend.language_model,
                 projects,
-                settings=self._profile_settings,
+                settings=lambda: profile_settings(self.config, self.live.fingerprint),
                 clock=self.clock,
             ),
-            forgetter=Forgetter(self.database, self.facts, self.ledger, self.outbox),
             follower=self.follower,
-            describe_model=self.backend.describe,
-            store_problem=lambda: self.follower.trouble,
-            model_outage=self.circuit_breaker.current_outage,
-            readable_apps=lambda: self.transcripts.apps,
+            engine_status=self,
         )
-
-
-def recall_settings(config: GaiaConfig) -> RecallSettings:
-    """Return what recall is told: the weights, and whatever else stands beside them, by the same names."""
-    values = dict(config.memory.recall)
-    return RecallSettings(**dict(values.pop("weights")), **values)
 
 
 def _idle_seconds(config: GaiaConfig) -> float:

@@ -22,7 +22,7 @@ async def said(sut: Sut, channel: str, sender: str | int, words: str) -> list[st
 
 
 async def rows_of_everybody(sut: Sut) -> int:
-    database = sut.gaia.memory.database
+    database = sut.gaia.memory.stores.database
     async with database.read_transaction() as tx:
         counts = [
             (await tx.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one()

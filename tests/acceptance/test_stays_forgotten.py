@@ -65,8 +65,8 @@ async def test_where_the_last_answer_is_left_out_no_earlier_one_takes_its_place(
         await sut.sweep_after_idle()
     session = await sut.session("u", "cli")
     assert session is not None
-    async with sut.gaia.memory.database.transaction() as tx:
-        await sut.gaia.memory.ledger.skip_events(
+    async with sut.gaia.memory.stores.database.transaction() as tx:
+        await sut.gaia.memory.stores.ledger.skip_events(
             tx, sut.conversation("u", "cli").key, [event.id for event in session.events[-2:]]
         )
     await sut.chat("u", "cli", "I like rain")

@@ -110,14 +110,14 @@ async def test_what_either_has_forgotten_stays_forgotten(make: Make, forgetful: 
     await memory.merge(ada, sut.scope("elsewhere"))
     last = sut.scope("elsewhere")
 
-    async with memory.database.read_transaction() as tx:
-        assert await memory.facts_store.have_tombstones(tx, last, ["collects \u200bSTAMPS", "Has a dog"]) == [
+    async with memory.stores.database.read_transaction() as tx:
+        assert await memory.stores.facts.have_tombstones(tx, last, ["collects \u200bSTAMPS", "Has a dog"]) == [
             True,
             False,
         ]
     await memory.remember(last, "Collects stamps")
-    async with memory.database.read_transaction() as tx:
-        assert await memory.facts_store.have_tombstones(tx, last, ["Collects stamps"]) == [False]
+    async with memory.stores.database.read_transaction() as tx:
+        assert await memory.stores.facts.have_tombstones(tx, last, ["Collects stamps"]) == [False]
 
 
 async def test_what_the_other_id_had_forgotten_is_left_out(make: Make) -> None:
@@ -196,7 +196,7 @@ async def test_a_profile_made_before_is_told_no_more(make: Make) -> None:
     assert (await memory.profile(ada)).bullets == ("Likes tea",)
     await memory.profile(guest)
     await memory.merge(guest, ada)
-    async with memory.database.read_transaction() as tx:
+    async with memory.stores.database.read_transaction() as tx:
         assert (await tx.execute(text(f"SELECT count(*) FROM {profiles.name}"))).scalar_one() == 0
 
     assert (await memory.profile(ada)).bullets == ("Has a dog",)
@@ -342,7 +342,7 @@ async def test_a_merge_that_is_killed_has_moved_nothing_and_can_be_repeated(make
     merged = await sut.gaia.memory.merge(sut.scope("guest"), sut.scope("ada"))
     assert (merged.moved, merged.joined) == (1, 1)
     assert len(await known(sut, "ada")) == 3
-    async with sut.gaia.memory.database.read_transaction() as tx:
+    async with sut.gaia.memory.stores.database.read_transaction() as tx:
         assert (await tx.execute(text(f"SELECT count(*) FROM {outbox.name}"))).scalar_one() == 0
         left = text(f"SELECT count(*) FROM {tombstones.name} WHERE partition = 'gaia:guest'")
         assert (await tx.execute(left)).scalar_one() == 0

@@ -220,8 +220,8 @@ class Sut:
         """Return all facts of a person, after checking that plain mem0 holds exactly these once settled."""
         memory = self.gaia.memory
         if not self.gaia.config.memory.enabled:
-            async with memory.database.read_transaction() as tx:
-                kept = await memory.facts_store.facts(tx, self.scope(user))
+            async with memory.stores.database.read_transaction() as tx:
+                kept = await memory.stores.facts.facts(tx, self.scope(user))
             return [{"id": fact.id, "text": fact.text} for fact in kept]
         await memory.settled()
         listed = [

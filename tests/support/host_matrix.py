@@ -132,8 +132,8 @@ async def force_sweep(host: Host) -> None:
 async def stored_fact_texts(host: Host) -> list[str]:
     """Return the texts of the person's facts as the database holds them, whatever is switched off."""
     memory = (await host.engine()).memory
-    async with memory.database.read_transaction() as tx:
-        return [fact.text for fact in await memory.facts_store.facts(tx, host.scope)]
+    async with memory.stores.database.read_transaction() as tx:
+        return [fact.text for fact in await memory.stores.facts.facts(tx, host.scope)]
 
 
 async def wait_until(condition: Any, *, seconds: float = 60.0) -> None:

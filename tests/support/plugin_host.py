@@ -190,4 +190,5 @@ def break_database(engine: Engine) -> None:
     model = engine.backend.language_model
     distiller = Distiller(database, engine.facts, model, None, settings=_profile_settings(engine), clock=engine.clock)
     recaller = Recall(database, engine.facts, [KeywordRetriever(database, engine.facts)], engine.clock)
-    engine.memory = replace(memory, database=database, distiller=distiller, recaller=recaller)
+    stores = memory.stores._replace(database=database)
+    engine.memory = replace(memory, stores=stores, distiller=distiller, recaller=recaller)

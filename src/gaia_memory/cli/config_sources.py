@@ -1,4 +1,4 @@
-"""Where each setting in force comes from: the file, a variable of the environment, or its default."""
+"""The source of each setting: the file, an environment variable, or the default."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MASK = "***"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as it may be shown: its key, its value without secrets, and who set it."""
+    """A setting for display: its key, its value without secrets, and its source."""
 
     key: str
     value: Any
@@ -43,9 +43,9 @@ def effective_settings(loaded: LoadedConfig, environ: Mapping[str, str]) -> list
 
 
 def _iter_values(config: GaiaConfig) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield each setting with its value as JSON has it; a provider's keys one by one."""
+    """Yield each setting with its JSON value; the keys of a provider one by one."""
     data = config.model_dump(mode="json")
-    # What a database is when none is named follows from other settings: what is in force is told.
+    # The default of a database URL depends on other settings: show the one in force.
     data["sessions"]["database_url"], data["memory"]["database_url"] = config.sessions_url, config.memory_url
     for path, _ in iter_settings(GaiaConfig):
         value = value_at(data, path)
@@ -68,12 +68,12 @@ def _redact(name: str, value: Any) -> Any:
 
 
 def _stored_path(path: KeyPath) -> KeyPath:
-    """Return where a provider's own key lies once its section was brought into one form."""
+    """Return the path of a provider's own key in its normalized section."""
     if len(path) > 2 and path[1] in PROVIDER_SECTIONS and path[2] != "provider":
         return (*path[:2], "config", *path[2:])
     return path
 
 
 def _read_file(path: Path | None) -> Mapping[Any, Any]:
-    # It was read and found right a moment ago.
+    # `load` has just checked it.
     return {} if path is None else yaml.safe_load(path.read_text(encoding="utf-8-sig")) or {}

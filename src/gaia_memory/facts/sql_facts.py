@@ -29,6 +29,7 @@ from gaia_memory.facts.tables import facts, profiles
 from gaia_memory.language.text_features import has_current_version
 from gaia_memory.language.tokenizer import index_tokens
 from gaia_memory.models import (
+    AddResult,
     Candidate,
     Draft,
     Fact,
@@ -63,8 +64,8 @@ class SqlFacts:
         row = await scopes.load_scope(tx, scope)
         return ScopeState() if row is None else ScopeState(revision=row.revision, forgotten_at=row.forgotten_at)
 
-    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
-        """Store drafts and return the fact each became, in order.
+    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
+        """Store drafts and return the fact each became, in order, and whether it is new.
 
         Raises:
             InvalidInputError: the place of a fact in its conversation is no number of 64 bits.
@@ -137,9 +138,11 @@ class SqlFacts:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
         return await provenance.conversations(tx, scope, fact_ids)
 
-    async def origins(self, tx: Transaction, scope: Scope) -> dict[str, list[Origin]]:
-        """Return the sources of every fact of this scope by the fact's id, oldest first."""
-        return await provenance.origins(tx, scope)
+    async def origins(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
+    ) -> dict[str, list[Origin]]:
+        """Return the sources of these facts of a scope, or of all, by the fact's id, oldest first."""
+        return await provenance.origins(tx, scope, fact_ids)
 
     async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Find facts by words, best first; a query without a usable word finds nothing."""

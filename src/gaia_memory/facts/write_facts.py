@@ -32,7 +32,7 @@ from gaia_memory.facts.scopes import bump_revision, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.text_features import pack_features
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
-from gaia_memory.models import Draft, Fact, Scope, find_author
+from gaia_memory.models import AddResult, Draft, Fact, Scope, find_author
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -76,14 +76,14 @@ class _DraftsByForm:
         return [self.first[normal], *self.further.get(normal, ())]
 
 
-async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
-    """Store drafts of one scope and return the fact each became, in order.
+async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
+    """Store drafts of one scope and return the fact each became, in order, and whether it is new.
 
     What is worked out of many drafts is worked out in a thread, and written a few hundred at a time: the event loop
     goes on meanwhile.
     """
     if not drafts:
-        return []
+        return AddResult()
     order, drafts_by_form = await _in_thread_if_large(_group_by_form, drafts, len(drafts))
     state = await bump_revision(tx, scope)
     known = await _load_rows(tx, scope, await _known_forms(tx, scope, drafts_by_form.first))
@@ -97,7 +97,9 @@ async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: 
         facts_by_form |= await _add_to_known(
             tx, scope, known, drafts_by_form, version=state.revision, now=to_epoch_seconds(now)
         )
-    return [facts_by_form[normal] for normal in order]
+    new_forms = {normal: True for normal in facts_by_form if normal not in known}
+    is_new = tuple(new_forms.pop(normal, False) for normal in order)
+    return AddResult(tuple(facts_by_form[normal] for normal in order), is_new)
 
 
 async def _in_thread_if_large(call: Callable[[T], R], argument: T, count: int) -> R:

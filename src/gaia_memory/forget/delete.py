@@ -10,11 +10,26 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from gaia_memory.models import Receipt, Scope
+from gaia_memory.models import Fact, PendingConversation, Receipt, Scope
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 
 OPEN_SESSION_NOTE = "messages in an open session stay there until that session is cleared"
 """The note of a receipt while the user has an open session, which forgetting does not clear."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPreview:
+    """What a `forget` would meet, read in one transaction.
+
+    `session_fact_ids` are the facts that only the named conversation taught, `pending_erasures` the earlier forgets
+    whose text may still be in a file. `was_written` is true once anything was stored or forgotten for the scope.
+    """
+
+    facts: tuple[Fact, ...]
+    session_fact_ids: tuple[str, ...]
+    pending: tuple[PendingConversation, ...]
+    pending_erasures: int
+    was_written: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +40,28 @@ class Forgetter:
     facts: FactStore
     ledger: Ledger
     outbox: Outbox
+
+    async def preview(self, scope: Scope, session_id: str | None) -> ForgetPreview:
+        """Return what a forget would meet; nothing is changed."""
+        async with self.database.read_transaction() as tx:
+            only = () if session_id is None else await self.facts.sourced_only_from(tx, scope, session_id)
+            return ForgetPreview(
+                facts=tuple(await self.facts.facts(tx, scope)),
+                session_fact_ids=tuple(only),
+                pending=tuple(await self.ledger.pending(tx, user=scope.user, app=scope.app)),
+                pending_erasures=len(await self.outbox.pending_erasures(tx)),
+                was_written=(await self.facts.state(tx, scope)).revision > 0,
+            )
+
+    async def forget(
+        self, scope: Scope, *, fact_id: str | None, session_id: str | None, now: datetime, said_until: float
+    ) -> Receipt:
+        """Forget one fact, what one conversation taught, or, where neither is named, everything."""
+        if fact_id is not None:
+            return await self.forget_fact(scope, fact_id, now=now, said_until=said_until)
+        if session_id is not None:
+            return await self.forget_conversation(scope, session_id, now=now, said_until=said_until)
+        return await self.forget_all(scope, now=now, said_until=said_until)
 
     async def forget_all(self, scope: Scope, *, now: datetime, said_until: float) -> Receipt:
         """Forget a whole scope. Messages up to `said_until` (the host's wall clock) are never learned."""

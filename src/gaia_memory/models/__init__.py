@@ -3,6 +3,7 @@
 from gaia_memory.models.contact import Contact
 from gaia_memory.models.fact import (
     RESERVED_METADATA,
+    AddResult,
     Candidate,
     Draft,
     Fact,
@@ -53,6 +54,7 @@ from gaia_memory.models.turns import (
 )
 
 __all__ = [
+    "AddResult",
     "WindowAnchor",
     "ModelOutage",
     "Candidate",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,9 @@ from gaia_memory.learn.embed_drafts import embed_drafts
 from gaia_memory.models import Draft, Scope, SessionKey
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Ledger, Transaction
 from gaia_memory.transfer.export_format import ImportedFact, build_export, parse_export
+
+Progress = Callable[[int, int], None]
+"""Called with the number of facts embedded and their total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +35,10 @@ class Transfer:
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
         return build_export(scope, facts_with_origins, profile, pending, now=self.clock.now())
 
-    async def import_facts(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool) -> int:
-        """Store the facts of `data`, all or none, and return how many were written or confirmed.
+    async def import_facts(
+        self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool, progress: Progress | None = None
+    ) -> int:
+        """Store the facts of `data` and return how many were written or confirmed, all or none.
 
         Unless `restore_forgotten` is set, forgotten facts stay forgotten: facts with a tombstone, facts created before
         everything was forgotten, and facts that a forgotten conversation had taught by then.
@@ -42,7 +47,7 @@ class Transfer:
         if not restore_forgotten:
             async with self.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)
-        embedded = await self._with_vectors(scope, imported)
+        embedded = await self._with_vectors(scope, imported, progress)
         async with self.database.transaction() as tx:
             if restore_forgotten:
                 await self.facts.remove_tombstones(tx, scope, [item.text for item in embedded])
@@ -52,13 +57,15 @@ class Transfer:
             stored = await self.facts.write(tx, scope, drafts, now=self.clock.now())
         return len({fact.id for fact in stored})
 
-    async def _with_vectors(self, scope: Scope, imported: Sequence[ImportedFact]) -> list[ImportedFact]:
-        """Embed only facts without a vector of this embedder, so that a second import costs nothing."""
+    async def _with_vectors(
+        self, scope: Scope, imported: Sequence[ImportedFact], progress: Progress | None
+    ) -> list[ImportedFact]:
+        """Embed what is not here with a vector of this embedder already: who imports twice does not pay twice."""
         async with self.database.read_transaction() as tx:
             known = await self.facts.are_embedded(tx, scope, [item.text for item in imported], self.embedder.identity)
         # One vector for each fact is enough. A fact that is forgotten meanwhile gets its vector later.
         unembedded = [item.drafts[0] for item, is_known in zip(imported, known, strict=True) if not is_known]
-        embedded_drafts = iter(await embed_drafts(self.embedder, unembedded))
+        embedded_drafts = iter(await embed_drafts(self.embedder, unembedded, progress=progress))
         return [
             item if is_known else replace(item, drafts=(next(embedded_drafts), *item.drafts[1:]))
             for item, is_known in zip(imported, known, strict=True)

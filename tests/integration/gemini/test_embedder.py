@@ -73,8 +73,8 @@ class House:
     async def lengths(self, user: str) -> list[float]:
         """Return the lengths of the stored vectors."""
         memory = self.gaia.memory
-        async with memory.database.read_transaction() as tx:
-            _, rows = await memory.facts_store.vectors(tx, self.scope(user), IDENTITY)
+        async with memory.stores.database.read_transaction() as tx:
+            _, rows = await memory.stores.facts.vectors(tx, self.scope(user), IDENTITY)
         return [round(math.hypot(*map(float, row)), 4) for row in rows]
 
 

@@ -197,7 +197,7 @@ async def _terminate_all(sut: Sut) -> int:
     """End every connection to the database but the one that asks."""
     from sqlalchemy import text
 
-    async with sut.gaia.memory.database.read_transaction() as tx:
+    async with sut.gaia.memory.stores.database.read_transaction() as tx:
         ended = await tx.execute(
             text(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gaia_memory.engine import SystemClock
+from gaia_memory.ports import SystemClock
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.models import Draft, NewFact

@@ -216,7 +216,7 @@ async def test_the_reason_that_is_kept_and_shown_repeats_nobody(make: Make) -> N
     [waiting] = (await memory.status(sut.scope("ada"))).pending
     sut.script.embedder_error = RefusedError(f"cannot embed {MARKER}")
     await memory.remember(sut.scope("ada"), f"Met {MARKER}")
-    await wait_until(lambda: memory.store_problem())
+    await wait_until(lambda: memory.engine_status.store_problem())
     seen_by_another = await memory.status(sut.scope("bob"))
     sut.script.embedder_error = None
     await memory.forget(sut.scope("ada"))

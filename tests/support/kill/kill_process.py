@@ -101,7 +101,7 @@ async def _learn(gaia: Gaia) -> None:
 async def count_undone(gaia: Gaia) -> int:
     """Return how many conversations hold something to learn or to clear."""
     count = select(func.count()).where(conversations.c.turn_no > conversations.c.done_turn_no)
-    async with gaia.memory.database.read_transaction() as tx:
+    async with gaia.memory.stores.database.read_transaction() as tx:
         return int((await tx.execute(count)).scalar_one())
 
 
