@@ -18,12 +18,12 @@ from gaia_memory.backend.providers.provider_specs import GEMINI, LOCAL, OFFLINE,
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS
 from gaia_memory.models import Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DEADLINE_SECONDS = 45.0
 MAX_BATCH_TEXTS = 100
 MAX_TEXT_CHARACTERS = 8_000
 """Characters of a text that its vector is made of: some providers refuse more, and none tells more by it."""
@@ -50,7 +50,7 @@ class Mem0Embedder:
         provider: Provider,
         pool: WorkerPool,
         *,
-        deadline: float = DEADLINE_SECONDS,
+        deadline: float = EMBEDDING_DEADLINE_SECONDS,
     ) -> None:
         """Take a function that returns mem0's object, blocking, and the pool it may block in.
 

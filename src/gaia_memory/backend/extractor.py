@@ -12,10 +12,8 @@ from gaia_memory.backend.answers import parse_extraction
 from gaia_memory.backend.model_errors import redact_user_text
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
+from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS
 from gaia_memory.models import Chunk, ExtractedFact, Message
-
-MAX_ATTEMPTS = 3
-"""A bad answer is asked for again twice: models slip, and seldom three times in a row."""
 
 MAX_CONTEXT_CHARACTERS = 300
 """mem0 shows no more of one earlier message: a longer one is shown as several."""
@@ -37,7 +35,7 @@ class Mem0Extractor:
     """
 
     def __init__(
-        self, model: _ChatModel, load: Callable[[], Any], pool: WorkerPool, *, max_attempts: int = MAX_ATTEMPTS
+        self, model: _ChatModel, load: Callable[[], Any], pool: WorkerPool, *, max_attempts: int = BAD_ANSWER_ATTEMPTS
     ) -> None:
         """Take the model to ask, a function that imports mem0, blocking, and the pool it may block in."""
         self._model = model
