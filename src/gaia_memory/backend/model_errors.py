@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelError, ModelUnavailableError
 from gaia_memory.outage import Outage, classify_error, exception_chain
+from gaia_memory.redaction.mask import mask_secrets
 
 _BAD_REQUEST_STATUSES = frozenset({400, 413, 422})
-_SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
 _MAX_QUOTE_CHARACTERS = 300
 _WORD = re.compile(r"\w{2,}")
 _COMMON_WORDS = """
@@ -85,7 +85,7 @@ def _is_word_prefix(word: str, words: Iterable[str]) -> bool:
 
 def _quote_suffix(words: str) -> str:
     text = " ".join(words.split())
-    return f": {redact_secrets(text, os.environ)[:_MAX_QUOTE_CHARACTERS]}" if text else ""
+    return f": {mask_secrets(text, os.environ)[:_MAX_QUOTE_CHARACTERS]}" if text else ""
 
 
 def _address_suffix(error: BaseException) -> str:
@@ -95,11 +95,3 @@ def _address_suffix(error: BaseException) -> str:
         if getattr(url, "host", None):
             return f" (at {url.scheme}://{url.host}{f':{url.port}' if url.port else ''}{url.path})"
     return ""
-
-
-def redact_secrets(text: str, environ: Mapping[str, str]) -> str:
-    """Return `text` with the values of key-like environment variables struck out."""
-    for name, value in environ.items():
-        if name.upper().endswith(_SECRET_ENDINGS) and len(value) >= 8:
-            text = text.replace(value, f"[{name}]")
-    return text
