@@ -7,7 +7,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,8 +192,8 @@ class Backend:
         from mem0.llms.configs import LlmConfig
         from mem0.vector_stores.configs import VectorStoreConfig
 
-        dimensions = partial(self.embedder.measure_dimensions, self.embedding_model)
-        store = provider_specs.store_config(self.store_provider, str(store_path), dimensions)
+        measure = self.embedder.measure_dimensions
+        store = provider_specs.store_config(self.store_provider, str(store_path), measure)
         history = mem0_import.create_private_file(mem0_import.mem0_home(self._config.home) / "history.db")
         return MemoryConfig(
             vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),

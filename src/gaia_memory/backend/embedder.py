@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gaia_memory.backend.model_errors import redact_user_text, to_model_error
-from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
+from gaia_memory.backend.offline.offline_embedder import DIMENSIONS, OfflineEmbedder
 from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
 from gaia_memory.backend.providers.local import ModelFingerprint
 from gaia_memory.backend.providers.provider_specs import GEMINI, LOCAL, OFFLINE, Provider
@@ -30,7 +30,6 @@ MAX_TEXT_CHARACTERS = 8_000
 
 _MIN_SQUARED_NORM = 1e-200
 OFFLINE_MODEL = "hashed-ngrams-1"
-OFFLINE_DIMENSIONS = 384
 _PROBE_TEXT = "dimensions"
 
 
@@ -102,8 +101,8 @@ class Mem0Embedder:
             message = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"
             raise ModelUnavailableError(message) from late
 
-    def measure_dimensions(self, embedding_model: Callable[[], Any]) -> int:
-        """Return the length of this embedder's vectors, asking it once if need be. Blocking."""
+    def measure_dimensions(self) -> int:
+        """Return the length of this embedder's vectors; asks it once when that is not known. Blocking."""
         if self._dimensions is None:
             self._embed_batch([_PROBE_TEXT], "add")
         assert self._dimensions is not None
@@ -169,7 +168,7 @@ def _known_model(provider: Provider) -> str | None:
 def _known_dimensions(provider: Provider) -> int | None:
     """Return the dimensions that the configuration settles; mem0's own labels are not trusted."""
     if provider.name == OFFLINE:
-        return OFFLINE_DIMENSIONS
+        return DIMENSIONS
     given = provider.config.get("embedding_dims")
     if given is None and provider.name == GEMINI:
         given = provider.config.get("output_dimensionality") or DEFAULT_DIMENSIONS

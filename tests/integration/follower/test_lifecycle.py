@@ -11,6 +11,7 @@ import pytest
 
 from gaia_memory.backend.mem0_store import follower, throttle
 from gaia_memory.backend.mem0_store.follower import StoreFollower
+from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import DirtyFact, Scope
@@ -32,8 +33,7 @@ def another(memory: FollowerHarness) -> StoreFollower:
         memory.backend,
         RealClock(),
         home=memory.home,
-        owner="test-host:1:0",
-        is_owner_dead=is_owner_dead,
+        owner=StoreOwner("test-host:1:0", is_owner_dead),
         scrub=always,
     )
 

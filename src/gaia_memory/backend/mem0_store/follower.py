@@ -14,11 +14,11 @@ from typing import Any, Protocol
 from gaia_memory.backend.mem0_store.erasures import ErasureTracker
 from gaia_memory.backend.mem0_store.locations import resolve_location
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
-from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, FolderLock, StoreLease, StoreOwnership
+from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, FolderLock, StoreLease, StoreOwner, StoreOwnership
 from gaia_memory.backend.mem0_store.store import Mem0Builder
 from gaia_memory.backend.mem0_store.throttle import WriteThrottle
 from gaia_memory.backend.mem0_store.vector_backfill import VectorBackfill
-from gaia_memory.backend.mem0_store.wait_synced import SyncWaiter, parse_owner
+from gaia_memory.backend.mem0_store.wait_synced import SyncWaiter
 from gaia_memory.backend.providers.provider_specs import Provider
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreNotOwnedError, StoreStalledError
@@ -64,21 +64,20 @@ class StoreFollower:
         clock: Clock,
         *,
         home: Path,
-        owner: str,
-        is_owner_dead: Callable[[str], bool],
+        owner: StoreOwner,
         scrub: Callable[[], Awaitable[bool]],
         is_enabled: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Take what is needed; nothing is opened and no file is touched.
+        """Open nothing and touch no file.
 
-        `owner` names this follower and no other one; `is_owner_dead`, which blocks, says whether an owner has ended.
-        While the store is not wanted (`is_enabled`) it is opened only for what has to leave it or somebody waits for.
+        `scrub` rewrites the database's files and returns False while they are in use. While `is_enabled` is False,
+        the store is opened only to erase from it, or for a caller of `settled`.
         """
         embedder: Embedder = backend.embedder
         location, lock_path = resolve_location(backend, backend.store_provider, home)
         self.progress = 0
         self.is_owner = False
-        self.is_owner_dead = is_owner_dead
+        self.is_owner_dead = owner.is_dead
         self._database = database
         self._outbox = outbox
         self._clock = clock
@@ -86,7 +85,7 @@ class StoreFollower:
         self._pool = WorkerPool("gaia-follower", 1)
         self._writer = StoreWriter(location, self._pool, database, outbox, embedder)
         lease_seconds = None if location.is_embedded and database.is_local else LEASE_SECONDS
-        lease = StoreLease(database, outbox, clock, owner, is_owner_dead=is_owner_dead, lease_seconds=lease_seconds)
+        lease = StoreLease(database, outbox, clock, owner, lease_seconds=lease_seconds)
         self._ownership: StoreOwnership = FolderLock(lock_path, self._pool, lease) if location.is_embedded else lease
         self._backfill = VectorBackfill(database, outbox, embedder, self.wake)
         self._wake = asyncio.Event()
@@ -100,7 +99,7 @@ class StoreFollower:
         self._throttle = WriteThrottle()
         self._has_tried_to_own = False
         self._contains_forgotten = False
-        self._seen_owner: str | None = None
+        self._seen_owner = ""
         self._failures = 0
         self._trouble: str | None = None
         self._logged_errors: set[str] = set()
@@ -123,9 +122,8 @@ class StoreFollower:
             raise StoreNotOwnedError("the mem0 store is still being opened", remedy=_SETTLE_REMEDY)
         if not self._is_running:
             raise StoreNotOwnedError("the mem0 store is not open", remedy="use it inside `async with open_memory(…)`")
-        pid, host = parse_owner(self._seen_owner)
         raise StoreNotOwnedError(
-            f"the mem0 store is owned by process {pid} on {host}",
+            f"the mem0 store is owned by {self._seen_owner or 'another process'}",
             remedy="read it there, or end that process: this one takes over within seconds",
         )
 
@@ -316,7 +314,7 @@ class StoreFollower:
         self.is_owner = await self._ownership.acquire()
         if not self.is_owner:
             async with self._database.read_transaction() as tx:
-                self._seen_owner = (await self._outbox.store(tx)).owner
+                self._seen_owner = (await self._outbox.store(tx)).owner_description
             self._has_tried_to_own = True
         return self.is_owner
 

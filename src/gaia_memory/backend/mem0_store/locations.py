@@ -10,11 +10,10 @@ from gaia_memory.backend.mem0_store.chroma.chroma_store import open_chroma_serve
 from gaia_memory.backend.mem0_store.chroma.folders import StoreFolders
 from gaia_memory.backend.mem0_store.mem0_adapter import open_adapter_store
 from gaia_memory.backend.mem0_store.store import Mem0Builder, Mem0Store, StoreLabel
-from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.providers.provider_specs import REMOTE_STORE_KEYS, Provider
 from gaia_memory.errors import GaiaMemoryError
 
 CHROMA = "chroma"
-_REMOTE_KEYS = ("host", "url", "client", "api_key", "tenant")
 
 
 class StoreLocation(Protocol):
@@ -170,7 +169,7 @@ class ServerLocation:
 
 def resolve_location(backend: Mem0Builder, store: Provider, home: Path) -> tuple[StoreLocation, Path]:
     """Return the place a configured store stands at, and the path of the lock that an embedded one is owned by."""
-    is_remote = any(store.config.get(key) for key in _REMOTE_KEYS)
+    is_remote = any(store.config.get(key) for key in REMOTE_STORE_KEYS)
     if store.name != CHROMA:
         return ServerLocation(backend, home, open_adapter_store), home / "store.lock"
     if is_remote:

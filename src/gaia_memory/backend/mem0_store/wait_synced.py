@@ -134,14 +134,8 @@ class SyncWaiter:
                 f"{waiting}{trouble}",
                 remedy="put right what the reason names, or restart the process; nothing is lost",
             )
-        pid, host = parse_owner(state.owner)
+        owner = state.owner_description or "another process"
         return StoreStalledError(
-            f"the mem0 store, owned by process {pid} on {host}, made no progress for {seconds:g} s: {waiting}{trouble}",
-            remedy=f"look at what process {pid} is doing or end it: this process takes over then, nothing is lost",
+            f"the mem0 store, owned by {owner}, made no progress for {seconds:g} s: {waiting}{trouble}",
+            remedy="check what that process is doing, or end it: this process then takes over, and nothing is lost",
         )
-
-
-def parse_owner(owner: str | None) -> tuple[str, str]:
-    """Return process id and host of an owner written as `host:pid:…`."""
-    host, _, rest = (owner or "").rpartition(":")[0].rpartition(":")
-    return (rest, host) if rest else ("unknown", "an unknown host")

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.providers import local
@@ -37,8 +38,10 @@ OPENAI_MODEL_PREFIX = "openai:"
 PROVIDERS_WITH_EXTRA = ("ollama",)
 """Providers whose package is an extra of ours, of the same name."""
 
-_LOCATION_KEYS = ("path", "host", "url", "client", "api_key", "connection_string", "tenant")
+REMOTE_STORE_KEYS = ("host", "url", "client", "api_key", "connection_string", "tenant")
+"""Options of a vector store any of which puts it elsewhere than in a folder."""
 
+_STORE_CONFIG_PACKAGE = "mem0.configs.vector_stores"
 _OFFLINE_LLM = "gaia_memory.backend.offline.offline_llm.OfflineLlm"
 _OFFLINE_EMBEDDER = "gaia_memory.backend.offline.offline_embedder.OfflineEmbedder"
 _LOCAL_EMBEDDER = "gaia_memory.backend.providers.local.LocalEmbedder"
@@ -158,15 +161,16 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
 
 def store_fields(provider: str) -> Collection[str] | None:
     """Return the keys a vector store takes; None where it takes any, or names none."""
-    from mem0.vector_stores.configs import VectorStoreConfig
-
-    known = VectorStoreConfig.__private_attributes__["_provider_configs"].get_default()
-    if provider not in known:
+    name = f"{_STORE_CONFIG_PACKAGE}.{provider}"
+    if find_spec(name) is None:
         return None
     try:
-        model = getattr(import_module(f"mem0.configs.vector_stores.{provider}"), known[provider])
+        module = import_module(name)
     except ImportError as missing:
         raise ConfigError([f"memory.vector_store.provider: {provider!r} needs a package: {missing}"]) from missing
+    models = [each for each in vars(module).values() if getattr(each, "__module__", "") == name]
+    # Some modules also define models for a part of their settings.
+    [model] = [each for each in models if each.__name__.endswith("Config")]
     return set(model.model_fields)
 
 
@@ -179,7 +183,7 @@ def store_config(provider: Provider, folder: str, dimensions: Callable[[], int])
     config = dict(provider.config)
     fields = store_fields(provider.name) or ()
     config.setdefault("collection_name", DEFAULT_COLLECTION)
-    if "path" in fields and not any(config.get(key) for key in _LOCATION_KEYS):
+    if "path" in fields and not any(config.get(key) for key in ("path", *REMOTE_STORE_KEYS)):
         config["path"] = folder
     if "embedding_model_dims" in fields and "embedding_model_dims" not in config:
         config["embedding_model_dims"] = dimensions()
