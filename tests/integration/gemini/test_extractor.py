@@ -76,7 +76,7 @@ BAD: dict[str, tuple[Answer, str]] = {
     "blank": (" \n\t", "answer is blank"),
     "prose": (f"I cannot do that with {SECRET}.", "the answer is no JSON"),
     "prose before JSON": (f"Here is what I found: {facts(SECRET)}", "the answer is no JSON"),
-    "an excuse with an empty form": (f"No {SECRET}:\n```json\n{facts()}\n```", "says more than an empty list"),
+    "an excuse with an empty form": (f"No {SECRET}:\n```json\n{facts()}\n```", "contains more than an empty list"),
     "truncated JSON": (facts(SECRET)[:-8], "the answer is no JSON"),
     "another form": ('{"facts": ["' + SECRET + '"]}', "the answer is of another form: memory: Field required"),
     "no object": ('"' + SECRET + '"', "of another form: the whole: no JSON object"),
