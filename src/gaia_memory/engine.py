@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
+from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.live_config import load_newest as newest_version
@@ -91,8 +92,7 @@ class Engine:
             self.backend,
             clock,
             home=config.home,
-            owner=self.owner,
-            is_owner_dead=is_owner_dead,
+            owner=StoreOwner(self.owner, is_owner_dead),
             scrub=FileScrubber(database, [self._scrub_sessions]),
             is_enabled=lambda: self.config.memory.enabled,
         )

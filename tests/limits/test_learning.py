@@ -7,9 +7,9 @@ import json
 import pytest
 
 from gaia_memory.backend.offline.rule_extraction import extract_facts
-from gaia_memory.learn.credentials import contains_credential
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
 from gaia_memory.models import ExtractedFact
+from gaia_memory.redaction.credentials import contains_credential
 from support.factories import make_chunk, make_turn
 
 

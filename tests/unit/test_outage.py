@@ -16,7 +16,8 @@ from google.genai.types import GenerateContentResponse
 from openai import OpenAI
 from tenacity import Retrying
 
-from gaia_memory.outage import classify_error, retry_policy
+from gaia_memory.model_calls import CallLimits, retry_policy
+from gaia_memory.outage import classify_error
 
 pytestmark = pytest.mark.heavy
 
@@ -179,7 +180,7 @@ class Sleeps:
         self.taken.append(seconds)
 
 
-def asked(*answers: Exception | str, **changes: float) -> tuple[str | Exception, list[float], int]:
+def asked(*answers: Exception | str) -> tuple[str | Exception, list[float], int]:
     """Ask until there is an answer or patience ends; return it, the pauses, and how often it was asked."""
     left, sleeps = list(answers), Sleeps()
 
@@ -189,15 +190,10 @@ def asked(*answers: Exception | str, **changes: float) -> tuple[str | Exception,
             raise answer
         return answer
 
-    terms: dict[str, Any] = {
-        "max_attempts": 4,
-        "initial_seconds": 1.0,
-        "max_seconds": 2.0,
-        "jitter_seconds": 0.5,
-        "window_seconds": 10.0,
-        **changes,
-    }
-    retrying = Retrying(**retry_policy(**terms), sleep=sleeps)
+    limits = CallLimits(
+        60.0, max_attempts=4, first_pause_seconds=1.0, max_pause_seconds=2.0, jitter_seconds=0.5, window_seconds=10.0
+    )
+    retrying = Retrying(**retry_policy(limits), sleep=sleeps)
     try:
         return retrying(ask), sleeps.taken, len(answers) - len(left)
     except Exception as error:

@@ -12,9 +12,9 @@ import yaml
 from gaia_memory.config.describe import iter_settings
 from gaia_memory.config.key_path import KeyPath, dotted_key, has_path, value_at
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import is_secret_name, mask_secrets
 from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
 from gaia_memory.config.sources.load import LoadedConfig, normalize_providers
+from gaia_memory.redaction.mask import is_secret_name, mask_secrets
 
 MASK = "***"
 

@@ -121,8 +121,8 @@ def _unread_message(engine: Engine, pending: Sequence[PendingConversation]) -> s
     unread = engine.listing_errors
     if not unread:
         return None
-    from gaia_memory.config.secrets import mask_secrets
     from gaia_memory.database.read_only import database_path
+    from gaia_memory.redaction.mask import mask_secrets
 
     url = engine.config.sessions_url
     known_count = sum(waiting.key.app in unread for waiting in pending)

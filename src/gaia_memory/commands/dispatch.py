@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
-from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.language.printable_text import is_blank
+from gaia_memory.redaction.redact_locations import redact_locations
 
 _COMMAND_PATTERN = re.compile(r"[/\uff0f](?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from gaia_memory.commands.command import Call
-from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.errors import ConfigError
+from gaia_memory.redaction.redact_locations import redact_locations
 
 _REQUEST = re.compile(r"embedder(?:\s+(?P<name>[^\s/]+)(?:/(?P<model>\S+))?(?P<yes>\s+yes[.!]*)?)?", re.IGNORECASE)
 _PATH = ("memory", "embedder")

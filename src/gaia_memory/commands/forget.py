@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from gaia_memory.commands.command import Call, Command
-from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.commands.rows import (
     NO_MATCH,
     PAGE_SIZE,
@@ -21,6 +20,7 @@ from gaia_memory.commands.rows import (
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.models import Receipt
+from gaia_memory.redaction.redact_locations import redact_locations
 
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 

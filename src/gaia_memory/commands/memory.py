@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from gaia_memory.commands.command import Call, Command
 from gaia_memory.commands.embedder import parse_embedder_request, switch_embedder
 from gaia_memory.commands.private import IS_PRIVATE
-from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.commands.rows import (
     NO_MATCH,
     PAGE_SIZE,
@@ -22,6 +21,7 @@ from gaia_memory.commands.rows import (
     split_words,
 )
 from gaia_memory.errors import ConfigError
+from gaia_memory.redaction.redact_locations import redact_locations
 
 NOTHING_REMEMBERED = "I don't remember anything about you yet."
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from gaia_memory.config.describe import allowed_values, iter_settings, section_of
 from gaia_memory.config.key_path import KeyPath, dotted_key, env_variable, value_at
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import display_value
+from gaia_memory.redaction.mask import display_value
 
 KeyLabel = Callable[[KeyPath], str]
 """Returns the name of a setting in messages: its dotted key, its environment variable or the argument."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gaia_memory import open_memory
-from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease
+from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease, StoreOwner
 from gaia_memory.backend.mem0_store.store_ids import next_store_id
 from gaia_memory.ledger import is_owner_dead, new_owner, process_identity
 from gaia_memory.models import Scope
@@ -129,7 +129,7 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
 def lease_of(memory: FollowerHarness, owner: str, *, seconds: float, clock: Clock | None = None) -> StoreLease:
     """Return a lease on the store of a rig for somebody."""
     return StoreLease(
-        memory.database, memory.outbox, clock or RealClock(), owner, is_owner_dead=is_owner_dead, lease_seconds=seconds
+        memory.database, memory.outbox, clock or RealClock(), StoreOwner(owner, is_owner_dead), lease_seconds=seconds
     )
 
 

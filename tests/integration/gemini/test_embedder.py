@@ -15,7 +15,7 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory import memory as memory_module
-from gaia_memory.backend.providers import gemini as gemini_parts
+from support.servers.call_limits import change_limits
 from support.servers.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither what is remembered in a turn nor many facts at once."""
-    monkeypatch.setattr(gemini_parts, "EMBEDDER_SECONDS", 3.0)
+    change_limits(monkeypatch, "EMBEDDING", timeout_seconds=3.0)
     monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
     many = [NewFact(f"owns book number {number}") for number in range(700)]
     async with opened(tmp_path / "home") as house:

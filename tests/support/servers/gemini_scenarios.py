@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pytest
-
+from gaia_memory import model_calls
 from gaia_memory.adk.conversation import APOLOGY
-from gaia_memory.adk.models import gemini
-from gaia_memory.backend.providers import gemini as gemini_parts
 from support.servers.fake_gemini import (
     Answer,
     Blocked,
@@ -59,7 +56,7 @@ def repeated(answer: Answer) -> tuple[Answer, ...]:
     return (answer,) * ANSWER_REPEATS
 
 
-MAX_ATTEMPTS = gemini.MAX_ATTEMPTS
+MAX_ATTEMPTS = model_calls.AGENT.max_attempts
 INTERRUPTED_REPLY = f"half of\n{APOLOGY}"
 
 AGENT_SCENARIOS = {
@@ -130,11 +127,3 @@ AGENT_SCENARIOS = {
         (call("nonsense"), "Sorry, there is none."), "Sorry, there is none.", request_count=2
     ),
 }
-
-
-def remove_retry_delays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every client of ours come back at once; pauses that are named stay."""
-    for name, seconds in {"FIRST_PAUSE": 0.01, "LONGEST_PAUSE": 0.01, "JITTER": 0.0}.items():
-        monkeypatch.setattr(gemini, name, seconds)
-    for name, seconds in {"FIRST_DELAY": 0.01, "MAX_DELAY": 0.01, "JITTER": 0.0}.items():
-        monkeypatch.setattr(gemini_parts, name, seconds)

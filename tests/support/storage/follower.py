@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
+from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.database.sql_engine import SqlDatabase, open_database
 from gaia_memory.errors import ModelUnavailableError
@@ -40,8 +41,8 @@ class UnreliableEmbedder:
     def identity(self) -> str:
         return self._real.identity
 
-    def measure_dimensions(self, embedding_model: Any) -> int:
-        return self._real.measure_dimensions(embedding_model)
+    def measure_dimensions(self) -> int:
+        return self._real.measure_dimensions()
 
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
         self.calls += 1
@@ -147,8 +148,7 @@ async def open_follower(
         backend,
         RealClock(),
         home=home,
-        owner=f"test-host:{os.getpid()}:0",
-        is_owner_dead=is_owner_dead,
+        owner=StoreOwner(f"test-host:{os.getpid()}:0", is_owner_dead),
         scrub=scrub,
     )
     harness = FollowerHarness(home, database, backend, embedder, follower, SqlFacts(), outbox, scrubs)

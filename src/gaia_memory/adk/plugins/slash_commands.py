@@ -12,7 +12,7 @@ from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
 from gaia_memory.commands.command import Call, ResetOutcome
 from gaia_memory.commands.dispatch import COMMANDS, parse, run
-from gaia_memory.commands.redact_locations import redact_locations
+from gaia_memory.redaction.redact_locations import redact_locations
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event

@@ -14,13 +14,13 @@ from gaia_memory.cli.doctor.home_checks import has_access
 from gaia_memory.cli.doctor.lock_checks import is_write_locked
 from gaia_memory.cli.doctor.missing_database import check_lost_database
 from gaia_memory.cli.ui.terminal import pluralize
-from gaia_memory.config.secrets import mask_secrets
 from gaia_memory.database.migrate import schema_version
 from gaia_memory.database.migrations import REVISIONS
 from gaia_memory.database.read_only import FileState, check_database_file, database_path, open_read_only
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.engine_probe import DatabaseSummary, load_database_summary
 from gaia_memory.errors import ConfigError, MemoryUnavailable
+from gaia_memory.redaction.mask import mask_secrets
 
 READ_TIMEOUT_SECONDS = 15.0
 _LOCK_MESSAGES = ("locked", "busy")

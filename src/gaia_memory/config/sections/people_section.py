@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from pydantic import ConfigDict, Field, field_validator
 
-from gaia_memory.config.secrets import display_value
 from gaia_memory.config.sections.provider_section import Section
+from gaia_memory.redaction.mask import display_value
 
 _ADMIN = "admin"
 _ALLOWED_USERS = (

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from gaia_memory.config.secrets import is_secret_name, mask_secrets
+from gaia_memory.redaction.mask import is_secret_name, mask_secrets
 
 
 def reject_bool(value: object) -> object:

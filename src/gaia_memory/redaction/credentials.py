@@ -1,4 +1,4 @@
-"""Recognises credentials by their form, whatever the talk is about."""
+"""Recognizes credentials by their form, whatever the conversation is about."""
 
 from __future__ import annotations
 
@@ -6,33 +6,16 @@ import math
 import re
 from collections import Counter
 
-_VENDOR_TOKEN = re.compile(
-    r"""(?x)
-      (?<![A-Za-z0-9])(?:
-        sk-[A-Za-z0-9_-]{16,}                       # model vendors
-      | [srp]k_(?:live|test)_[A-Za-z0-9]{10,}       # payments
-      | AIza[A-Za-z0-9_-]{30,}                      # Google
-      | ya29\.[A-Za-z0-9_-]{20,}
-      | gh[pousr]_[A-Za-z0-9]{20,}                  # code hosting
-      | github_pat_[A-Za-z0-9_]{20,}
-      | glpat-[A-Za-z0-9_-]{16,}
-      | xox[a-z]-[A-Za-z0-9-]{10,}                  # chat
-      | (?:AKIA|ASIA)[A-Z0-9]{16}                   # cloud
-      | hf_[A-Za-z0-9]{20,}
-      | SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
-      | eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*   # JSON web token
-      )
-    | -----BEGIN\ [A-Z0-9 ]+-----                   # PEM
-    | \b[a-z][a-z0-9+.-]{0,30}://[^\s/:@]+:[^\s/@]+@     # password inside an address
-    """
-)
+from gaia_memory.redaction.secret_forms import PASSWORD_WORDS, compile_key_forms, has_url_password
 
-_PASSWORD = r"(?:pass(?:word|wd|phrase|code)|pwd|passwort|kennwort|contrase[nñ]a|mot\s+de\s+passe|senha|wachtwoord|пароль|סיסמה|סיסמא|密码|密碼|パスワード)"  # noqa: E501 - one list
+_KEY_PATTERN = compile_key_forms(in_facts=True)
+_PEM_BLOCK = re.compile(r"-----BEGIN [A-Z0-9 ]+-----")
+
 _COPULA = r"(?:is|was|ist|es|est|é|это|היא)"
 
 _ASSIGNED_SECRET = re.compile(
     rf"""(?xi)
-      (?<![^\W_]){_PASSWORD}\s*[:=\uff1a]\s*\S{{3,}}                              # password: hunter2
+      (?<![^\W_]){PASSWORD_WORDS}\s*[:=\uff1a]\s*\S{{3,}}                              # password: hunter2
     | \b(?:pin|cvv|cvc)(?:\s+(?:code|number))?\s*(?:[:=]|\bis\b)\s*\d{{3,8}}\b
     | \b(?:secret|token|api[ _-]?key|access[ _-]?key|private[ _-]?key|bearer)\b\s*(?:[:=]|\bis\b)?\s*
       ["'`]?(?=[A-Za-z0-9_.+/=-]*\d)(?=[A-Za-z0-9_.+/=-]*[A-Za-z])[A-Za-z0-9_.+/=-]{{8,}}
@@ -41,7 +24,7 @@ _ASSIGNED_SECRET = re.compile(
 
 # "the password for the router is swordfish", also "passwords"
 _STATED_PASSWORD = re.compile(
-    rf"(?i)(?<![^\W_]){_PASSWORD}(?:\s+(?:for|to|of|at|on|für|para|pour)\b[^.!?\n]{{1,60}}?)?(?:\s+{_COPULA}\s+|\s*是\s*)(?P<value>\S+)(?P<rest>[^\n]*)"
+    rf"(?i)(?<![^\W_]){PASSWORD_WORDS}(?:\s+(?:for|to|of|at|on|für|para|pour)\b[^.!?\n]{{1,60}}?)?(?:\s+{_COPULA}\s+|\s*是\s*)(?P<value>\S+)(?P<rest>[^\n]*)"
 )
 
 _QUOTES = "\"'`“”„«»"
@@ -52,31 +35,33 @@ _HEX = re.compile(r"[0-9a-fA-F]{32,}")
 _MIN_ENTROPY_BITS = 3.7
 
 _MIN_TOKEN_CHARACTERS = 15
-"""Characters without a space between them that the shortest of the issued forms and of the random tokens has."""
+"""Length of the shortest issued key or random token."""
 
 _SECRET_HINTS = (
     *("pass", "pwd", "kennwort", "contrase", "mot", "senha", "wachtwoord", "pin", "cvv", "cvc"),
     *("secret", "token", "api", "access", "private", "bearer"),
 )
-"""One of these stands in every text of ASCII that tells a password or assigns a secret."""
+"""Every ASCII text that states a password or assigns a secret contains one of these."""
 
 
 def contains_credential(text: str) -> bool:
-    """Return whether `text` holds something of the form of a password, key or token.
+    """Return whether `text` contains something with the form of a password, key or token.
 
-    Known vendors' prefixes, PEM blocks, JSON web tokens, long tokens that look random, and a value given as a
-    password (`password: …`, "my password is …"). Talk about passwords without a value passes.
+    These are vendors' prefixes, PEM blocks, JSON web tokens, long tokens that look random, and stated passwords
+    (`password: …`, "my password is …"). A text about passwords without a value passes.
     """
     if _may_name_secret(text) and (_ASSIGNED_SECRET.search(text) or _states_password(text)):
         return True
     if not _may_contain_token(text):
         return False
-    return bool(_VENDOR_TOKEN.search(text)) or any(_looks_random(token) for token in _TOKEN.findall(text))
+    if _PEM_BLOCK.search(text) or _KEY_PATTERN.search(text) or has_url_password(text):
+        return True
+    return any(_looks_random(token) for token in _TOKEN.findall(text))
 
 
 def _may_name_secret(text: str) -> bool:
-    """Say whether a text may name a secret: most name none, and the patterns take ten times as long to say so."""
-    # Beyond ASCII a letter may stand for another one where case does not count.
+    """Return whether a text may name a secret. Most do not, and the patterns take ten times as long to find out."""
+    # Beyond ASCII, lower case may differ from what case-insensitive patterns match.
     if not text.isascii():
         return True
     lowered = text.lower()
@@ -84,7 +69,7 @@ def _may_name_secret(text: str) -> bool:
 
 
 def _may_contain_token(text: str) -> bool:
-    """Say whether a text is written in pieces as long as a token, or holds an address or a PEM block."""
+    """Return whether a text contains a word as long as a token, an address or a PEM block."""
     return max(map(len, text.split()), default=0) >= _MIN_TOKEN_CHARACTERS or "://" in text or "-----BEGIN" in text
 
 
