@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gaia_memory.config.describe import allowed_values, iter_settings, section_of, takes_effect
+from gaia_memory.config.describe import AFTER_RESTART, allowed_values, iter_settings, section_of, takes_effect
 from gaia_memory.config.key_path import KeyPath, dotted_key, env_variable
 from gaia_memory.config.render import comment_lines, default_value, render_json_schema, yaml_scalar
 from gaia_memory.config.schema import GaiaConfig
@@ -37,7 +37,7 @@ file, and one message lists all problems.
 ## Changing it while memory is open
 
 A saved file takes effect at the next message, sweep or call of memory. No session is lost, and a running model call
-ends as it began. Keys marked "after a restart" keep their old value until then.
+ends as it began. Keys marked *After a restart* keep their old value until then.
 
 A version that cannot be used (broken, empty, missing) changes nothing. The last good version stays in force, the log
 has one warning, `memory.status` is `degraded`, and the next good version takes effect. Write `{}` to go back to the
@@ -99,7 +99,7 @@ def render_reference() -> str:
     rows: dict[str, list[str]] = {}
     for path, field in iter_settings(GaiaConfig):
         rows.setdefault(path[0] if len(path) > 1 else "", []).append(_table_row(path, field))
-    header = "| key | default | allowed | description | takes effect |\n|---|---|---|---|---|\n"
+    header = "| key | default | allowed | description |\n|---|---|---|---|\n"
     tables = []
     for name, lines in rows.items():
         section = section_of(GaiaConfig.model_fields[name]) if name else None
@@ -131,7 +131,8 @@ def _yaml_lines(model: type[BaseModel], path: KeyPath) -> Iterator[str]:
 
 def _table_row(path: KeyPath, field: FieldInfo) -> str:
     key, default = f"`{dotted_key(path)}`", f"`{yaml_scalar(default_value(field))}`"
-    cells = (key, default, allowed_values(field), field.description or "", takes_effect(field))
+    description = f"{field.description} {'*After a restart.*' if takes_effect(field) == AFTER_RESTART else ''}".strip()
+    cells = (key, default, allowed_values(field), description)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

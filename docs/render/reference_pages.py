@@ -58,7 +58,7 @@ A command starts its message. Text on a later line, in a code block or in a quot
 
 Errors of memory are reported without file paths and addresses; `gaia doctor` shows those.
 
-## Admin commands
+## What an admin may do
 
 `/memory off` switches memory off for everyone; `/memory on` brings it back with all facts. An admin is a user that
 `people.users` marks (`ada: {admin: true}`), or a `gaia.conversation` with `admin=True`. In another Runner only
