@@ -123,7 +123,7 @@ class MemoryConfig(Section):
     )
     llm: ProviderConfig = Field(
         default=ProviderConfig(),
-        description="The model that extracts facts and writes profiles. `auto`: Gemini if its key is set, else offline.",
+        description="The model that learns and writes profiles. `auto`: Gemini if its key is set, else offline.",
         json_schema_extra={"allowed": "a section with `provider` and the provider's own keys"},
     )
     embedder: ProviderConfig = Field(
@@ -147,8 +147,8 @@ class MemoryConfig(Section):
         description=(
             "A model that reorders the best facts for the question. `none`; `local`: a cross-encoder from the local "
             "folder `model`, never downloaded; or one of mem0's. `cohere` and `zero_entropy` send question and facts "
-            "to a service, `llm_reranker` to a language model; `sentence_transformer` and `huggingface` run locally and "
-            "download their model."
+            "to a service, `llm_reranker` to a language model; `sentence_transformer` and `huggingface` run locally "
+            "and download their model."
         ),
         json_schema_extra={"allowed": "a section with `provider` and the reranker's own keys"},
     )
