@@ -394,7 +394,7 @@ def test_what_cannot_be_done_is_told_before_anything_is(
 
     assert done.code == 1
     assert "unexpected" not in done.err
-    assert ("must not hold `?`" if case == "sign" else str(folder)) in done.err
+    assert ("must not contain `?`" if case == "sign" else str(folder)) in done.err
     assert sorted(folder.rglob("*")) == before
 
 

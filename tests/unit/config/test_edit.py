@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from docs.render.config_files import render_yaml
 
-from gaia_memory.config.render import render_yaml
 from gaia_memory.config.sources.load import Origin, load
 from gaia_memory.config.sources.yaml_edit import edit_content, set_in_file
 from gaia_memory.config.sources.yaml_file import FileSnapshot

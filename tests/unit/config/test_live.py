@@ -581,7 +581,7 @@ def test_a_home_that_no_file_system_takes_is_refused(file: Path, home: str) -> N
     """Later it would be a traceback, at each look."""
     write(file, f"home: {home}\n")
 
-    with pytest.raises(ConfigError, match="holds a character that no path may hold"):
+    with pytest.raises(ConfigError, match="contains a character that no path may contain"):
         load(file, environ={})
 
 

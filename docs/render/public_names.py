@@ -1,4 +1,4 @@
-"""The public names as a reference page: each with its signature and what it is for."""
+"""The reference page of public names, each with its signature and purpose."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 _NOT_CONSTRUCTED = {"Gaia", "Conversation", "Memory"}
-"""What callers get and do not make."""
+"""Classes that callers receive and never construct."""
 
 _HOST_METHODS = {"close", "generate_content_async", "model_post_init", "raises_errors"}
-"""What ADK and pydantic call, and what `open_memory` does by itself."""
+"""Methods that ADK, pydantic or `open_memory` calls."""
 
 _HEAD = """\
 # Public names
 
-What stands here is meant to be used and stays; everything else may change. `await` and `async` say how a call is made.
-Values are frozen. The fakes of `gaia_memory.testing` have [a page of their own](../how-to/test-your-agent.md).
+These names are stable; everything else may change. Values are frozen. The fakes of `gaia_memory.testing` have
+[their own page](../how-to/test-your-agent.md).
 """
 
 
@@ -26,11 +26,11 @@ _LENGTH_NOTE = (
     "`remember` takes at most {remembered:,} characters, `add` at most {added:,} a fact: "
     "[how long a fact may be](../how-to/what-is-learned.md#how-long-a-fact-may-be)."
 )
-_SERVICES_NOTE = "Besides these it holds ADK's services for a Runner: `session_service` and `memory_service`."
+_SERVICES_NOTE = "It also has ADK's services for a Runner: `session_service` and `memory_service`."
 
 
 def render_public() -> str:
-    """The page of public names."""
+    """Return the page of public names."""
     import gaia_memory
     from gaia_memory import models
     from gaia_memory.adk.conversation import Conversation
@@ -48,9 +48,9 @@ def render_public() -> str:
     returned_values = [models.Contact, models.Profile, models.Status, models.SweepReport, Reply]
     sections = [
         ("`from gaia_memory import …`", "", sorted(parts, key=inspect.isclass)),
-        ("What `open_memory` gives", _SERVICES_NOTE, [Gaia]),
-        ("What `gaia.conversation` gives", "", [Conversation]),
-        ("What `gaia.memory` is", lengths, [Memory]),
+        ("Returned by `open_memory`", _SERVICES_NOTE, [Gaia]),
+        ("Returned by `gaia.conversation`", "", [Conversation]),
+        ("`gaia.memory`", lengths, [Memory]),
         ("Values", "`GaiaConfig` is [the configuration](configuration.md).", [*values, *returned_values]),
         ("Errors", "The whole tree: [errors](errors.md).", errors),
     ]
@@ -63,7 +63,7 @@ def first_line(documented: Any) -> str:
 
 
 def signature_of(function: Any, *, name: str) -> str:
-    """Return a call as it is written: the name, and the arguments with their types and defaults."""
+    """Return a call: the name, and the arguments with their types and defaults."""
     signature = inspect.signature(function)
     parameters = [parameter for parameter in signature.parameters.values() if parameter.name not in {"self", "_"}]
     words: list[str] = []
@@ -97,7 +97,7 @@ def _is_constructed_by_callers(kind: type) -> bool:
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield the public methods and properties that a class defines itself, and no hook that ADK alone calls."""
+    """Yield the public methods and properties that a class defines, without the hooks that only ADK calls."""
     for name, member in vars(kind).items():
         if name.startswith("_") or name.endswith("_callback") or name in _HOST_METHODS:
             continue
@@ -119,7 +119,7 @@ def _return_annotation(function: Any) -> str:
 
 
 def _call_prefix(function: Any) -> str:
-    """How a call is made: awaited, entered or iterated over."""
+    """Return how a call is made: awaited, entered or iterated over."""
     inner = inspect.unwrap(function)
     if inspect.isasyncgenfunction(inner):
         return "async for … in " if inner is function else "async with "

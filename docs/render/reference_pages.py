@@ -1,7 +1,4 @@
-"""The reference pages that come from code: command line, slash commands, errors and public names.
-
-`python -m gaia_memory.cli.render` writes them all when it is run in a checkout.
-"""
+"""The reference pages of the command line, slash commands, errors and public names, rendered from the code."""
 
 from __future__ import annotations
 
@@ -10,97 +7,86 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
+from docs.render.public_names import render_public
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
-
-from gaia_memory.cli.public import render_public
-from gaia_memory.config.render import write_rendered_files
-
-COMMAND = "python -m gaia_memory.cli.render"
 
 _CLI_HEAD = """\
 # The command line
 
-`gaia` is installed with the package. Each command shows this with `--help` (`-h`).
+The package installs `gaia`. `--help` (`-h`) shows the same text as this page.
 
-Exit codes: 0, it was done; 1, it was not, and one line on standard error says why; 2, the command was written wrongly.
-Answers go to standard output, everything else (progress, warnings, questions) to standard error.
+Exit codes: 0, success; 1, failure, with one line on standard error that says why; 2, a wrong command line. Answers go
+to standard output; progress, warnings and questions go to standard error.
 
-`gaia --install-completion` lets the Tab key complete commands and options in bash, zsh, fish and PowerShell, from the
-next shell on; `gaia --show-completion` prints what it would install. Both take the shell they run in, or one that is
-named: `gaia --show-completion zsh`.
+`gaia --install-completion` enables the Tab key in bash, zsh, fish and PowerShell from the next shell on;
+`gaia --show-completion` prints the script. Both accept the name of a shell: `gaia --show-completion zsh`.
 """
 
 _COMMANDS_HEAD = """\
 # Slash commands
 
-A person writes them as a message of their own, on every channel. They are answered without the model, and neither the
-command nor its answer is replayed to the model or learned. An unknown one gets a hint in a `Conversation`; in somebody
-else's Runner it goes to the model.
+A user sends a command as a message of its own, on any channel. The model never sees a command or its answer, and
+neither is learned. A `Conversation` answers an unknown command with a hint; another Runner passes it to the model.
 
 | command | what it does | while memory is off |
 |---|---|---|
 """
 
 _REMEMBER_NOTE = """
-`/remember` takes at most {longest:,} characters, as does the agent's tool `remember`; `gaia memory add` takes more:
+`/remember` and the agent's tool `remember` take at most {longest:,} characters; `gaia memory add` takes more:
 see [how long a fact may be](../how-to/what-is-learned.md#how-long-a-fact-may-be).
 """
 
 _COMMANDS_TAIL = """
 ## Rows and their numbers
 
-`/memory` numbers what is remembered from 1, oldest first, over all its pages; `/memory nuts` shows what holds that
-word, best first, each row under the number that it has there: the word itself or another form of it ("allergic",
-"allergy"), of several words at least one. What only means about the same, or was said beside it, is left out: ask the
-agent about that. What is learned later comes after the last number, so a number stays until a row before it is
-forgotten. A number alone is a page.
+`/memory` numbers the facts from 1, oldest first, over all pages. A number alone is a page. `/memory nuts` shows the
+facts that contain the word or another form of it ("allergic", "allergy"), best first, with their numbers; of several
+words at least one must match. It does not search by meaning: ask the agent for that. New facts get higher numbers, so a
+number changes only if an earlier fact is forgotten.
 
-`/forget 3`, `/forget 3 5`, `/forget 3-5` (3, 4 and 5) and `/forget nuts` show the rows that they would forget, and
-`/forget 3 yes` then forgets exactly what was shown: rows by their numbers, or those that hold every one of the words,
-whatever their case. Where the list has changed since, or the process that showed it is gone, it shows again and asks
-again.
+`/forget 3`, `/forget 3 5`, `/forget 3-5` and `/forget nuts` show the facts that they would forget. `/forget nuts`
+selects the facts that contain all given words, in any case. The same command with `yes` (`/forget 3 yes`) forgets
+exactly the facts that were shown. If the list has changed or the process was restarted, the question is asked again.
 
-`/forget yes` alone forgets everything, also where nothing was shown before. But while a question about some rows is
-open in the conversation, it forgets nothing and says how to go on: `/forget 3 yes` for those rows, `/forget` and then
-`/forget yes` for everything. That such a question is open is known after a restart, too; what it was about then is not,
-and everything is asked about instead.
+`/forget yes` forgets everything, even if nothing was shown. While a question about some facts is open in the
+conversation it forgets nothing and explains the choice: `/forget 3 yes` for those facts, or `/forget` and then
+`/forget yes` for everything.
 
-A command begins its message. One on a later line, in a code block or behind a quotation mark is talk.
+A command starts its message. Text on a later line, in a code block or in a quotation is not a command.
 
-What is wrong with memory is said without file paths and addresses, which `gaia doctor` tells.
+Errors of memory are reported without file paths and addresses; `gaia doctor` shows those.
 
 ## What an admin may do
 
-`/memory off` switches memory off for everybody, `/memory on` brings it back with all that it held; anybody else is
-refused. An admin is whom `people.users` names one (`ada: {admin: true}`), and who talks in a `gaia.conversation` made
-with `admin=True`; in somebody else's Runner only the first counts, by the user id of the session, so name admins
-where the host makes sure of who is who: `adk web` lets everybody choose their id. gaia.yaml is replaced by one with
-`memory.enabled` set, every other byte as it was, and is in force at the next message in each process that reads it.
-Without a file the change holds until memory is opened anew, and only in the event loop that the command came through:
-another loop of the process, or another process, is not told, and the answer says so. Where the file cannot be edited
-or an environment variable decides, nothing is changed, and the answer says why.
+`/memory off` switches memory off for everyone; `/memory on` brings it back with all facts. An admin is a user that
+`people.users` marks (`ada: {admin: true}`), or a `gaia.conversation` with `admin=True`. In another Runner only
+`people.users` counts, by the user id of the session, so name admins only where the host verifies user ids: `adk web`
+does not. The command sets `memory.enabled` in gaia.yaml and keeps the rest of the file; each process that reads it
+follows at its next message. Without a file the change lasts until memory is opened again, and only in one event loop;
+the answer says so. If the file cannot be edited or an environment variable overrides it, nothing changes and the answer
+says why.
 
 `/memory embedder openai/text-embedding-3-small` names another embedder: provider and model, or the provider alone. It
-says first what that means, and `yes` behind it then writes `memory.embedder` into gaia.yaml. It is in force when memory
-is started again. Every fact keeps its text; what was remembered before is then found by its words alone, until
-`gaia memory reindex` has embedded it anew or the embedder is changed back: see
-[switching](../how-to/switch-providers.md). A provider that is unknown, or lacks its package or key, is refused, and so
-is a memory without a file.
+explains the consequences first; with `yes` it writes `memory.embedder` into gaia.yaml, which takes effect after a
+restart. Until `gaia memory reindex` has embedded them again, older facts are found by their words only: see
+[switching](../how-to/switch-providers.md). It is refused without a file, for an unknown provider, and if a package or
+key is missing.
 """
 
 _ERRORS_HEAD = """\
 # Errors
 
-All of them are in `gaia_memory.errors`; `ConfigError`, `GaiaMemoryError` and `MemoryUnavailable` are public names of
-`gaia_memory`. Each message says what happened, the value in question, and what to do about it. A turn of a conversation
-raises none of them unless `memory.on_unavailable` is `fail`.
+All errors are in `gaia_memory.errors`; `gaia_memory` exports `ConfigError`, `GaiaMemoryError` and `MemoryUnavailable`.
+Each message names the value in question and the fix. A turn raises none of them unless `memory.on_unavailable` is
+`fail`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """A command as it is typed, the function behind it, and its examples."""
+    """A command, the function that runs it, and its examples."""
 
     name: str
     callback: Callable[..., Any]
@@ -108,7 +94,7 @@ class _Command:
 
 
 def render_cli() -> str:
-    """The page of `gaia` and its commands."""
+    """Return the page of `gaia` and its commands."""
     from gaia_memory.cli.app import app
 
     sections = [_CLI_HEAD]
@@ -127,7 +113,7 @@ def render_cli() -> str:
 
 
 def render_commands() -> str:
-    """The page of slash commands."""
+    """Return the page of slash commands."""
     from gaia_memory.commands.dispatch import COMMANDS
     from gaia_memory.learn.screen import MAX_FACT_CHARACTERS
 
@@ -140,7 +126,7 @@ def render_commands() -> str:
 
 
 def render_errors() -> str:
-    """The page of errors: the tree, and each one with what it carries."""
+    """Return the page of errors: the tree, and a description of each error."""
     from gaia_memory import errors
 
     tree = (inspect.getdoc(errors) or "").split("\n\n")[1]
@@ -154,7 +140,7 @@ def render_errors() -> str:
 
 
 def rendered_pages() -> dict[str, str]:
-    """What is rendered, by its path in a checkout."""
+    """Return the pages by their path in the checkout."""
     return {
         "docs/reference/cli.md": render_cli(),
         "docs/reference/commands.md": render_commands(),
@@ -163,13 +149,8 @@ def rendered_pages() -> dict[str, str]:
     }
 
 
-def main() -> int:
-    """Write the rendered pages into the checkout that is the working directory."""
-    return write_rendered_files(rendered_pages(), command=COMMAND)
-
-
 def _iter_commands(app: Typer, name: str) -> Iterator[_Command]:
-    """Yield a Typer app's own options and its commands, those of its groups after them."""
+    """Yield the options and commands of a Typer app, then those of its groups."""
     callback = app.registered_callback
     if callback is not None and callback.callback is not None:
         yield _Command(name, callback.callback, str(callback.epilog or ""))
@@ -184,7 +165,7 @@ def _iter_commands(app: Typer, name: str) -> Iterator[_Command]:
 
 
 def _parameters(callback: Callable[..., Any]) -> Iterator[tuple[inspect.Parameter, Any, ParameterInfo]]:
-    """Yield the options and arguments of a command, each with its type."""
+    """Yield the options and arguments of a command with their types."""
     hints = get_type_hints(callback, include_extras=True)
     for name, parameter in inspect.signature(callback).parameters.items():
         for info in getattr(hints[name], "__metadata__", ()):
@@ -212,7 +193,7 @@ def _options(callback: Callable[..., Any]) -> str:
 def _option_spelling(parameter: inspect.Parameter, kind: Any, info: ParameterInfo) -> str:
     if not isinstance(info, OptionInfo):
         return f"`{parameter.name.upper()}`"
-    # Inside `Annotated` Typer keeps the first spelling where otherwise the default stands.
+    # Inside `Annotated`, Typer stores the first spelling as the default.
     spellings = [info.default, *(info.param_decls or ())]
     names = [name for name in spellings if isinstance(name, str) and name.startswith("-")]
     value = "" if kind is bool else _value_placeholder(kind, info)
@@ -229,7 +210,3 @@ def _default(parameter: inspect.Parameter) -> str:
     if parameter.default is parameter.empty:
         return "required"
     return "" if parameter.default in (None, False) else f"`{parameter.default}`"
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
