@@ -212,7 +212,9 @@ async def test_talk_that_waits_is_to_be_learned_first(make: Make) -> None:
     await sut.chat("guest", "cli", "I bought a boat")
 
     for one, other in ((guest, ada), (ada, guest)):
-        with pytest.raises(InvalidInputError, match=r"conversations of 'guest' are not learned yet .*gaia sweep --force"):
+        with pytest.raises(
+            InvalidInputError, match=r"conversations of 'guest' are not learned yet .*gaia sweep --force"
+        ):
             await memory.merge(one, other)
     assert list((await known(sut, "ada")).values()) == ["Likes tea"]
     await sut.sweep(force=True)
