@@ -44,7 +44,7 @@ from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
 from gaia_memory.profile.distil import Distiller, ProfilePreview
 from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
 from gaia_memory.recall.browse import MAX_PAGE_FACTS, find_by_words, load_page
-from gaia_memory.recall.contact import find_contact
+from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.transfer.merge_people import Merger

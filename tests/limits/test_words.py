@@ -7,7 +7,7 @@ import pytest
 from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
 from gaia_memory.language.stems import word_code
 from gaia_memory.language.tokenizer import compound_tokens, index_tokens
-from gaia_memory.recall.contact import find_phone_numbers
+from gaia_memory.recall.phone_numbers import find_phone_numbers
 from gaia_memory.recall.query.parsed_query import TermMatcher, parse_query
 from gaia_memory.recall.retrievers import MIN_HASHED_COSINE
 

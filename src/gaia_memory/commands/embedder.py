@@ -27,7 +27,7 @@ back, their old vectors are used again.
 Send /memory embedder {name} yes to confirm; anything else changes nothing."""
 _COST_NOTE = "Each new fact and each question is sent to that provider, which may cost money."
 _FREE_NOTE = "The offline embedder calls no provider and costs nothing, but finds less by meaning."
-_DONE = (
+_REINDEX_ANSWER = (
     "The embedder in gaia.yaml is `{name}`. The change takes effect at the next start. No fact is lost; facts stored "
     "before then match by words only, until you run `gaia memory reindex`."
 )
@@ -61,4 +61,4 @@ async def switch_embedder(call: Call, request: re.Match[str]) -> str:
 
 async def _apply_switch(call: Call, name: str, setting: Mapping[str, str]) -> str:
     needs_restart = await call.settings.change_at_restart(_PATH, setting)
-    return (_DONE if needs_restart else _IN_FORCE).format(name=name)
+    return (_REINDEX_ANSWER if needs_restart else _IN_FORCE).format(name=name)

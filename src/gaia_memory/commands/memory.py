@@ -30,7 +30,7 @@ _MAX_RANKED_ROWS = 100
 
 _SWITCH = {"off": False, "on": True}
 _NOT_ADMIN = "Only an admin can switch memory off or on. Nothing was changed."
-_DONE = {
+_SWITCH_ANSWERS = {
     True: "Memory is on again, for all users, with everything it knew before.",
     False: "Memory is off now, for all users. No fact was removed: /memory on brings everything back.",
 }
@@ -58,8 +58,8 @@ async def _switch(call: Call, enable: bool) -> str:
     except ConfigError as error:
         return f"Memory stays {'off' if enable else 'on'}: gaia.yaml {redact_locations('; '.join(error.problems))}."
     if in_file:
-        return f"{_DONE[enable]} This is saved in gaia.yaml."
-    return f"{_DONE[enable].replace(', for all users', '')} {_NO_FILE}"
+        return f"{_SWITCH_ANSWERS[enable]} This is saved in gaia.yaml."
+    return f"{_SWITCH_ANSWERS[enable].replace(', for all users', '')} {_NO_FILE}"
 
 
 async def _show(call: Call) -> str:

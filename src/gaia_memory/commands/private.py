@@ -10,11 +10,11 @@ _SWITCH = re.compile(r"\W*(?P<to>on|off)\W*(?:(?:please|now)\W*)*", re.IGNORECAS
 
 IS_PRIVATE = "This conversation is private: I learn nothing from it. /private off ends that."
 
-_STARTED = (
+_START_ANSWER = (
     "This conversation is private from here on: I learn nothing from it, but still use what I know about you. "
     "/private off ends that."
 )
-_ENDED = "This conversation is no longer private. I will never learn what you said while it was."
+_END_ANSWER = "This conversation is no longer private. I will never learn what you said while it was."
 _NOT_PRIVATE = "This conversation is not private: I may learn from it. /private on changes that."
 
 
@@ -31,12 +31,12 @@ async def _private(call: Call) -> str:
         if not was_private:
             return _NOT_PRIVATE
         await call.flags.set_private(call.key, False)
-        return _ENDED
+        return _END_ANSWER
     if was_private:
         # A second /private is a question, not a switch: privacy never ends by accident.
         return IS_PRIVATE
     await call.flags.set_private(call.key, True)
-    return _STARTED
+    return _START_ANSWER
 
 
 COMMAND = Command(

@@ -19,8 +19,8 @@ EXPORT_VERSION = 1
 _FACT_KEYS = frozenset(
     {"id", "text", "metadata", "said_at", "session_id", "seq", "source", "sources", "created_at", "updated_at"}
 )
-_EARLIEST = datetime.min.replace(tzinfo=UTC)
-_LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+_EARLIEST_TIME = datetime.min.replace(tzinfo=UTC)
+_LATEST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _ORIGIN_KEYS = frozenset({"source", "app", "session_id", "seq", "said_at", "event_ids"})
 
 
@@ -190,7 +190,7 @@ def _parse_time(value: object, path: str) -> datetime | None:
         moment = None
     if moment is None or moment.tzinfo is None:
         _raise_invalid(path, value, "pass a time with a time zone, such as '2026-03-01T12:00:00+00:00', or null")
-    if not _EARLIEST <= moment <= _LATEST:
+    if not _EARLIEST_TIME <= moment <= _LATEST_TIME:
         _raise_invalid(path, value, "pass a time within the years 1 to 9999 in UTC")
     return moment
 

@@ -13,7 +13,7 @@ from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE
+from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE_ANSWER
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
@@ -237,7 +237,7 @@ async def test_a_command_that_fails_is_answered_and_kept_from_the_model(tmp_path
         break_database(await host.engine())
         events = await host.run_turn("/memory")
 
-    assert events_text(events) == UNAVAILABLE
+    assert events_text(events) == UNAVAILABLE_ANSWER
 
 
 async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_through(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ INTRODUCTION = (
     "With GEMINI_API_KEY set, Gemini answers instead."
 )
 
-_REMEMBER = re.compile(
+_REMEMBER_PATTERN = re.compile(
     r"(?:please\s+|can you\s+|could you\s+)?"
     r"(?:remember|keep in mind|make a note|note|don'?t forget)"
     r"(?:\s+that\b|\s*[:,])?\s+(?P<fact>\S.*)",
@@ -82,7 +82,7 @@ def _answer(request: LlmRequest) -> str | types.Part:
     text = _last_user_text(request.contents)
     if _SELF_QUESTION.search(text):
         return INTRODUCTION
-    remember_match = _REMEMBER.fullmatch(text)
+    remember_match = _REMEMBER_PATTERN.fullmatch(text)
     if remember_match and not text.endswith("?") and "remember" in request.tools_dict:
         return types.Part.from_function_call(name="remember", args={"fact": remember_match["fact"].strip()})
     if text.endswith("?") or _QUESTION.match(text):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gaia_memory.errors import GaiaMemoryError
     from gaia_memory.models import SessionKey
 
-UNAVAILABLE = "Memory cannot answer right now. Nothing was changed; please try again in a while."
+UNAVAILABLE_ANSWER = "Memory cannot answer right now. Nothing was changed; please try again in a while."
 UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
 
 
@@ -110,7 +110,7 @@ async def answer_command(
     """
     if engine is None:
         return CommandAnswer(
-            UNAVAILABLE if open_error is None else f"{UNAVAILABLE_BECAUSE} {redact_locations(str(open_error))}"
+            UNAVAILABLE_ANSWER if open_error is None else f"{UNAVAILABLE_BECAUSE} {redact_locations(str(open_error))}"
         )
     clears_session = False
 
@@ -128,4 +128,4 @@ async def answer_command(
 
     with ErrorBoundary(f"/{name}"):
         return CommandAnswer((await run(name, build_call(engine, key, argument, reset))).text, clears_session)
-    return CommandAnswer(UNAVAILABLE)
+    return CommandAnswer(UNAVAILABLE_ANSWER)

@@ -56,7 +56,7 @@ paid ran rode rose sang sat sent sold slept spent spoke stood swam taught though
 wrote began became broke did drew woke dreamt burnt spelt hurt quit lay meant led fed fought froze hid hung
 """
 _UNCHANGED_VERBS_SET = frozenset(_UNCHANGED_VERBS_TEXT.split())
-_IRREGULAR = {
+_IRREGULAR_FORMS = {
     "am": "is",
     "have": "has",
     "do": "does",
@@ -158,8 +158,8 @@ def _third_person_verb(found: re.Match[str]) -> str:
 
 def _conjugate(verb: str) -> str:
     verb = verb.lower()
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
+    if verb in _IRREGULAR_FORMS:
+        return _IRREGULAR_FORMS[verb]
     if verb in _UNCHANGED_VERBS_SET or (verb.endswith("ed") and verb not in _PRESENT_ED_VERBS):
         return verb
     if verb in _NON_VERBS or (verb.endswith(("'t", "ing", "ly")) and verb not in _BASE_FORM_EXCEPTIONS):

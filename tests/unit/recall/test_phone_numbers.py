@@ -8,7 +8,7 @@ import pytest
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import Contact, Fact, Scope
-from gaia_memory.recall.contact import find_contact, find_phone_numbers
+from gaia_memory.recall.phone_numbers import find_contact, find_phone_numbers
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
