@@ -1,4 +1,4 @@
-"""`docs/limits.md` names tests that exist, and every test of `tests/limits`."""
+"""`docs/limits.md` names tests that exist, and every test of `tests/unit/limits`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def test_every_test_of_a_limit_is_on_the_page():
     """A test that only pins a limit is of no use to a reader who does not find the limit."""
     named = {f"{file}::{name}" for file, name in NAMED_TEST.findall(PAGE)}
     written = {
-        f"limits/{file.name}::{name}" for file in (TESTS / "limits").glob("test_*.py") for name in names_of_tests(file)
+        f"unit/limits/{file.name}::{name}"
+        for file in (TESTS / "unit/limits").glob("test_*.py")
+        for name in names_of_tests(file)
     }
 
     assert not written - named, violation_message(sorted(written - named), "missing in docs/limits.md:")

@@ -6,11 +6,15 @@ import asyncio
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.models import Source
 from gaia_memory.transfer.export_format import parse_export
 from support.storage.scripted_backend import backend_config
+
+pytestmark = pytest.mark.heavy
 
 
 async def test_a_new_fact_does_not_replace_the_one_it_contradicts(tmp_path: Path) -> None:
