@@ -54,7 +54,7 @@ def test_an_export_is_whole_and_an_import_of_it_adds_nothing_twice(config: str) 
     second = memory(config, "import", "-", "--json", user="ada", typed=data)
 
     assert [fact["text"] for fact in json.loads(data)["facts"]] == ["Allergic to nuts", "Sister is called Noa"]
-    assert (first.code, first.out) == (0, "2 facts taken in; 2 facts about ada now.\n")
+    assert (first.code, first.out) == (0, "2 facts imported; 2 facts about ada now.\n")
     assert "the file is about itay" in first.err
     assert second.json_output == {"user": "ada", "given": 2, "taken": 2, "added": 0, "total": 2}
     assert texts(config, "ada") == texts(config) == ["Allergic to nuts", "Sister is called Noa"]
@@ -144,8 +144,8 @@ def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str
     kept = memory(config, "import", "-", typed=data)
     restored = memory(config, "import", "-", "--restore-forgotten", typed=data)
 
-    assert kept.out.startswith("1 fact taken in (1 of them was known already), 1 fact left out as forgotten or given ")
-    assert restored.out == "2 facts taken in (1 of them was known already); 2 facts about itay now.\n"
+    assert kept.out.startswith("1 fact imported (1 of them was known already), 1 fact left out as forgotten or given ")
+    assert restored.out == "2 facts imported (1 of them was known already); 2 facts about itay now.\n"
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_large_import_tells_how_far_it_is(config: str, monkeypatch: pytest.Mon
     facts = [{"text": f"fact number {number}"} for number in range(250)]
     done = memory(config, "import", "-", typed=json.dumps({"format": "gaia-memory", "version": 1, "facts": facts}))
 
-    assert done.out == "250 facts taken in; 252 facts about itay now.\n"
+    assert done.out == "250 facts imported; 252 facts about itay now.\n"
     assert steps == [(100, 250), (200, 250), (250, 250)]
 
 
