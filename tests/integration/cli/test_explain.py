@@ -34,7 +34,7 @@ def test_each_hit_is_shown_with_its_parts_by_size(config: Path) -> None:
     assert float(best.split()[1]) > 0.3
     assert "subject" in best
     assert " - 0." in next(line for line in shown.splitlines() if "Green hats?" in line)
-    assert "The best score says how well the question is answered at all, from 0 to 1" in shown
+    assert "The best score, from 0 to 1, is the share of the question's words" in shown
     assert "Dropped" not in shown
     assert "Failed" not in shown
 
@@ -81,4 +81,4 @@ def test_nothing_found_is_said(config: Path) -> None:
     """In one line."""
     done = run_gaia("memory", "search", "-u", "noa", "-c", str(config), "--explain", "tea")
 
-    assert done.out == "Nothing about that is remembered about noa.\n"
+    assert done.out == "No fact about noa answers that.\n"
