@@ -17,7 +17,7 @@ _STORE_REMEDY = "facts are safe in the database; the store is rebuilt automatica
 _RETRY_REMEDY = "they are tried again automatically; `gaia sweep --force` tries now"
 _PARKED_REMEDY = "correct the cause, then run `gaia sweep --force`; otherwise only a new message tries them again"
 _QUARANTINE_REMEDY = (
-    "if that database was lost, restore it: this may be the last copy of its facts; otherwise delete the quarantined "
+    "if that database was lost, restore it: this may be the last copy of its facts; otherwise delete the "
     "files, because no forget reaches them"
 )
 _UNREADABLE_APP_REMEDY = (
@@ -152,12 +152,12 @@ class HealthCheck:
 
 def quarantine_problem(locations: Sequence[str]) -> tuple[str, str]:
     """Return the problem and the remedy of stores that contained the data of another database."""
-    return f"the data of another database is quarantined in {', '.join(locations)}", _QUARANTINE_REMEDY
+    return f"the data of another database is set aside in {', '.join(locations)}", _QUARANTINE_REMEDY
 
 
 def quarantine_note(locations: Sequence[str]) -> str:
     """Return the note of a forget about quarantined stores."""
-    return f"the quarantined data in {', '.join(locations)} was not touched and may contain forgotten text: delete it"
+    return f"the data set aside in {', '.join(locations)} was not touched and may contain forgotten text: delete it"
 
 
 def format_time(moment: float) -> str:

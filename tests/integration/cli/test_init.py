@@ -409,7 +409,7 @@ def test_what_was_made_before_it_failed_is_told(tmp_path: Path, monkeypatch: pyt
 
     assert done.code == 1
     assert f"made: {tmp_path / 'gaia.yaml'}" in done.err
-    assert done.err.rstrip().endswith("(No space left on device): make room")
+    assert done.err.rstrip().endswith("(No space left on device): free some space")
 
 
 def test_a_word_of_python_is_no_name_for_an_agent(tmp_path: Path) -> None:

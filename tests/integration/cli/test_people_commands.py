@@ -32,7 +32,7 @@ def test_it_asks_with_both_counts_and_does_nothing_without_a_yes(config: str) ->
     done = merge("guest", "ada", config=config, typed="n\n")
 
     assert done.code == 1
-    assert "Move 2 facts of guest to ada, of whom 2 facts are known, for good?" in done.err
+    assert "Move 2 facts of guest to ada, who has 2 facts, for good?" in done.err
     assert texts("guest", config) == ["Likes tea", "Has a dog"]
 
 
@@ -49,7 +49,7 @@ def test_what_was_moved_is_counted(config: str) -> None:
     done = merge("guest", "ada", config=config, typed="y\n")
 
     assert done.code == 0
-    assert done.out.endswith("Moved 1 fact of guest to ada.\n1 fact known of both stands once.\n")
+    assert done.out.endswith("Moved 1 fact of guest to ada.\n1 fact of both is kept once.\n")
     assert sorted(texts("ada", config)) == ["Has a dog", "Lives in Haifa", "likes tea"]
     again = merge("guest", "ada", "--yes", "--json", config=config)
     assert again.json_output == {"from": "guest", "into": "ada", "moved": 0, "joined": 0, "dropped": 0}
