@@ -29,14 +29,13 @@ from gaia_memory.adk.plugins.request_injection import (
     inject,
     is_enabled_for,
 )
-from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_command, with_text
+from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
 from gaia_memory.adk.plugins.span_content import wants_span_content
 from gaia_memory.adk.sessions.configured_sessions import DatabaseTranscriptFinder
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.adk.tools import memory_tools
-from gaia_memory.commands.private import private_message
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
@@ -209,12 +208,11 @@ class MemoryPlugin(BasePlugin):
     def _begin_invocation(self, invocation: InvocationContext, message: types.Content | None) -> InvocationState:
         """Note an invocation; commands and what is private are stamped before anything can fail."""
         session = invocation.session
-        command = parse_command(message)
-        private_text = private_message(*command) if command is not None else None
+        command, private_text = parse_message(message)
         turn = InvocationState(
             key=SessionKey(session.app_name, session.user_id, session.id),
             start=InvocationStart.now(invocation.invocation_id, _new_user_event(invocation)),
-            command=command if private_text is None else None,
+            command=command,
             private_text=private_text,
             root_agent_name=_root_agent_name(invocation),
             context=ref(invocation),

@@ -21,7 +21,7 @@ class TurnLease:
     """One turn or command of this process in a conversation, under a name of its own in the ledger.
 
     `row` is the ledger's row when it was taken last, `expires_at` when its mark ends by itself; `is_turn_recorded` says
-    that a turn was counted under it, `clock_rollbacks` names turns in which the clock was set back, `has_user_message`
+    that a turn was counted under it, `is_turn_unclaimed` that no invocation has begun in that turn, `clock_rollbacks` names turns in which the clock was set back, `has_user_message`
     says that what the person said is in the session (None: nobody looks). One that `is_shared` keeps nobody from
     talking. Who takes one with `may_be_cancelled` may be cancelled without giving it back: then signs of life tell
     whether it goes on.
@@ -37,6 +37,7 @@ class TurnLease:
         self.row: LedgerRow | None = None
         self.expires_at: float | None = None
         self.is_turn_recorded = False
+        self.is_turn_unclaimed = False
         self.clock_rollbacks: list[Invocation] = []
         self.has_user_message: bool | None = None
         self.is_released = False

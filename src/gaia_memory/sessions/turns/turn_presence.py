@@ -12,7 +12,7 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Invocation, LedgerRow, SessionKey, TurnRequest
 from gaia_memory.ports import Clock, Database, Ledger, Transaction
-from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force
+from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force, may_be_out_of_order
 from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
 from gaia_memory.sessions.turns.unrecorded_turns import UnrecordedTurns
 from gaia_memory.telemetry import log_fields
@@ -52,23 +52,35 @@ class TurnPresence:
         owner = f"{self._owner}/{secrets.token_hex(4)}{SHARED_OWNER_SUFFIX if is_shared else ''}"
         return TurnLease(key, owner, is_foreign=is_foreign, may_be_cancelled=may_be_cancelled, is_shared=is_shared)
 
-    async def acquire(self, lease: TurnLease, *, timeout_seconds: float | None = None) -> LedgerRow:
-        """Mark the conversation as talked in; return its row.
+    async def acquire(
+        self, lease: TurnLease, *, counts_turn: bool = False, timeout_seconds: float | None = None
+    ) -> LedgerRow:
+        """Mark the conversation as active; return its row.
 
-        It waits for a clear that is under way and, unless the hold is shared, while somebody else talks in it: at
-        most so many `timeout_seconds`, and not for who is gone. Taking it once more renews it.
+        This waits for a running clear and, unless the lease is shared, for another owner's turn: at most
+        `timeout_seconds`, and never for an owner that is dead. Acquiring a lease again renews it. With `counts_turn`
+        the same statement counts a turn, which the first `begin_turn` under the lease claims; a turn that nobody
+        claims is taken off the count on release.
         """
-        return await self._acquire(lease, self._ledger.reserve_turn, timeout_seconds)
+        statement = self._ledger.begin_turn if counts_turn else self._ledger.reserve_turn
+        # Set first: a caller that is cancelled may have written the turn all the same.
+        lease.is_turn_unclaimed = counts_turn
+        row = await self._acquire(lease, statement, timeout_seconds)
+        lease.is_turn_recorded |= counts_turn
+        return row
 
     async def begin_turn(
         self, lease: TurnLease, invocation: Invocation | None = None, *, timeout_seconds: float | None = None
     ) -> LedgerRow:
-        """Do as `acquire`, and count a turn; one that cannot be counted now is owed.
+        """Count a turn, and acquire the lease if needed; a turn that cannot be counted now is counted later.
 
-        An `invocation` said while the clock is behind what was learned is remembered, so that it is learned, too.
+        A turn that `acquire` has counted is claimed instead: nothing is written. An `invocation` said while the clock
+        is behind the watermark is recorded, so that it is learned too.
         """
         try:
-            row = await self._acquire(lease, self._ledger.begin_turn, timeout_seconds, invocation)
+            row = await self._claim_turn(lease, invocation)
+            if row is None:
+                row = await self._acquire(lease, self._ledger.begin_turn, timeout_seconds, invocation)
         except (MemoryUnavailable, OSError):
             self._unrecorded_turns.add(lease, invocation)
             raise
@@ -156,6 +168,16 @@ class TurnPresence:
         async with self._database.read_transaction() as tx:
             return await self._ledger.row(tx, key)
 
+    async def _claim_turn(self, lease: TurnLease, invocation: Invocation | None) -> LedgerRow | None:
+        """Return the row of a turn that was counted with the lease; None where the turn is still to be counted."""
+        is_unclaimed, lease.is_turn_unclaimed = lease.is_turn_unclaimed, False
+        if not is_unclaimed or lease.row is None:
+            return None
+        if invocation is not None and may_be_out_of_order(lease.row, invocation, now=self._now()):
+            async with self._database.transaction() as tx:
+                await self._ledger.record_out_of_order(tx, lease.key, invocation)
+        return lease.row
+
     async def _acquire(
         self,
         lease: TurnLease,
@@ -202,10 +224,12 @@ class TurnPresence:
         async with self._database.transaction() as tx:
             for invocation in lease.clock_rollbacks:
                 await self._ledger.record_out_of_order(tx, lease.key, invocation)
-            if lease.is_turn_recorded:
+            if lease.is_turn_recorded and not lease.is_turn_unclaimed:
                 await self._ledger.end_turn(tx, lease.key, now=self._now(), owner=lease.owner)
             elif expires_at is not None:
-                await self._ledger.release_turn(tx, lease.key, expires_at=expires_at, owner=lease.owner)
+                await self._ledger.release_turn(
+                    tx, lease.key, expires_at=expires_at, owner=lease.owner, is_counted=lease.is_turn_unclaimed
+                )
             await self._transfer_to_shared(tx, lease)
 
     async def _transfer_to_shared(self, tx: Transaction, lease: TurnLease) -> None:
