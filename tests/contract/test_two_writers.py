@@ -247,7 +247,7 @@ async def test_a_profile_never_outlives_what_it_was_made_of(both: EnginePair) ->
     async def check(both: EnginePair) -> None:
         row = await both.first.turn_presence.row(KEY)
         assert row is not None
-        assert not row.profile
+        assert row.session.profile is None or not row.session.profile.block
         async with both.first.database.read_transaction() as tx:
             kept = (await tx.execute(select(profiles.c.bullets))).scalars().all()
         assert kept in ([], [[]])
@@ -365,7 +365,7 @@ async def test_a_clock_that_is_behind_takes_no_forgetting_back(both: EnginePair)
     row = await both.first.turn_presence.row(KEY)
 
     assert row is not None
-    assert row.forgotten_at == 100.0
+    assert row.progress.forgotten_at == 100.0
 
 
 async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: EnginePair) -> None:
@@ -385,7 +385,7 @@ async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: EnginePair) -
     async def check(both: EnginePair) -> None:
         row = await both.first.turn_presence.row(KEY)
         assert row is not None
-        assert (row.turn_no, row.clearing) == (2, None)
+        assert (row.turn.turn_no, row.clearing.owner) == (2, None)
 
     async def turn(engine: Engine) -> None:
         await record_turn(engine, KEY)

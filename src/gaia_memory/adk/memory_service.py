@@ -170,7 +170,7 @@ class Mem0MemoryService(BaseMemoryService):
 
 async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event], *, zone: tzinfo = UTC) -> None:
     row = await engine.ensure_ledger_row(key)
-    turns = turns_of(events, turns_before=row.learned_turns, zone=zone)
+    turns = turns_of(events, turns_before=row.progress.learned_turns, zone=zone)
     if turns:
         await engine.learn(key, turns)
 

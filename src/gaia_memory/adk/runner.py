@@ -119,7 +119,7 @@ class GaiaRunner(Runner):
         """Return a configuration that loads what the replay window needs."""
         if not self._can_use_window(config, message, invocation_id):
             return config
-        anchor = (lease.row.anchor if lease.row else None) or START_ANCHOR
+        anchor = (lease.row.session.anchor if lease.row else None) or START_ANCHOR
         return config.model_copy(update={"get_session_config": self._windowed_load(lease.key, anchor)})
 
     def _can_use_window(self, config: RunConfig, message: types.Content | None, invocation_id: str | None) -> bool:

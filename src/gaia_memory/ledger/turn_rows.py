@@ -36,7 +36,7 @@ class TurnMixin:
         row = await _upsert_turn(
             tx, key, request, now=now, lease_seconds=lease_seconds, insert_values={"turn_no": 1}, update_values=counted
         )
-        has_begun = row.clearing is None and row.active_owner == request.owner
+        has_begun = row.clearing.owner is None and row.turn.active_owner == request.owner
         if has_begun and request.invocation is not None and may_be_out_of_order(row, request.invocation, now=now):
             await record_out_of_order(tx, key, request.invocation)
         return row

@@ -8,10 +8,10 @@ from typing import Protocol
 from gaia_memory.models import (
     DueConversation,
     EventPosition,
+    FrozenProfile,
     Invocation,
     LedgerRow,
     PendingConversation,
-    ProfileMaker,
     SessionKey,
     TurnRequest,
     WindowAnchor,
@@ -51,11 +51,11 @@ def may_be_out_of_order(row: LedgerRow, invocation: Invocation, *, now: float) -
     The turn lies before the watermark, or before the event that rewound the session; or the conversation is being
     learned, so that the watermark may still move past the turn.
     """
-    cutoffs = [row.watermark.timestamp] if row.watermark is not None else []
-    if row.rewound_at is not None and row.cleared_at is not None:
-        cutoffs.append(row.cleared_at)
+    cutoffs = [row.progress.watermark.timestamp] if row.progress.watermark is not None else []
+    if row.clearing.rewound_at is not None and row.clearing.cleared_at is not None:
+        cutoffs.append(row.clearing.cleared_at)
     is_before_cutoff = any(invocation.started_at <= cutoff + _CLOCK_TOLERANCE_SECONDS for cutoff in cutoffs)
-    return is_before_cutoff or is_in_force(row.lease_until, now=now, max_seconds=LEASE_SECONDS)
+    return is_before_cutoff or is_in_force(row.lease.expires_at, now=now, max_seconds=LEASE_SECONDS)
 
 
 class Ledger(Protocol):
@@ -237,17 +237,8 @@ class Ledger(Protocol):
         and begin to clear it before it is purged; `end_clearing` without `is_rewound` says that it was.
         """
 
-    async def freeze_profile(
-        self,
-        tx: Transaction,
-        key: SessionKey,
-        *,
-        profile: str,
-        profile_key: str,
-        made_at: float | None = None,
-        made_by: ProfileMaker | None = None,
-    ) -> None:
-        """Keep the rendered profile for the rest of the session, with when it was made and by whom."""
+    async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
+        """Keep a rendered profile for the rest of the session."""
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
         """Return a person's sessions that have a frozen profile, in one app or (None) in all; the latest first."""

@@ -299,7 +299,7 @@ async def test_turns_of_one_moment_are_loaded_together(engine: Engine, sessions:
     assert sent_texts(model.requests[0]) == ["s3", "t2"]
     assert sent_texts(model.requests[1]) == ["t2", "re t2", "t3"]
     assert row is not None
-    assert row.anchor is None or row.anchor.turn_no == 0
+    assert row.session.anchor is None or row.session.anchor.turn_no == 0
 
 
 async def test_a_turn_marks_the_session_as_in_use_until_it_is_over(engine: Engine, sessions: CountingSessions):
@@ -315,11 +315,11 @@ async def test_a_turn_marks_the_session_as_in_use_until_it_is_over(engine: Engin
     during, after = rows
 
     assert during is not None
-    assert during.active_until is not None
-    assert during.active_owner is not None
-    assert during.active_owner.startswith(f"{engine.owner}/")
+    assert during.turn.active_until is not None
+    assert during.turn.active_owner is not None
+    assert during.turn.active_owner.startswith(f"{engine.owner}/")
     assert after is not None
-    assert (after.active_until, after.active_owner) == (None, None)
+    assert (after.turn.active_until, after.turn.active_owner) == (None, None)
 
 
 async def test_a_turn_goes_on_when_the_ledger_cannot_be_asked(

@@ -121,9 +121,9 @@ async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_process
         report = await talks.gaia.sweep(force=True)
 
     assert during is not None
-    assert during.active_owner is not None
+    assert during.turn.active_owner is not None
     assert after is not None
-    assert (after.active_owner, after.active_until) == (None, None)
+    assert (after.turn.active_owner, after.turn.active_until) == (None, None)
     assert report.consolidated == 1
 
 

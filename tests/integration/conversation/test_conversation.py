@@ -356,7 +356,7 @@ async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_p
 
     assert (first, reply) == ("one ", "ok")
     assert row is not None
-    assert row.active_until is None
+    assert row.turn.active_until is None
 
 
 @pytest.mark.acceptance("L10")

@@ -49,7 +49,7 @@ async def test_a_turn_in_our_runner_is_two_writes(tmp_path: Path, monkeypatch: p
 
     assert len(writes) == 2
     assert row is not None
-    assert (row.turn_no, row.active_until, row.is_foreign) == (2, None, False)
+    assert (row.turn.turn_no, row.turn.active_until, row.session.is_foreign) == (2, None, False)
 
 
 async def test_a_turn_in_a_foreign_runner_is_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ async def test_a_turn_in_a_foreign_runner_is_two_writes(tmp_path: Path, monkeypa
 
     assert len(writes) == 2
     assert row is not None
-    assert (row.turn_no, row.active_until, row.is_foreign) == (2, None, True)
+    assert (row.turn.turn_no, row.turn.active_until, row.session.is_foreign) == (2, None, True)
 
 
 @pytest.mark.usefixtures("no_background")
@@ -84,9 +84,9 @@ async def test_a_turn_that_never_begins_is_not_counted(tmp_path: Path, monkeypat
         answered = await presence.row(conversation.key)
 
     assert failed is not None
-    assert (failed.turn_no, failed.active_until, failed.is_learned) == (0, None, True)
+    assert (failed.turn.turn_no, failed.turn.active_until, failed.progress.is_learned) == (0, None, True)
     assert answered is not None
-    assert answered.turn_no == 1
+    assert answered.turn.turn_no == 1
 
 
 @pytest.mark.usefixtures("no_background")
@@ -104,4 +104,4 @@ async def test_a_command_is_not_counted(tmp_path: Path) -> None:
 
     assert events
     assert row is not None
-    assert (row.turn_no, row.active_until) == (0, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (0, None)

@@ -158,7 +158,7 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
 
         assert forgotten == [what]
         assert row is not None
-        assert row.is_learned
+        assert row.progress.is_learned
         assert await known(engine) == (["Sings in a choir"] if what == "fact" else [])
 
 

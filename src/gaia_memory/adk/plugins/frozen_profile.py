@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gaia_memory.models import FrozenProfile
 from gaia_memory.profile.render import render_block
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ async def profile_block_for_session(engine: Engine, key: SessionKey, row: Ledger
     if not engine.config.memory.preload:
         return ""
     profile_key = engine.live.fingerprint
-    if row.profile is not None and row.profile_key == profile_key:
-        return row.profile
+    frozen = row.session.profile
+    if frozen is not None and frozen.key == profile_key:
+        return frozen.block
     for _ in range(_MAX_TRIES):
         profile = await engine.memory.profile(engine.scope(key.app, key.user))
         block = render_block(profile)
@@ -38,7 +40,8 @@ async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> s
     if not block:
         return ""
     row = await engine.turn_presence.row(key)
-    return (row.profile if row is not None else None) or ""
+    frozen = row.session.profile if row is not None else None
+    return frozen.block if frozen is not None else ""
 
 
 async def _freeze(engine: Engine, key: SessionKey, profile: Profile, block: str, profile_key: str) -> bool:
@@ -49,7 +52,6 @@ async def _freeze(engine: Engine, key: SessionKey, profile: Profile, block: str,
         if state.revision != profile.revision:
             return False
         made_at = None if profile.made_at is None else profile.made_at.timestamp()
-        await engine.ledger.freeze_profile(
-            tx, key, profile=block, profile_key=profile_key, made_at=made_at, made_by=profile.made_by
-        )
+        frozen = FrozenProfile(block=block, key=profile_key, made_at=made_at, made_by=profile.made_by)
+        await engine.ledger.freeze_profile(tx, key, frozen)
     return True

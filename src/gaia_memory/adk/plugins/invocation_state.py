@@ -69,8 +69,10 @@ class InvocationState:
             if self.command is None:
                 set_metadata(context, MEMORY_OFF_KEY, True)
             row = await engine.turn_presence.wait_for_clear(self.key) if outer_lease is None else None
-        if outer_lease is None and row is not None and (row.cleared_at is not None or detects_stale(context)):
-            await reload_if_stale(context, is_deleted=row.cleared_at is not None and row.rewound_at is None)
+        if outer_lease is None and row is not None and (row.clearing.cleared_at is not None or detects_stale(context)):
+            await reload_if_stale(
+                context, is_deleted=row.clearing.cleared_at is not None and row.clearing.rewound_at is None
+            )
 
     def mark_message_stored(self) -> None:
         """Note that the message is in the session."""
@@ -117,7 +119,7 @@ class InvocationState:
         if self.command is None:
             self.ledger_row = await self._begin_turn(engine, seconds=TURN_WAIT_SECONDS)
             clear_metadata(context, UNMARKED_KEY)
-            if self.ledger_row.is_private:
+            if self.ledger_row.session.is_private:
                 set_metadata(context, PRIVATE_KEY, True)
             engine.turn_spans.record_turn(self.key)
         elif self.owns_lease:

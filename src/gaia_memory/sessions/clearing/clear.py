@@ -46,7 +46,7 @@ class SessionClearer:
                     tx,
                     key,
                     owner,
-                    turn_no=row.turn_no,
+                    turn_no=row.turn.turn_no,
                     now=self._now(),
                     seconds=CLEAR_LEASE_SECONDS,
                     turn_owner=lease.turn_owner,
@@ -72,4 +72,4 @@ class SessionClearer:
 
 def _auto_mode(row: LedgerRow, transcript: Transcript) -> Literal["delete", "rewind"]:
     """Say how "auto" clears: a session in which somebody else's Runner talks may be open in a browser."""
-    return "rewind" if row.is_foreign else transcript.clear_method
+    return "rewind" if row.session.is_foreign else transcript.clear_method

@@ -51,10 +51,15 @@ class SessionPurger:
             if lease is None:
                 return False
             row = lease.row
-            if row.rewound_at is None or row.cleared_at is None or row.cleared_at > cutoff or not row.is_learned:
+            if (
+                row.clearing.rewound_at is None
+                or row.clearing.cleared_at is None
+                or row.clearing.cleared_at > cutoff
+                or not row.progress.is_learned
+            ):
                 return False
             transcript_slice, transcript = await self._transcripts.read(
-                key, after=row.watermark, turns_before=row.learned_turns
+                key, after=row.progress.watermark, turns_before=row.progress.learned_turns
             )
             if transcript_slice is not None and await anext(aiter(transcript_slice.turns), None) is not None:
                 # Somebody has spoken where no turn was counted: that is not learned.

@@ -89,7 +89,7 @@ class Consolidator:
         if key.app not in self._transcripts.apps:
             return "skipped"
         async with self._leases.acquire(key, turn_owner=turn_owner) as lease:
-            if lease is None or (only_due and lease.row.is_done):
+            if lease is None or (only_due and lease.row.progress.is_done):
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user)) as record:
                 outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear)
@@ -104,7 +104,7 @@ class Consolidator:
                 return "skipped"
             row = lease.row
             transcript_slice, transcript = await self._transcripts.read(
-                key, after=row.watermark, turns_before=row.learned_turns
+                key, after=row.progress.watermark, turns_before=row.progress.learned_turns
             )
             is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
@@ -119,7 +119,7 @@ class Consolidator:
             if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
             with record_learning(key, self._scope_of(key.app, key.user)) as record:
-                after = lease.row.watermark
+                after = lease.row.progress.watermark
                 unlearned = to_async_iter(turn for turn in turns if after is None or turn.end > after)
                 learning = await self._start_learning(lease.row, record)
                 await self.learner.learn(replace(learning, is_handed_over=True), unlearned)
@@ -167,7 +167,7 @@ class Consolidator:
         learning = await self._start_learning(row, record)
         row = await self._out_of_order_learner.learn(learning)
         transcript_slice, transcript = await self._transcripts.read(
-            row.key, after=row.watermark, turns_before=row.learned_turns
+            row.key, after=row.progress.watermark, turns_before=row.progress.learned_turns
         )
         if transcript_slice is None or transcript_slice.end is None:
             return transcript_slice, transcript
@@ -181,8 +181,10 @@ class Consolidator:
 
     def _may_be_elsewhere(self, row: LedgerRow, transcript: Transcript) -> bool:
         """Say whether a session that is not found may belong to another process; after a day it was deleted."""
-        is_presumed_deleted = transcript.is_complete and self._now() - row.touched >= MISSING_SESSION_TIMEOUT_SECONDS
-        return not row.is_learned and not is_presumed_deleted
+        is_presumed_deleted = (
+            transcript.is_complete and self._now() - row.turn.touched >= MISSING_SESSION_TIMEOUT_SECONDS
+        )
+        return not row.progress.is_learned and not is_presumed_deleted
 
     def _now(self) -> float:
         return self._clock.now().timestamp()

@@ -88,7 +88,7 @@ class Discovery:
         } or previous
 
     async def _has_unlearned_turns(self, key: SessionKey, row: LedgerRow | None) -> bool:
-        after = row.watermark if row is not None else None
+        after = row.progress.watermark if row is not None else None
         transcript_slice, _ = await self._transcripts.read(key, after=after, turns_before=0)
         return transcript_slice is not None and not await is_empty(transcript_slice.turns)
 
@@ -116,9 +116,13 @@ def _may_have_unrecorded_turns(row: LedgerRow | None, changed_at: float) -> bool
     if row is None:
         return True
     # A session that was deleted and is there was begun anew.
-    rewound_until = row.cleared_at if row.rewound_at is not None else None
-    known_times = [row.watermark.timestamp if row.watermark is not None else None, rewound_until, row.forgotten_at]
+    rewound_until = row.clearing.cleared_at if row.clearing.rewound_at is not None else None
+    known_times = [
+        row.progress.watermark.timestamp if row.progress.watermark is not None else None,
+        rewound_until,
+        row.progress.forgotten_at,
+    ]
     return (
-        row.is_done
+        row.progress.is_done
         and changed_at > max((at for at in known_times if at is not None), default=0.0) + _TIMESTAMP_ROUNDING_SECONDS
     )

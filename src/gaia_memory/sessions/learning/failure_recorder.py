@@ -38,7 +38,7 @@ class FailureRecorder:
         async with self._database.transaction() as tx:
             # What was learned before the failure has set the counts back since the lease was taken.
             row = await self._ledger.row(tx, key) or lease.row
-            is_parked = is_bad_answer and row.bad_answers + 1 >= PARK_AFTER_BAD_ANSWERS
+            is_parked = is_bad_answer and row.failures.bad_answers + 1 >= PARK_AFTER_BAD_ANSWERS
             await self._ledger.record_failure(
                 tx,
                 key,
@@ -52,7 +52,7 @@ class FailureRecorder:
         lease.is_released = True
         error_type = type(error).__name__ if error is not None else reason
         error_label = "session_not_found" if error is None else error_type
-        attempts = row.attempts + 1
+        attempts = row.failures.attempts + 1
         fields = log_fields("conversation.put_off", key, attempts=attempts, error=error_label, parked=is_parked)
         message = "%s of app %s is not learned yet (try %d): %s"
         logger.warning(message, key.session, key.app, attempts, error_type, extra=fields)
@@ -63,8 +63,8 @@ class FailureRecorder:
 def _backoff_seconds(row: LedgerRow, error: Exception | None) -> float:
     """Return the seconds to the next try: bad answers and all else go on counting apart from each other."""
     if isinstance(error, BadAnswerError):
-        return failure_backoff_seconds(row.bad_answers + 1)
-    count = row.attempts - row.bad_answers + 1
+        return failure_backoff_seconds(row.failures.bad_answers + 1)
+    count = row.failures.attempts - row.failures.bad_answers + 1
     if isinstance(error, ModelUnavailableError):
         return outage_backoff_seconds(count, retry_after=error.retry_after)
     return failure_backoff_seconds(count)

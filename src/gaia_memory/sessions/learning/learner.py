@@ -86,7 +86,7 @@ class Learner:
         async with self._database.read_transaction() as tx:
             state = await self._facts.state(tx, scope)
         return LearningState(
-            row=row, scope=scope, record=record, forgotten_at=_latest(state.forgotten_at, row.forgotten_at)
+            row=row, scope=scope, record=record, forgotten_at=_latest(state.forgotten_at, row.progress.forgotten_at)
         )
 
     async def learn(
@@ -108,7 +108,7 @@ class Learner:
         drafts: list[Draft] = []
         learnable_turns = self._learnable_turns(turns, learning)
         pieces = split_into_chunks(
-            learnable_turns, key=row.key, preceding=context, zone=zone, bad_answer_count=row.bad_answers
+            learnable_turns, key=row.key, preceding=context, zone=zone, bad_answer_count=row.failures.bad_answers
         )
         async for chunk, is_last in mark_last(pieces):
             pending_chunks.append(chunk)
@@ -121,7 +121,7 @@ class Learner:
                     learning, pending_chunks, drafts, new_watermark=new_watermark, is_complete=is_last
                 )
                 pending_chunks, drafts = [], []
-        if end is not None and learning.row.watermark != end:
+        if end is not None and learning.row.progress.watermark != end:
             await self._commit(learning, [], [], new_watermark=end)
 
     async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Message]:
@@ -163,7 +163,7 @@ class Learner:
     ) -> LearningState:
         """Write the facts of chunks and move the watermark, or (`new_watermark` None) mark their events as learned."""
         row, key = learning.row, learning.row.key
-        learned_turns = committed_chunks[-1].turns[-1].seq if committed_chunks else row.learned_turns
+        learned_turns = committed_chunks[-1].turns[-1].seq if committed_chunks else row.progress.learned_turns
         self.require_enabled()
         async with self._database.transaction() as tx:
             await self._check_unchanged(tx, learning, committed_chunks)
@@ -171,9 +171,9 @@ class Learner:
                 tx,
                 key,
                 self._owner,
-                expected=row.watermark,
+                expected=row.progress.watermark,
                 new_watermark=new_watermark,
-                turn_count=learned_turns - row.learned_turns,
+                turn_count=learned_turns - row.progress.learned_turns,
                 now=self._now(),
                 is_complete=is_complete,
             ):
@@ -186,7 +186,7 @@ class Learner:
             written = await self._facts.write(tx, learning.scope, kept_drafts, now=self._clock.now())
         learning.record.add_committed(committed_chunks, kept_drafts)
         if new_watermark is not None:
-            row = replace(row, watermark=new_watermark, learned_turns=learned_turns)
+            row = replace(row, progress=replace(row.progress, watermark=new_watermark, learned_turns=learned_turns))
         learned_fact_ids = frozenset(fact.id for fact in written) if is_marked else frozenset()
         return replace(learning, row=row, marked_event_ids=marked_event_ids, learned_fact_ids=learned_fact_ids)
 
@@ -207,9 +207,9 @@ class Learner:
         learned_fact_ids = learning.learned_fact_ids if context & learning.marked_event_ids else frozenset()
         has_missing_facts = len(await self._facts.get(tx, learning.scope, learned_fact_ids)) < len(learned_fact_ids)
         row = await self._ledger.row(tx, learning.row.key)
-        if row is None or (row.lease_owner, row.watermark) != (self._owner, learning.row.watermark):
+        if row is None or (row.lease.owner, row.progress.watermark) != (self._owner, learning.row.progress.watermark):
             raise LeaseLostError(f"conversation {learning.row.key.session!r} was taken over: nothing was written")
-        cutoff = _latest(state.forgotten_at, row.forgotten_at)
+        cutoff = _latest(state.forgotten_at, row.progress.forgotten_at)
         if cutoff != learning.forgotten_at or skipped or has_missing_facts:
             raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
 
@@ -235,7 +235,7 @@ def _event_ids(chunk_batch: Sequence[Chunk]) -> set[str]:
 
 
 def _may_be_learned(message: Message, learning: LearningState, skipped: Collection[str]) -> bool:
-    is_private = message.may_be_private and learning.row.is_private
+    is_private = message.may_be_private and learning.row.session.is_private
     return not is_private and message.event_id not in skipped
 
 

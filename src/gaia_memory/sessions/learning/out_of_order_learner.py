@@ -35,7 +35,7 @@ class OutOfOrderLearner:
         if not turn_starts:
             return row
         turns = await self._transcripts.read_out_of_order(
-            key, turn_starts, after=row.watermark, turns_before=row.learned_turns
+            key, turn_starts, after=row.progress.watermark, turns_before=row.progress.learned_turns
         )
         if turns is None:
             return row
@@ -45,4 +45,5 @@ class OutOfOrderLearner:
                 tx, key, self._owner, invocations=turn_starts, turn_count=len(turns)
             ):
                 raise LeaseLostError(f"conversation {key.session!r} was taken over: nothing was written")
-        return replace(row, learned_turns=row.learned_turns + len(turns))
+        learned_turns = row.progress.learned_turns + len(turns)
+        return replace(row, progress=replace(row.progress, learned_turns=learned_turns))

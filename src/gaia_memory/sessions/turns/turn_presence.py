@@ -117,7 +117,7 @@ class TurnPresence:
             row = await self.row(key)
             if row is None or wait.is_clear_wait_over:
                 return row
-            if not is_in_force(row.clearing_until, now=self._now(), max_seconds=CLEAR_LEASE_SECONDS):
+            if not is_in_force(row.clearing.expires_at, now=self._now(), max_seconds=CLEAR_LEASE_SECONDS):
                 return row
             wait.observe_blocker(row)
             await asyncio.sleep(wait.next_poll_seconds())
@@ -140,7 +140,7 @@ class TurnPresence:
     async def is_private(self, key: SessionKey) -> bool:
         """Say whether nothing said in a conversation is learned."""
         row = await self.row(key)
-        return row is not None and row.is_private
+        return row is not None and row.session.is_private
 
     async def set_private(self, key: SessionKey, is_private: bool) -> None:
         """Note whether what is said in a conversation from now on is to be learned."""
@@ -150,7 +150,7 @@ class TurnPresence:
     async def has_pending_confirmation(self, key: SessionKey) -> bool:
         """Say whether some rows were shown in a conversation that a yes forgets, and nothing was answered."""
         row = await self.row(key)
-        return row is not None and row.has_pending_confirmation
+        return row is not None and row.session.has_pending_confirmation
 
     async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
         """Note that it is so, or no longer; what stands already is not written."""
@@ -214,7 +214,7 @@ class TurnPresence:
             )
             async with self._database.transaction() as tx:
                 row = await statement(tx, lease.key, request, now=moment, lease_seconds=TURN_LEASE_SECONDS)
-            if row.clearing is None and row.active_owner == lease.owner:
+            if row.clearing.owner is None and row.turn.active_owner == lease.owner:
                 return row
             if wait.observe_blocker(row):
                 await self._release_abandoned(row, is_renewal_overdue=wait.is_renewal_overdue)
@@ -249,7 +249,7 @@ class TurnPresence:
 
     async def _release_abandoned(self, row: LedgerRow, *, is_renewal_overdue: bool) -> None:
         """End a mark that nobody will end: of a turn of this process that was cancelled, or one that fell silent."""
-        owner, expires_at = row.active_owner, row.active_until
+        owner, expires_at = row.turn.active_owner, row.turn.active_until
         local_lease = self._local_leases.get(owner) if owner is not None else None
         if local_lease is not None and not local_lease.is_alive:
             await self.release(local_lease)
@@ -314,17 +314,17 @@ class _AcquireWait:
         A clear is waited for a while only: talk that is not counted is never learned.
         """
         moment = monotonic_time()
-        is_shared = (row.active_owner or "").endswith(SHARED_OWNER_SUFFIX)
+        is_shared = (row.turn.active_owner or "").endswith(SHARED_OWNER_SUFFIX)
         self.is_turn_wait_over = is_shared or (self._deadline is not None and moment >= self._deadline)
-        if row.clearing is None:
-            if self._observed_turn[:2] != (row.active_owner, row.active_until):
-                self._observed_turn = (row.active_owner, row.active_until, moment)
+        if row.clearing.owner is None:
+            if self._observed_turn[:2] != (row.turn.active_owner, row.turn.active_until):
+                self._observed_turn = (row.turn.active_owner, row.turn.active_until, moment)
             return True
-        if self._observed_clear[0] != row.clearing:
-            self._observed_clear = (row.clearing, moment)
+        if self._observed_clear[0] != row.clearing.owner:
+            self._observed_clear = (row.clearing.owner, moment)
         if moment - self._observed_clear[1] >= CLEAR_WAIT_SECONDS:
             self.is_clear_wait_over = True
-            fields = log_fields("clear.waits", self._key, owner=row.clearing)
+            fields = log_fields("clear.waits", self._key, owner=row.clearing.owner)
             logger.warning(
                 "conversation %s is still being cleared by %s", self._key.session, row.clearing, extra=fields
             )
