@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner, process_identity
+from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner, process_name
 from gaia_memory.models import SessionKey, TurnRequest
 from support.databases import database
 
@@ -14,7 +14,7 @@ ledger = SqlLedger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 ME = "elsewhere:1:1.00/a"
 YOU = "elsewhere:2:2.00/b"
-DEAD = process_identity().rpartition("-")[0] + "-1/a1b2"
+DEAD = process_name().rpartition("-")[0] + "-1/a1b2"
 
 
 async def begin(database, owner=ME, *, now=10.0, active=900.0, **how):

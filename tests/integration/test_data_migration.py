@@ -147,7 +147,7 @@ async def test_everything_is_kept_and_what_is_new_begins_empty(kind, tmp_path):
     assert skipped == {"e/1"}
     assert (cached.bullets, cached.fingerprint, cached.made_by, cached.made_at) == (("tea",), "f", None, None)
     assert learned.progress == LearningProgress(
-        watermark=EventPosition(90.0, "e/3"), learned_turns=3, is_learned=True, is_done=True
+        watermark=EventPosition(90.0, "e/3"), learned_turns=3, is_learned=True, is_done=True, forgotten_at=5.0
     )
     assert (known.session.profile, known.session.anchor) == (
         FrozenProfile(block="- tea", key="k"),
