@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
@@ -30,11 +30,13 @@ from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.build_recall import build_recall
 from gaia_memory.reindex import Reindexer
 from gaia_memory.sessions.clearing.purge import SessionPurger
+from gaia_memory.sessions.conversation_states import ConversationStates
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
-from gaia_memory.sessions.learning.learner import LearnSettings
+from gaia_memory.sessions.learning.learner import Learner, LearnSettings
 from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
@@ -80,7 +82,9 @@ class Engine:
         self.locks = SessionLocks()
         self.debouncer = MessageDebouncer()
         self.pending_confirmations = PendingConfirmations()
-        self.turn_presence = TurnPresence(database, self.ledger, clock, owner=self.owner)
+        self._ledger_client = LedgerClient(database, self.ledger, clock, owner=self.owner)
+        self.turn_presence = TurnPresence(self._ledger_client)
+        self.conversations = ConversationStates(self._ledger_client, self.facts)
         self.turn_spans = TurnSpans()
         self.transcripts = TranscriptRegistry()
         self._sessions: AsyncEngine | None = None
@@ -100,9 +104,7 @@ class Engine:
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        self._session_purger = SessionPurger(
-            database, self.ledger, self.transcripts, self.locks, clock, owner=self.owner
-        )
+        self._session_purger = SessionPurger(self._ledger_client, self.transcripts, self.locks)
         self._sweep_scheduler = SweepScheduler(self.sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
@@ -201,6 +203,27 @@ class Engine:
         """Make an app's sessions readable for consolidation, besides those of transcripts given before."""
         if self.transcripts.attach(app, transcript):
             self._sweep_scheduler.trigger()
+
+    def require_open(self) -> None:
+        """Return only while the memory database is open.
+
+        Raises:
+            MemoryUnavailable: it is closed.
+        """
+        self.database.require_open()
+
+    async def reload_config(self) -> None:
+        """Put the configuration file in force where it changed."""
+        await self.live.reload_if_changed()
+
+    @property
+    def mem0(self) -> Any:
+        """The `mem0.Memory` over the follower's store, for reading.
+
+        Raises:
+            StoreNotOwnedError: another process owns the store, or it is still being opened.
+        """
+        return self.follower.mem0
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -349,30 +372,30 @@ class Engine:
         )
 
     def _build_consolidator(self) -> Consolidator:
-        return Consolidator(
-            database=self.database,
+        learner = Learner(
+            client=self._ledger_client,
             facts=self.facts,
-            ledger=self.ledger,
             extractor=self.backend.extractor,
             circuit_breaker=self.circuit_breaker,
             embedder=self.backend.embedder,
+            settings=self._learn_settings,
+        )
+        return Consolidator(
+            client=self._ledger_client,
+            learner=learner,
             transcripts=self.transcripts,
             locks=self.locks,
-            clock=self.clock,
             scope_of=self.scope,
-            owner=self.owner,
             settings=self._learn_settings,
         )
 
     def _build_sweeper(self) -> Sweeper:
         return Sweeper(
-            database=self.database,
-            ledger=self.ledger,
+            client=self._ledger_client,
             transcripts=self.transcripts,
             consolidator=self.consolidator,
             turn_spans=self.turn_spans,
             circuit_breaker=self.circuit_breaker,
-            clock=self.clock,
             idle_seconds=lambda: _idle_seconds(self.config),
             is_enabled=self._is_learning_still_enabled,
         )

@@ -28,6 +28,7 @@ from gaia_memory.ports import Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrievers import KeywordRetriever
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import TurnLease
 
 APP, USER, SESSION = "host", "itay", "s1"
@@ -97,7 +98,7 @@ class PluginHost:
 
     async def ledger_row(self) -> LedgerRow | None:
         """Return the ledger's row of the session."""
-        return await (await self.engine()).turn_presence.row(KEY)
+        return await (await self.engine()).conversations.row(KEY)
 
     async def run_turn(
         self,
@@ -181,6 +182,12 @@ class BrokenDatabase:
         raise OSError(f"database is away: INSERT INTO facts VALUES ({SECRET_TEXT!r})")
 
     read_transaction = transaction
+
+
+def broken_ledger_client(engine: Engine) -> LedgerClient:
+    """Return a ledger client whose database is away, to set as `engine.turn_presence._client`."""
+    database: Any = BrokenDatabase()
+    return LedgerClient(database, engine.ledger, engine.clock, owner=engine.owner)
 
 
 def break_database(engine: Engine) -> None:

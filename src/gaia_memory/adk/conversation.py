@@ -108,12 +108,12 @@ class Conversation:
 
         The check for closed memory comes first, because ADK's Runner would open it again.
         """
-        self._engine.database.require_open()
+        self._engine.require_open()
         if not isinstance(text, str):
             raise_invalid("text", text, "pass the user's message as text")
         if is_in_tool_of(self._key):
             raise InsideTurnError(self._key.session)
-        await self._engine.live.reload_if_changed()
+        await self._engine.reload_config()
 
     @asynccontextmanager
     async def _turn(self, text: str, *, private: bool) -> AsyncIterator[str | None]:

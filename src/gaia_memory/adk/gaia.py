@@ -125,7 +125,7 @@ class Gaia:
         Raises:
             StoreNotOwnedError: another process owns the store, or this process has not opened it yet.
         """
-        return self._engine.follower.mem0
+        return self._engine.mem0
 
     def app(self, root_agent: BaseAgent) -> App:
         """Return an ADK App with the plugins."""
@@ -175,7 +175,7 @@ class Gaia:
         """
         channel = _session_id_part("channel", channel, fix=_CHANNEL_FIX)
         sender_id = _session_id_part("sender_id", sender_id, fix="pass the id that the channel uses")
-        await self._engine.live.reload_if_changed()
+        await self._engine.reload_config()
         speaker = identify_speaker(self.config.people, channel, sender_id)
         if speaker is None:
             logger.info("a message on %r was refused: add its sender to `people.users` to accept it", channel)
@@ -195,7 +195,7 @@ class Gaia:
 
     def describe(self) -> str:
         """Return one line that names the agent's model and the memory in use."""
-        memory = self._engine.backend.describe() if self.config.memory.enabled else "off"
+        memory = self.memory.describe_model() if self.config.memory.enabled else "off"
         return f"agent: {self.model.model} · memory: {memory}"
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
@@ -203,7 +203,7 @@ class Gaia:
 
         `force` ignores idleness, back-off and parking, but never an active turn.
         """
-        self._engine.database.require_open()
+        self._engine.require_open()
         return await self._engine.sweep(force=force, progress=progress)
 
     async def close(self) -> None:

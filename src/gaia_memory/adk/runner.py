@@ -99,7 +99,7 @@ class GaiaRunner(Runner):
         enter_lease(lease)
         try:
             with ErrorBoundary("acquiring a session for a turn"):
-                await self._engine.live.reload_if_changed()
+                await self._engine.reload_config()
                 if outer_lease is None:
                     await presence.acquire(lease, counts_turn=self._is_remembered_turn(message))
             yield lease
@@ -157,5 +157,4 @@ class GaiaRunner(Runner):
 
     async def _save_anchor(self, key: SessionKey, anchor: WindowAnchor) -> None:
         with ErrorBoundary("keeping where the replay window begins"):
-            async with self._engine.database.transaction() as tx:
-                await self._engine.ledger.set_anchor(tx, key, anchor)
+            await self._engine.conversations.set_anchor(key, anchor)

@@ -231,14 +231,14 @@ async def test_with_memory_off_a_turn_waits_for_a_clear_that_is_under_way(
             await engine.ledger.claim(tx, KEY, "elsewhere:1:1", now=now, lease_seconds=30)
             assert await engine.ledger.begin_clearing(tx, KEY, "elsewhere:1:1", turn_no=0, now=now, seconds=5)
         looks = 0
-        row_of = engine.turn_presence.row
+        row_of = engine.turn_presence._client.row
 
         async def looking(key: SessionKey) -> LedgerRow | None:
             nonlocal looks
             looks += 1
             return await row_of(key)
 
-        monkeypatch.setattr(engine.turn_presence, "row", looking)
+        monkeypatch.setattr(engine.turn_presence._client, "row", looking)
         turn = asyncio.create_task(host.run_turn("hi"))
         await wait_until(lambda: looks > 2)
         session = await host.load_session()

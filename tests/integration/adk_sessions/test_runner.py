@@ -293,7 +293,7 @@ async def test_turns_of_one_moment_are_loaded_together(engine: Engine, sessions:
         await sessions.append_event(session, event)
     model = echo_model()
     await run_turn(runner_of(engine, sessions, model, window_turns=2), "t2")
-    row = await engine.turn_presence.row(KEY)
+    row = await engine.conversations.row(KEY)
     await run_turn(runner_of(engine, sessions, model, window_turns=2), "t3")
 
     assert sent_texts(model.requests[0]) == ["s3", "t2"]
@@ -307,11 +307,11 @@ async def test_a_turn_marks_the_session_as_in_use_until_it_is_over(engine: Engin
     rows: list[LedgerRow | None] = []
 
     async def look(_: LlmRequest) -> str:
-        rows.append(await engine.turn_presence.row(KEY))
+        rows.append(await engine.conversations.row(KEY))
         return "ok"
 
     await run_turn(runner_of(engine, sessions, ScriptedLlm(look)), "hi")
-    rows.append(await engine.turn_presence.row(KEY))
+    rows.append(await engine.conversations.row(KEY))
     during, after = rows
 
     assert during is not None

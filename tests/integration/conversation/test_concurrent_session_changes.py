@@ -114,10 +114,10 @@ async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_process
         set_extractor(talks.engine, ScriptedExtractor(default=[]))
         turn = asyncio.create_task(talks.send("one"))
         await gate.wait_for_waiter()
-        during = await talks.engine.turn_presence.row(talks.get().key)
+        during = await talks.engine.conversations.row(talks.get().key)
         turn.cancel()
         await asyncio.gather(turn, return_exceptions=True)
-        after = await talks.engine.turn_presence.row(talks.get().key)
+        after = await talks.engine.conversations.row(talks.get().key)
         report = await talks.gaia.sweep(force=True)
 
     assert during is not None

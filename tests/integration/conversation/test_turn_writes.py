@@ -45,7 +45,7 @@ async def test_a_turn_in_our_runner_is_two_writes(tmp_path: Path, monkeypatch: p
         with counted_writes(monkeypatch) as writes:
             await conversations.send("two")
         conversation = conversations.get()
-        row = await conversations.engine.turn_presence.row(conversation.key)
+        row = await conversations.engine.conversations.row(conversation.key)
 
     assert len(writes) == 2
     assert row is not None
@@ -70,7 +70,6 @@ async def test_a_turn_that_never_begins_is_not_counted(tmp_path: Path, monkeypat
     """The session cannot be loaded, so nothing was said that could be learned."""
     async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
         conversation = conversations.get()
-        presence = conversations.engine.turn_presence
 
         async def fails(**_: object) -> None:
             raise OSError("disk on fire")
@@ -79,9 +78,9 @@ async def test_a_turn_that_never_begins_is_not_counted(tmp_path: Path, monkeypat
         with monkeypatch.context() as patch:
             patch.setattr(service, "get_session", fails)
             await conversation.send("one")
-        failed = await presence.row(conversation.key)
+        failed = await conversations.engine.conversations.row(conversation.key)
         await conversation.send("two")
-        answered = await presence.row(conversation.key)
+        answered = await conversations.engine.conversations.row(conversation.key)
 
     assert failed is not None
     assert (failed.turn.turn_no, failed.turn.active_until, failed.progress.is_learned) == (0, None, True)
@@ -100,7 +99,7 @@ async def test_a_command_is_not_counted(tmp_path: Path) -> None:
         events = [
             event async for event in runner.run_async(user_id=key.user, session_id=key.session, new_message=command)
         ]
-        row = await conversations.engine.turn_presence.row(key)
+        row = await conversations.engine.conversations.row(key)
 
     assert events
     assert row is not None

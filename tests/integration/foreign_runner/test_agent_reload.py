@@ -91,7 +91,7 @@ async def test_a_turn_that_runs_through_a_reload_ends_as_it_should(
     assert time.monotonic() - started < SOON
     go_on.set()
     assert await turn == "done"
-    row = await (await server.engine()).turn_presence.row(SessionKey(APP, USER, "long"))
+    row = await (await server.engine()).conversations.row(SessionKey(APP, USER, "long"))
     listed = await run_turn(new, "/memory")
     await new.close()
 

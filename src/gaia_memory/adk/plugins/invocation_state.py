@@ -111,7 +111,7 @@ class InvocationState:
             is_shared = not detects_stale(context) or context.live_request_queue is not None
             if is_shared and self.command is not None:
                 # Nothing is refused here, so nothing has to be kept; and a /reset clears by itself.
-                return await engine.turn_presence.row(self.key)
+                return await engine.conversations.row(self.key)
             self.lease = engine.turn_presence.new_lease(
                 self.key, is_foreign=True, may_be_cancelled=True, is_shared=is_shared
             )

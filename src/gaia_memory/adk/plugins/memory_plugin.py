@@ -248,7 +248,7 @@ class MemoryPlugin(BasePlugin):
             return
         async with self._engine_for(turn) as engine:
             if engine is not None:
-                await engine.turn_presence.exclude_events(turn.key, [event.id])
+                await engine.conversations.exclude_events(turn.key, [event.id])
 
     async def _open_memory(self, invocation: InvocationContext) -> None:
         if isinstance(invocation.memory_service, Mem0MemoryService):

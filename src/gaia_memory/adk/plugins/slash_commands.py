@@ -74,7 +74,7 @@ def build_call(
         key=key,
         argument=argument,
         memory=engine.memory,
-        flags=engine.turn_presence,
+        flags=engine.conversations,
         pending_confirmations=engine.pending_confirmations,
         settings=engine.live,
         is_admin=is_admin or (person is not None and person.admin),

@@ -12,15 +12,15 @@ from typing import Literal
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError, MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
-from gaia_memory.ports import Clock, Database, Embedder, Extractor, FactStore, Ledger, Transcript
+from gaia_memory.ports import Transcript
 from gaia_memory.sessions.clearing.clear import SessionClearer
 from gaia_memory.sessions.learning.async_iter import to_async_iter
-from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease, ConversationLeases
 from gaia_memory.sessions.learning.failure_recorder import FailureRecorder
 from gaia_memory.sessions.learning.learner import Learner, LearningState, LearnSettings
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord, record_learning
 from gaia_memory.sessions.learning.out_of_order_learner import OutOfOrderLearner
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.telemetry import log_fields
@@ -40,39 +40,23 @@ class Consolidator:
     def __init__(
         self,
         *,
-        database: Database,
-        facts: FactStore,
-        ledger: Ledger,
-        extractor: Extractor,
-        circuit_breaker: ModelCircuitBreaker,
-        embedder: Embedder,
+        client: LedgerClient,
+        learner: Learner,
         transcripts: TranscriptRegistry,
         locks: SessionLocks,
-        clock: Clock,
         scope_of: Callable[[str, str], Scope],
-        owner: str,
         settings: Callable[[], LearnSettings],
     ) -> None:
-        """Take what is needed; `settings` are asked for whenever they count, so that they may change meanwhile."""
-        self.learner = Learner(
-            database=database,
-            facts=facts,
-            ledger=ledger,
-            extractor=extractor,
-            circuit_breaker=circuit_breaker,
-            embedder=embedder,
-            clock=clock,
-            owner=owner,
-            settings=settings,
-        )
-        self._out_of_order_learner = OutOfOrderLearner(database, ledger, transcripts, self.learner, owner=owner)
+        """`settings` is called at each use, so that a changed configuration takes effect at once."""
+        self.learner = learner
+        self._client = client
+        self._out_of_order_learner = OutOfOrderLearner(client, transcripts, learner)
         self._transcripts = transcripts
-        self._clock = clock
         self._scope_of = scope_of
         self._settings = settings
-        self._leases = ConversationLeases(database, ledger, clock, owner=owner)
-        self._clearer = SessionClearer(database, ledger, clock, locks, owner=owner)
-        self._failure_recorder = FailureRecorder(database, ledger, clock, owner=owner)
+        self._leases = ConversationLeases(client)
+        self._clearer = SessionClearer(client, locks)
+        self._failure_recorder = FailureRecorder(client)
 
     async def consolidate(
         self, key: SessionKey, *, clear: bool = True, only_due: bool = False, turn_owner: str = ""
@@ -182,9 +166,6 @@ class Consolidator:
     def _may_be_elsewhere(self, row: LedgerRow, transcript: Transcript) -> bool:
         """Say whether a session that is not found may belong to another process; after a day it was deleted."""
         is_presumed_deleted = (
-            transcript.is_complete and self._now() - row.turn.touched >= MISSING_SESSION_TIMEOUT_SECONDS
+            transcript.is_complete and self._client.now() - row.turn.touched >= MISSING_SESSION_TIMEOUT_SECONDS
         )
         return not row.progress.is_learned and not is_presumed_deleted
-
-    def _now(self) -> float:
-        return self._clock.now().timestamp()

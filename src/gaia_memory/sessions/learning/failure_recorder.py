@@ -5,13 +5,13 @@ from __future__ import annotations
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
 from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow
-from gaia_memory.ports import Clock, Database, Ledger
 from gaia_memory.sessions.learning.backoff import (
     PARK_AFTER_BAD_ANSWERS,
     failure_backoff_seconds,
     outage_backoff_seconds,
 )
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.telemetry import error_frames, log_fields
 
 logger = logger_for(__name__)
@@ -20,11 +20,8 @@ logger = logger_for(__name__)
 class FailureRecorder:
     """Puts off conversations whose lease `owner` holds."""
 
-    def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
-        self._database = database
-        self._ledger = ledger
-        self._clock = clock
-        self._owner = owner
+    def __init__(self, client: LedgerClient) -> None:
+        self._client = client
 
     async def record_failure(self, lease: ConversationLease, reason: str, error: Exception | None = None) -> None:
         """Note a failed try and give the lease back.
@@ -33,16 +30,16 @@ class FailureRecorder:
         model or a session service that is away, ends by itself or by somebody's hand. `reason` holds nothing that
         a person said.
         """
-        key, now = lease.row.key, self._clock.now().timestamp()
+        key, now = lease.row.key, self._client.now()
         is_bad_answer = isinstance(error, BadAnswerError)
-        async with self._database.transaction() as tx:
+        async with self._client.database.transaction() as tx:
             # What was learned before the failure has set the counts back since the lease was taken.
-            row = await self._ledger.row(tx, key) or lease.row
+            row = await self._client.ledger.row(tx, key) or lease.row
             is_parked = is_bad_answer and row.failures.bad_answers + 1 >= PARK_AFTER_BAD_ANSWERS
-            await self._ledger.record_failure(
+            await self._client.ledger.record_failure(
                 tx,
                 key,
-                self._owner,
+                self._client.owner,
                 error=reason,
                 now=now,
                 retry_at=now + _backoff_seconds(row, error),

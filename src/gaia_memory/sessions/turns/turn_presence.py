@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Invocation, LedgerRow, SessionKey, TurnRequest
-from gaia_memory.ports import Clock, Database, Ledger, Transaction
+from gaia_memory.ports import Transaction
 from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force, may_be_out_of_order
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
 from gaia_memory.sessions.turns.unrecorded_turns import UnrecordedTurns
 from gaia_memory.telemetry import log_fields
@@ -37,11 +38,8 @@ _TurnStatement = Callable[..., Awaitable[LedgerRow]]
 class TurnPresence:
     """Says in the ledger who talks. Each mark is one short transaction."""
 
-    def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
-        self._database = database
-        self._ledger = ledger
-        self._clock = clock
-        self._owner = owner
+    def __init__(self, client: LedgerClient) -> None:
+        self._client = client
         self._local_leases: dict[str, TurnLease] = {}
         self._unrecorded_turns = UnrecordedTurns()
 
@@ -49,7 +47,7 @@ class TurnPresence:
         self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
     ) -> TurnLease:
         """Return a hold that is not taken yet: `acquire` it, and `release` it in the end."""
-        owner = f"{self._owner}/{secrets.token_hex(4)}{SHARED_OWNER_SUFFIX if is_shared else ''}"
+        owner = f"{self._client.owner}/{secrets.token_hex(4)}{SHARED_OWNER_SUFFIX if is_shared else ''}"
         return TurnLease(key, owner, is_foreign=is_foreign, may_be_cancelled=may_be_cancelled, is_shared=is_shared)
 
     async def acquire(
@@ -62,7 +60,7 @@ class TurnPresence:
         the same statement counts a turn, which the first `begin_turn` under the lease claims; a turn that nobody
         claims is taken off the count on release.
         """
-        statement = self._ledger.begin_turn if counts_turn else self._ledger.reserve_turn
+        statement = self._client.ledger.begin_turn if counts_turn else self._client.ledger.reserve_turn
         # Set first: a caller that is cancelled may have written the turn all the same.
         lease.is_turn_unclaimed = counts_turn
         row = await self._acquire(lease, statement, timeout_seconds)
@@ -80,7 +78,7 @@ class TurnPresence:
         try:
             row = await self._claim_turn(lease, invocation)
             if row is None:
-                row = await self._acquire(lease, self._ledger.begin_turn, timeout_seconds, invocation)
+                row = await self._acquire(lease, self._client.ledger.begin_turn, timeout_seconds, invocation)
         except (MemoryUnavailable, OSError):
             self._unrecorded_turns.add(lease, invocation)
             raise
@@ -104,7 +102,7 @@ class TurnPresence:
             lease = self.new_lease(deferred_lease.key, is_foreign=deferred_lease.is_foreign, is_shared=True)
             lease.clock_rollbacks = deferred_lease.clock_rollbacks
             try:
-                await self._acquire(lease, self._ledger.begin_turn, 0.0, invocation)
+                await self._acquire(lease, self._client.ledger.begin_turn, 0.0, invocation)
                 lease.is_turn_recorded = True
             finally:
                 await self.release(lease)
@@ -114,10 +112,10 @@ class TurnPresence:
         """Return a conversation's row once nobody clears it; nothing is written."""
         wait = _AcquireWait(key, None)
         while True:
-            row = await self.row(key)
+            row = await self._client.row(key)
             if row is None or wait.is_clear_wait_over:
                 return row
-            if not is_in_force(row.clearing.expires_at, now=self._now(), max_seconds=CLEAR_LEASE_SECONDS):
+            if not is_in_force(row.clearing.expires_at, now=self._client.now(), max_seconds=CLEAR_LEASE_SECONDS):
                 return row
             wait.observe_blocker(row)
             await asyncio.sleep(wait.next_poll_seconds())
@@ -137,45 +135,14 @@ class TurnPresence:
                 await self._release_in_ledger(lease, lease.expires_at)
         self._local_leases.pop(lease.owner, None)
 
-    async def is_private(self, key: SessionKey) -> bool:
-        """Say whether nothing said in a conversation is learned."""
-        row = await self.row(key)
-        return row is not None and row.session.is_private
-
-    async def set_private(self, key: SessionKey, is_private: bool) -> None:
-        """Note whether what is said in a conversation from now on is to be learned."""
-        async with self._database.transaction() as tx:
-            await self._ledger.set_private(tx, key, is_private=is_private)
-
-    async def has_pending_confirmation(self, key: SessionKey) -> bool:
-        """Say whether some rows were shown in a conversation that a yes forgets, and nothing was answered."""
-        row = await self.row(key)
-        return row is not None and row.session.has_pending_confirmation
-
-    async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
-        """Note that it is so, or no longer; what stands already is not written."""
-        if await self.has_pending_confirmation(key) != is_pending:
-            async with self._database.transaction() as tx:
-                await self._ledger.set_pending_confirmation(tx, key, is_pending=is_pending)
-
-    async def exclude_events(self, key: SessionKey, event_ids: Collection[str]) -> None:
-        """Never learn from these events."""
-        async with self._database.transaction() as tx:
-            await self._ledger.skip_events(tx, key, event_ids)
-
-    async def row(self, key: SessionKey) -> LedgerRow | None:
-        """Return what the ledger knows of a conversation."""
-        async with self._database.read_transaction() as tx:
-            return await self._ledger.row(tx, key)
-
     async def _claim_turn(self, lease: TurnLease, invocation: Invocation | None) -> LedgerRow | None:
         """Return the row of a turn that was counted with the lease; None where the turn is still to be counted."""
         is_unclaimed, lease.is_turn_unclaimed = lease.is_turn_unclaimed, False
         if not is_unclaimed or lease.row is None:
             return None
-        if invocation is not None and may_be_out_of_order(lease.row, invocation, now=self._now()):
-            async with self._database.transaction() as tx:
-                await self._ledger.record_out_of_order(tx, lease.key, invocation)
+        if invocation is not None and may_be_out_of_order(lease.row, invocation, now=self._client.now()):
+            async with self._client.database.transaction() as tx:
+                await self._client.ledger.record_out_of_order(tx, lease.key, invocation)
         return lease.row
 
     async def _acquire(
@@ -203,7 +170,7 @@ class TurnPresence:
         self, lease: TurnLease, statement: _TurnStatement, wait: _AcquireWait, invocation: Invocation | None
     ) -> LedgerRow:
         while True:
-            moment = self._now()
+            moment = self._client.now()
             lease.expires_at = moment + TURN_LEASE_SECONDS
             request = TurnRequest(
                 owner=lease.owner,
@@ -212,7 +179,7 @@ class TurnPresence:
                 is_foreign=lease.is_foreign,
                 invocation=invocation,
             )
-            async with self._database.transaction() as tx:
+            async with self._client.database.transaction() as tx:
                 row = await statement(tx, lease.key, request, now=moment, lease_seconds=TURN_LEASE_SECONDS)
             if row.clearing.owner is None and row.turn.active_owner == lease.owner:
                 return row
@@ -221,13 +188,13 @@ class TurnPresence:
             await asyncio.sleep(wait.next_poll_seconds())
 
     async def _release_in_ledger(self, lease: TurnLease, expires_at: float | None) -> None:
-        async with self._database.transaction() as tx:
+        async with self._client.database.transaction() as tx:
             for invocation in lease.clock_rollbacks:
-                await self._ledger.record_out_of_order(tx, lease.key, invocation)
+                await self._client.ledger.record_out_of_order(tx, lease.key, invocation)
             if lease.is_turn_recorded and not lease.is_turn_unclaimed:
-                await self._ledger.end_turn(tx, lease.key, now=self._now(), owner=lease.owner)
+                await self._client.ledger.end_turn(tx, lease.key, now=self._client.now(), owner=lease.owner)
             elif expires_at is not None:
-                await self._ledger.release_turn(
+                await self._client.ledger.release_turn(
                     tx, lease.key, expires_at=expires_at, owner=lease.owner, is_counted=lease.is_turn_unclaimed
                 )
             await self._transfer_to_shared(tx, lease)
@@ -240,9 +207,9 @@ class TurnPresence:
             if each.key == lease.key and each is not lease and each.is_alive
         )
         for other in others:
-            moment = self._now()
+            moment = self._client.now()
             other.expires_at = moment + TURN_LEASE_SECONDS
-            await self._ledger.renew_turn(
+            await self._client.ledger.renew_turn(
                 tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=other.owner
             )
             return
@@ -254,8 +221,8 @@ class TurnPresence:
         if local_lease is not None and not local_lease.is_alive:
             await self.release(local_lease)
         elif local_lease is None and is_renewal_overdue and owner is not None and expires_at is not None:
-            async with self._database.transaction() as tx:
-                await self._ledger.release_turn(tx, row.key, expires_at=expires_at, owner=owner)
+            async with self._client.database.transaction() as tx:
+                await self._client.ledger.release_turn(tx, row.key, expires_at=expires_at, owner=owner)
 
     def _schedule_renewal(self, lease: TurnLease) -> None:
         if lease.renewal_timer is not None:
@@ -278,17 +245,14 @@ class TurnPresence:
     async def _renew(self, lease: TurnLease) -> None:
         # A database that is away for a moment costs one renewal: the mark outlasts many.
         with suppress(MemoryUnavailable):
-            async with self._database.transaction() as tx:
+            async with self._client.database.transaction() as tx:
                 if lease.is_released:
                     return
-                moment = self._now()
+                moment = self._client.now()
                 lease.expires_at = moment + TURN_LEASE_SECONDS
-                await self._ledger.renew_turn(
+                await self._client.ledger.renew_turn(
                     tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=lease.owner
                 )
-
-    def _now(self) -> float:
-        return self._clock.now().timestamp()
 
 
 class _AcquireWait:
