@@ -23,13 +23,8 @@ from gaia_memory.models import (
     TurnState,
     WindowAnchor,
 )
-from gaia_memory.ports.ledger import (
-    CLEAR_LEASE_SECONDS,
-    LEASE_SECONDS,
-    MAX_BACKOFF_SECONDS,
-    MAX_CLOCK_SKEW_SECONDS,
-    TURN_LEASE_SECONDS,
-)
+from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, MAX_CLOCK_SKEW_SECONDS
+from gaia_memory.ports.quiet import BACKOFF_MARKS, CLAIM_MARKS
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -55,21 +50,16 @@ def where_session(key: SessionKey) -> ColumnElement[bool]:
     return conversations.c.conversation == conversation_key(key)
 
 
-_MAX_SECONDS_BY_COLUMN = {
-    "active_until": TURN_LEASE_SECONDS,
-    "lease_until": LEASE_SECONDS,
-    "clearing_until": CLEAR_LEASE_SECONDS,
-    "retry_at": MAX_BACKOFF_SECONDS,
-}
+_MAX_SECONDS_BY_COLUMN = {**CLAIM_MARKS, **BACKOFF_MARKS, "clearing_until": CLEAR_LEASE_SECONDS}
 
 
 def is_unset_or_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
-    """Match where a mark is not set or does not hold any more; `ports.ledger.runs` says the same of a value."""
+    """Match where a mark is not set or no longer in force; `ports.ledger.is_in_force` is the same for a value."""
     return or_(column.is_(None), has_expired(column, now))
 
 
 def has_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
-    """Match where a mark is set and does not hold: it has run out, or lies further ahead than it can."""
+    """Match where a mark is set and not in force: it has expired, or is further ahead than its maximum duration."""
     return or_(column <= now, column > now + _MAX_SECONDS_BY_COLUMN[column.name] + MAX_CLOCK_SKEW_SECONDS)
 
 
@@ -171,7 +161,7 @@ def _anchor(row: Row[*tuple[Any, ...]]) -> WindowAnchor | None:
 
 
 def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
-    """Return what a person is told of a conversation that waits."""
+    """Return a row as a conversation that waits to be learned."""
     return PendingConversation(
         key=session_key(row),
         touched=row.touched,
@@ -180,4 +170,6 @@ def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
         reason=row.last_error,
         retry_at=row.retry_at,
         parked=row.parked,
+        active_until=row.active_until,
+        lease_until=row.lease_until,
     )

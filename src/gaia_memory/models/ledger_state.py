@@ -161,7 +161,10 @@ class StoreState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingConversation:
-    """A conversation that waits to be learned, and why; `failing_since` its first failed attempt of `attempts`."""
+    """A conversation that waits to be learned, and why; `failing_since` is the first of its failed `attempts`.
+
+    `active_until` and `lease_until`: a turn runs in it, or a process works on it, until then.
+    """
 
     key: SessionKey
     touched: float
@@ -170,6 +173,8 @@ class PendingConversation:
     reason: str | None
     retry_at: float | None
     parked: bool
+    active_until: float | None = None
+    lease_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,9 +38,9 @@ _CLOCK_TOLERANCE_SECONDS = 1.0
 
 
 def is_in_force(expires_at: float | None, *, now: float, max_seconds: float) -> bool:
-    """Say whether a mark that ends at `expires_at` holds now.
+    """Return True if a mark that expires at `expires_at` is in force now.
 
-    One that ends later than it can, counted from now, was written before the clock was set back: it says nothing.
+    An expiry further ahead than its maximum duration is ignored: the clock was set back after it was written.
     """
     return expires_at is not None and now < expires_at <= now + max_seconds + MAX_CLOCK_SKEW_SECONDS
 

@@ -10,6 +10,7 @@ from functools import partial
 
 from gaia_memory.log import logger_for
 from gaia_memory.models import DueConversation, ModelOutage, PendingConversation, SessionKey, SweepProgress, SweepReport
+from gaia_memory.ports.quiet import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
@@ -202,7 +203,7 @@ class Sweeper:
                 page = await self._client.ledger.due(
                     tx,
                     now=now,
-                    quiet_since=None if run.force else now - self._idle_seconds(),
+                    quiet_since=None if run.force else quiet_cutoff(now, idle_seconds=self._idle_seconds()),
                     limit=page_size,
                     apps=self._transcripts.apps,
                     after=after,
@@ -264,5 +265,5 @@ class Sweeper:
 
     def _is_due(self, waiting: PendingConversation) -> bool:
         now = self._client.now()
-        is_quiet = waiting.touched <= now - self._idle_seconds() and (waiting.retry_at or 0.0) <= now
-        return is_quiet and not waiting.parked and waiting.key.app in self._transcripts.apps
+        quiet_since = quiet_cutoff(now, idle_seconds=self._idle_seconds())
+        return waiting.key.app in self._transcripts.apps and is_due(waiting, now=now, quiet_since=quiet_since)
