@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.lazy_imports import load_adk
 from gaia_memory.adk.models.model_factory import build_model, close_model
-from gaia_memory.adk.sessions.configured_sessions import DatabaseTranscriptFinder
-from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript
+from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, DatabaseTranscriptFinder
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig

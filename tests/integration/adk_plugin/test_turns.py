@@ -53,8 +53,8 @@ async def test_a_turn_is_marked_while_it_runs_and_quiet_after_it(tmp_path: Path)
         await host.run_turn("hi")
         after = await host.ledger_row()
 
-    assert [row.turn_no for row in during] == [1, 2]
-    assert all(row.active_until for row in during)
+    assert [row.turn.turn_no for row in during] == [1, 2]
+    assert all(row.turn.active_until for row in during)
     assert after is not None
     assert (after.turn.turn_no, after.turn.active_until) == (2, None)
 

@@ -15,8 +15,8 @@ from gaia_memory.models import LedgerRow, Scope, SessionKey, TranscriptSlice, Tu
 from gaia_memory.ports import Transcript
 from gaia_memory.sessions.clearing.clear import SessionClearer
 from gaia_memory.sessions.learning.async_iter import to_async_iter
+from gaia_memory.sessions.learning.backoff import FailureRecorder
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease, ConversationLeases
-from gaia_memory.sessions.learning.failure_recorder import FailureRecorder
 from gaia_memory.sessions.learning.learner import Learner, LearningState, LearnSettings
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord, record_learning
 from gaia_memory.sessions.learning.out_of_order_learner import OutOfOrderLearner

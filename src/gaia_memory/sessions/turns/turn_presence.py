@@ -15,7 +15,6 @@ from gaia_memory.ports import Transaction
 from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force, may_be_out_of_order
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
-from gaia_memory.sessions.turns.unrecorded_turns import UnrecordedTurns
 from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
@@ -41,7 +40,7 @@ class TurnPresence:
     def __init__(self, client: LedgerClient) -> None:
         self._client = client
         self._local_leases: dict[str, TurnLease] = {}
-        self._unrecorded_turns = UnrecordedTurns()
+        self._unrecorded_turns = _UnrecordedTurns()
 
     def new_lease(
         self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
@@ -298,3 +297,23 @@ class _AcquireWait:
         """Return how long to wait before the next look: a little longer each time, and not in step with others."""
         poll_seconds, self._poll_seconds = self._poll_seconds, min(self._poll_seconds * 1.5, _MAX_POLL_SECONDS)
         return poll_seconds * random.uniform(0.75, 1.25)
+
+
+class _UnrecordedTurns:
+    """Turns of this process that could not be counted: the ledger was away."""
+
+    def __init__(self) -> None:
+        self._turns: list[tuple[TurnLease, Invocation | None]] = []
+
+    def add(self, lease: TurnLease, invocation: Invocation | None) -> None:
+        if (lease, invocation) not in self._turns:
+            self._turns.append((lease, invocation))
+
+    def discard(self, lease: TurnLease, invocation: Invocation | None) -> None:
+        if (lease, invocation) in self._turns:
+            self._turns.remove((lease, invocation))
+
+    @property
+    def finished_turns(self) -> list[tuple[TurnLease, Invocation | None]]:
+        """Those whose turn is over: a turn that is still running is counted at its end."""
+        return [(lease, invocation) for lease, invocation in self._turns if not lease.is_alive]
