@@ -21,10 +21,9 @@ from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_eng
 from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.forget.scrub import FileScrubber
-from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import LedgerRow, ModelOutage, Scope, SessionKey, SweepReport, Turn, TurnRequest
+from gaia_memory.models import ModelOutage, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.build_recall import build_recall
@@ -33,12 +32,12 @@ from gaia_memory.sessions.clearing.purge import SessionPurger
 from gaia_memory.sessions.conversation_states import ConversationStates
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
-from gaia_memory.sessions.learning.learner import Learner, LearnSettings
+from gaia_memory.sessions.learning.learner import Learner, learn_settings
 from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
-from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.sessions.transcript_registry import TranscriptFinder, TranscriptRegistry
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
@@ -80,12 +79,12 @@ class Engine:
         self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(), SqlLedger(), SqlOutbox(), SqlIndexes()
         self.backend = Backend(config, stored_embedder=stored_embedder)
         self.locks = SessionLocks()
-        self.debouncer = MessageDebouncer()
+        self.debouncer = MessageDebouncer(self.locks)
         self.pending_confirmations = PendingConfirmations()
         self._ledger_client = LedgerClient(database, self.ledger, clock, owner=self.owner)
-        self.turn_presence = TurnPresence(self._ledger_client)
         self.conversations = ConversationStates(self._ledger_client, self.facts)
         self.turn_spans = TurnSpans()
+        self.turns = TurnPresence(self._ledger_client, self.turn_spans)
         self.transcripts = TranscriptRegistry()
         self._sessions: AsyncEngine | None = None
         self._has_started = False
@@ -225,6 +224,14 @@ class Engine:
         """
         return self.follower.mem0
 
+    def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
+        """Find the sessions of apps without a host in this process with `finder`."""
+        self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
+
+    def is_hosted(self, app: str) -> bool:
+        """Return True if the host of an app is in this process."""
+        return app in self.transcripts.hosted_apps
+
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
         if self._sessions is None:
@@ -254,7 +261,7 @@ class Engine:
         if not self.is_learning_enabled:
             return SweepReport()
         try:
-            await self.turn_presence.record_deferred()
+            await self.turns.record_deferred()
             report = await self._sweeper.sweep(force=force, progress=progress)
         finally:
             self.follower.wake()
@@ -276,7 +283,7 @@ class Engine:
         Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
         a host's explicit wish.
         """
-        await self.ensure_ledger_row(key)
+        await self.conversations.ensure_row(key)
         if clear and not self.is_learning_enabled:
             return await self.consolidator.clear(key, turn_owner=turn_owner)
         if not self.config.memory.enabled:
@@ -287,16 +294,6 @@ class Engine:
             self.follower.wake()
         await self._scrub_sessions()
         return outcome
-
-    async def ensure_ledger_row(self, key: SessionKey) -> LedgerRow:
-        """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
-        async with self.database.transaction() as tx:
-            row = await self.ledger.row(tx, key)
-            if row is None:
-                row = await self.ledger.reserve_turn(
-                    tx, key, TurnRequest(), now=self.clock.now().timestamp(), lease_seconds=0.0
-                )
-        return row
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host; returns how many facts they gave."""
@@ -340,7 +337,7 @@ class Engine:
     async def _release_leases(self) -> None:
         # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
         with suppress(MemoryUnavailable, OSError):
-            await self.turn_presence.record_deferred()
+            await self.turns.record_deferred()
             async with self.database.transaction() as tx:
                 await self.ledger.release_all(tx, self.owner)
 
@@ -361,16 +358,6 @@ class Engine:
         if self._has_started:
             self.start()
 
-    def _learn_settings(self) -> LearnSettings:
-        config = self.config
-        return LearnSettings(
-            instructions=extraction_instructions(config),
-            clear=config.sessions.clear,
-            is_enabled=config.memory.enabled,
-            zone=config.memory.zone,
-            learns_from_assistant=config.memory.learn_from == "both",
-        )
-
     def _build_consolidator(self) -> Consolidator:
         learner = Learner(
             client=self._ledger_client,
@@ -378,7 +365,7 @@ class Engine:
             extractor=self.backend.extractor,
             circuit_breaker=self.circuit_breaker,
             embedder=self.backend.embedder,
-            settings=self._learn_settings,
+            settings=lambda: learn_settings(self.config),
         )
         return Consolidator(
             client=self._ledger_client,
@@ -386,7 +373,7 @@ class Engine:
             transcripts=self.transcripts,
             locks=self.locks,
             scope_of=self.scope,
-            settings=self._learn_settings,
+            settings=lambda: learn_settings(self.config),
         )
 
     def _build_sweeper(self) -> Sweeper:

@@ -641,7 +641,7 @@ async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
     engine = await host.engine()
     await host.chat("one")
 
-    monkeypatch.setattr(engine.turn_presence, "_client", broken_ledger_client(engine))
+    monkeypatch.setattr(engine.turns, "_client", broken_ledger_client(engine))
     assert await host.chat("two") == "ok"
     host.write_config("memory: {on_unavailable: fail}")
     with pytest.raises((MemoryUnavailable, RuntimeError), match="memory failed in"):

@@ -265,7 +265,7 @@ async def test_a_turn_while_its_conversation_is_learned_and_cleared_is_learned_t
     async def turn(engine: Engine) -> None:
         hold = await begin_turn(engine, KEY)
         both.transcript.add_turn("more", at=2_000.0)
-        await engine.turn_presence.release(hold)
+        await engine.turns.release(hold)
 
     async def check(both: EnginePair) -> None:
         for engine in (both.first, both.second):

@@ -164,14 +164,14 @@ def set_extractor(engine: Engine, extractor: Extractor) -> None:
 
 async def begin_turn(engine: Engine, key: SessionKey) -> TurnLease:
     """Count a turn as a host does when it begins, which keeps no other one waiting."""
-    turn_lease = engine.turn_presence.new_lease(key, is_shared=True)
-    await engine.turn_presence.begin_turn(turn_lease)
+    turn_lease = engine.turns.new_lease(key, is_shared=True)
+    await engine.turns.begin_turn(turn_lease)
     return turn_lease
 
 
 async def record_turn(engine: Engine, key: SessionKey) -> None:
     """Count a turn that begins and ends."""
-    await engine.turn_presence.release(await begin_turn(engine, key))
+    await engine.turns.release(await begin_turn(engine, key))
 
 
 class BrokenDatabase:
@@ -185,7 +185,7 @@ class BrokenDatabase:
 
 
 def broken_ledger_client(engine: Engine) -> LedgerClient:
-    """Return a ledger client whose database is away, to set as `engine.turn_presence._client`."""
+    """Return a ledger client whose database is away, to set as `engine.turns._client`."""
     database: Any = BrokenDatabase()
     return LedgerClient(database, engine.ledger, engine.clock, owner=engine.owner)
 

@@ -123,8 +123,7 @@ class Conversation:
         if burst_text is None:
             yield None
             return
-        turn_lock, session_lock = debouncer.turn_lock(self._key), self._engine.locks.for_session(self._key)
-        async with turn_lock, session_lock:
+        async with debouncer.turn(self._key):
             yield burst_text
 
     async def _answer(self, message_text: str, *, private: bool) -> str:

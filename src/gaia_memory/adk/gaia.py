@@ -54,7 +54,7 @@ class Gaia:
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
-        engine.transcripts.set_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
+        engine.set_transcript_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
 
     async def require_sessions(self) -> None:
         """Check that sessions can be stored, without creating their tables.
@@ -194,7 +194,7 @@ class Gaia:
 
     def describe(self) -> str:
         """Return one line that names the agent's model and the memory in use."""
-        memory = self.memory.describe_model() if self.config.memory.enabled else "off"
+        memory = self._engine.describe_model() if self.config.memory.enabled else "off"
         return f"agent: {self.model.model} · memory: {memory}"
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:

@@ -94,7 +94,7 @@ class GaiaRunner(Runner):
 
         The statement that acquires the lease counts the turn too, for the MemoryPlugin to claim.
         """
-        outer_lease, presence = current_lease(key), self._engine.turn_presence
+        outer_lease, presence = current_lease(key), self._engine.turns
         lease = outer_lease or presence.new_lease(key)
         enter_lease(lease)
         try:

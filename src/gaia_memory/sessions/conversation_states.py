@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gaia_memory.models import FrozenProfile, LedgerRow, Profile, Scope, SessionKey, WindowAnchor
+from gaia_memory.models import FrozenProfile, LedgerRow, Profile, Scope, SessionKey, TurnRequest, WindowAnchor
 from gaia_memory.ports import FactStore
 from gaia_memory.sessions.ledger_client import LedgerClient
 
@@ -19,6 +19,15 @@ class ConversationStates:
     async def row(self, key: SessionKey) -> LedgerRow | None:
         """Return the ledger's row of a conversation."""
         return await self._client.row(key)
+
+    async def ensure_row(self, key: SessionKey) -> LedgerRow:
+        """Return the ledger's row of a conversation; a new conversation is entered without a turn."""
+        client = self._client
+        async with client.database.transaction() as tx:
+            row = await client.ledger.row(tx, key)
+            if row is None:
+                row = await client.ledger.reserve_turn(tx, key, TurnRequest(), now=client.now(), lease_seconds=0.0)
+        return row
 
     async def is_private(self, key: SessionKey) -> bool:
         """Return True if messages of a conversation are not learned."""

@@ -231,14 +231,14 @@ async def test_with_memory_off_a_turn_waits_for_a_clear_that_is_under_way(
             await engine.ledger.claim(tx, KEY, "elsewhere:1:1", now=now, lease_seconds=30)
             assert await engine.ledger.begin_clearing(tx, KEY, "elsewhere:1:1", turn_no=0, now=now, seconds=5)
         looks = 0
-        row_of = engine.turn_presence._client.row
+        row_of = engine.turns._client.row
 
         async def looking(key: SessionKey) -> LedgerRow | None:
             nonlocal looks
             looks += 1
             return await row_of(key)
 
-        monkeypatch.setattr(engine.turn_presence._client, "row", looking)
+        monkeypatch.setattr(engine.turns._client, "row", looking)
         turn = asyncio.create_task(host.run_turn("hi"))
         await wait_until(lambda: looks > 2)
         session = await host.load_session()
@@ -264,9 +264,9 @@ async def test_of_two_turns_that_share_a_session_the_end_of_one_is_not_the_end_o
         set_extractor(engine, ScriptedExtractor(default=[]))
         await host.run_turn("one")
         talking = [await begin_turn(engine, KEY), await begin_turn(engine, KEY)]
-        await engine.turn_presence.release(talking.pop(leaves))
+        await engine.turns.release(talking.pop(leaves))
         during = await engine.sweep(force=True)
-        await engine.turn_presence.release(talking.pop())
+        await engine.turns.release(talking.pop())
         after = await engine.sweep(force=True)
 
     assert (during.consolidated, during.skipped) == (0, 1)

@@ -181,7 +181,7 @@ async def test_a_ledger_that_is_away_costs_one_log_entry_and_no_turn(
     """The turn is answered; the next one is marked again."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok", "ok"))) as host:
         engine = await host.engine()
-        presence = engine.turn_presence
+        presence = engine.turns
         client, presence._client = presence._client, broken_ledger_client(engine)
         events = await host.run_turn("hi")
         errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
@@ -201,7 +201,7 @@ async def test_where_memory_must_not_fail_the_turn_fails_with_it(tmp_path: Path)
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok")), config=config) as host:
         engine = await host.engine()
         await host.source.load_config()
-        engine.turn_presence._client = broken_ledger_client(engine)
+        engine.turns._client = broken_ledger_client(engine)
         with pytest.raises(RuntimeError, match="gaia_memory"):
             await host.run_turn("hi")
 

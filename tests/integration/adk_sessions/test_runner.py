@@ -332,7 +332,7 @@ async def test_a_turn_goes_on_when_the_ledger_cannot_be_asked(
     async def fails(*_: object) -> None:
         raise OSError("disk on fire")
 
-    monkeypatch.setattr(engine.turn_presence, "acquire", fails)
+    monkeypatch.setattr(engine.turns, "acquire", fails)
     monkeypatch.setattr(type(engine.ledger), "set_anchor", fails)
     for n in range(1, 9):
         await run_turn(runner, f"t{n}")

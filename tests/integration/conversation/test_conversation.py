@@ -187,7 +187,7 @@ async def test_a_model_that_fails_costs_one_apology(tmp_path: Path, failure: Any
 async def test_where_memory_must_not_fail_its_error_reaches_the_host(tmp_path: Path) -> None:
     """An apology would hide it."""
     async with open_conversations(tmp_path, ScriptedLlm("ok"), {"memory": {"on_unavailable": "fail"}}) as talks:
-        talks.engine.turn_presence._client = broken_ledger_client(talks.engine)
+        talks.engine.turns._client = broken_ledger_client(talks.engine)
         with pytest.raises(MemoryUnavailable, match="on_unavailable"):
             await talks.send("hi")
         with pytest.raises(MemoryUnavailable, match="on_unavailable"):

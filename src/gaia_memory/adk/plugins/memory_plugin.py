@@ -252,9 +252,9 @@ class MemoryPlugin(BasePlugin):
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
         while self._unrecorded_turns:
-            engine.turn_presence.defer(*self._unrecorded_turns.popitem(last=False))
-        if not engine.transcripts.has_fallback:
-            engine.transcripts.set_fallback(DatabaseTranscriptFinder(SessionDatabase(engine)).find_transcript)
+            engine.turns.defer(*self._unrecorded_turns.popitem(last=False))
+        finder = DatabaseTranscriptFinder(SessionDatabase(engine))
+        engine.set_transcript_fallback(finder.find_transcript, keeps_existing=True)
 
     @asynccontextmanager
     async def _engine_for(self, turn: InvocationState) -> AsyncIterator[Engine | None]:

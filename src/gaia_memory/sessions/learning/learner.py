@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError
 from gaia_memory.learn.chunk import split_into_chunks
 from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, Scope, Turn
 from gaia_memory.ports import Embedder, Extractor, FactStore, Transaction
@@ -17,6 +19,9 @@ from gaia_memory.sessions.learning.async_iter import batches, mark_last, to_asyn
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord
 from gaia_memory.sessions.ledger_client import LedgerClient
+
+if TYPE_CHECKING:
+    from gaia_memory.config.schema import GaiaConfig
 
 TURNS_PER_SKIP_QUERY = 50
 """Turns whose events are looked up in the skip list at once."""
@@ -53,6 +58,17 @@ class LearningState:
     marked_event_ids: frozenset[str] = frozenset()
     learned_fact_ids: frozenset[str] = frozenset()
     is_handed_over: bool = False
+
+
+def learn_settings(config: GaiaConfig) -> LearnSettings:
+    """Return the settings of consolidation in a configuration."""
+    return LearnSettings(
+        instructions=extraction_instructions(config),
+        clear=config.sessions.clear,
+        is_enabled=config.memory.enabled,
+        zone=config.memory.zone,
+        learns_from_assistant=config.memory.learn_from == "both",
+    )
 
 
 class Learner:

@@ -15,7 +15,7 @@ from gaia_memory.ports import Transaction
 from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force, may_be_out_of_order
 from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
-from gaia_memory.telemetry import log_fields
+from gaia_memory.telemetry import TurnSpans, log_fields
 
 logger = logger_for(__name__)
 
@@ -37,8 +37,9 @@ _TurnStatement = Callable[..., Awaitable[LedgerRow]]
 class TurnPresence:
     """Says in the ledger who talks. Each mark is one short transaction."""
 
-    def __init__(self, client: LedgerClient) -> None:
+    def __init__(self, client: LedgerClient, spans: TurnSpans) -> None:
         self._client = client
+        self._spans = spans
         self._local_leases: dict[str, TurnLease] = {}
         self._unrecorded_turns = _UnrecordedTurns()
 
@@ -83,6 +84,7 @@ class TurnPresence:
             raise
         lease.is_turn_recorded = True
         self._unrecorded_turns.discard(lease, invocation)
+        self._spans.record_turn(lease.key)
         return row
 
     def defer(self, key: SessionKey, invocation: Invocation) -> None:
