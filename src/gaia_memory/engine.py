@@ -199,16 +199,12 @@ class Engine:
         return Scope(None if self.config.memory.scope == "user" else app, user)
 
     def attach_transcript(self, app: str, transcript: Transcript) -> None:
-        """Make an app's sessions readable for consolidation, besides those of transcripts given before."""
+        """Make an app's sessions readable for consolidation, in addition to those of earlier transcripts."""
         if self.transcripts.attach(app, transcript):
             self._sweep_scheduler.trigger()
 
     def require_open(self) -> None:
-        """Return only while the memory database is open.
-
-        Raises:
-            MemoryUnavailable: it is closed.
-        """
+        """Raise `MemoryUnavailable` if the memory database is closed."""
         self.database.require_open()
 
     async def reload_config(self) -> None:
@@ -217,11 +213,7 @@ class Engine:
 
     @property
     def mem0(self) -> Any:
-        """The `mem0.Memory` over the follower's store, for reading.
-
-        Raises:
-            StoreNotOwnedError: another process owns the store, or it is still being opened.
-        """
+        """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` where another process owns it."""
         return self.follower.mem0
 
     def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
@@ -242,10 +234,10 @@ class Engine:
         return self._sessions
 
     def start(self, *, delay_seconds: float = 0.0) -> None:
-        """Begin, after so many seconds, to follow the facts with the mem0 store and to sweep; neither is waited for.
+        """Start the follower and the sweep in the background after `delay_seconds`.
 
-        An earlier beginning counts where it was started before. What is switched on later begins then. While memory is
-        off the store is opened only to have what was forgotten leave it.
+        An earlier start wins. What is switched on later starts then. While memory is off, the store is opened only to
+        erase forgotten facts from it.
         """
         self._has_started = True
         self.follower.start(after=delay_seconds)
@@ -276,12 +268,9 @@ class Engine:
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder)
 
     async def consolidate(self, key: SessionKey, *, clear: bool = True, turn_owner: str = "") -> Outcome:
-        """Learn one conversation now, whether or not it is quiet, and clear it.
+        """Learn one conversation now, quiet or not, and clear it; `turn_owner` is the turn that asks for it.
 
-        `turn_owner` is the turn that asks for it.
-
-        Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
-        a host's explicit wish.
+        With `memory.auto_ingest` off it is only cleared; with `clear=False`, a host's explicit wish, it is learned.
         """
         await self.conversations.ensure_row(key)
         if clear and not self.is_learning_enabled:
