@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
@@ -22,22 +22,23 @@ from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_eng
 from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.forget.scrub import FileScrubber
-from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import LedgerRow, ModelOutage, Scope, SessionKey, SweepReport, Turn, TurnRequest
+from gaia_memory.models import ModelOutage, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.build_recall import build_recall
 from gaia_memory.reindex import Reindexer
 from gaia_memory.sessions.clearing.purge import SessionPurger
+from gaia_memory.sessions.conversation_states import ConversationStates
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
-from gaia_memory.sessions.learning.learner import LearnSettings
+from gaia_memory.sessions.learning.learner import Learner, learn_settings
 from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
-from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.sessions.transcript_registry import TranscriptFinder, TranscriptRegistry
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
@@ -79,10 +80,12 @@ class Engine:
         self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(), SqlLedger(), SqlOutbox(), SqlIndexes()
         self.backend = Backend(config, stored_embedder=stored_embedder)
         self.locks = SessionLocks()
-        self.debouncer = MessageDebouncer()
+        self.debouncer = MessageDebouncer(self.locks)
         self.pending_confirmations = PendingConfirmations()
-        self.turn_presence = TurnPresence(database, self.ledger, clock, owner=self.owner)
+        self._ledger_client = LedgerClient(database, self.ledger, clock, owner=self.owner)
+        self.conversations = ConversationStates(self._ledger_client, self.facts)
         self.turn_spans = TurnSpans()
+        self.turns = TurnPresence(self._ledger_client, self.turn_spans)
         self.transcripts = TranscriptRegistry()
         self._sessions: AsyncEngine | None = None
         self._has_started = False
@@ -100,9 +103,7 @@ class Engine:
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        self._session_purger = SessionPurger(
-            database, self.ledger, self.transcripts, self.locks, clock, owner=self.owner
-        )
+        self._session_purger = SessionPurger(self._ledger_client, self.transcripts, self.locks)
         self._sweep_scheduler = SweepScheduler(self.sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
@@ -198,9 +199,30 @@ class Engine:
         return Scope(None if self.config.memory.scope == "user" else app, user)
 
     def attach_transcript(self, app: str, transcript: Transcript) -> None:
-        """Make an app's sessions readable for consolidation, besides those of transcripts given before."""
+        """Make an app's sessions readable for consolidation, in addition to those of earlier transcripts."""
         if self.transcripts.attach(app, transcript):
             self._sweep_scheduler.trigger()
+
+    def require_open(self) -> None:
+        """Raise `MemoryUnavailable` if the memory database is closed."""
+        self.database.require_open()
+
+    async def reload_config(self) -> None:
+        """Put the configuration file in force where it changed."""
+        await self.live.reload_if_changed()
+
+    @property
+    def mem0(self) -> Any:
+        """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` where another process owns it."""
+        return self.follower.mem0
+
+    def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
+        """Find the sessions of apps without a host in this process with `finder`."""
+        self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
+
+    def is_hosted(self, app: str) -> bool:
+        """Return True if the host of an app is in this process."""
+        return app in self.transcripts.hosted_apps
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -212,10 +234,10 @@ class Engine:
         return self._sessions
 
     def start(self, *, delay_seconds: float = 0.0) -> None:
-        """Begin, after so many seconds, to follow the facts with the mem0 store and to sweep; neither is waited for.
+        """Start the follower and the sweep in the background after `delay_seconds`.
 
-        An earlier beginning counts where it was started before. What is switched on later begins then. While memory is
-        off the store is opened only to have what was forgotten leave it.
+        An earlier start wins. What is switched on later starts then. While memory is off, the store is opened only to
+        erase forgotten facts from it.
         """
         self._has_started = True
         self.follower.start(after=delay_seconds)
@@ -231,7 +253,7 @@ class Engine:
         if not self.is_learning_enabled:
             return SweepReport()
         try:
-            await self.turn_presence.record_deferred()
+            await self.turns.record_deferred()
             report = await self._sweeper.sweep(force=force, progress=progress)
         finally:
             self.follower.wake()
@@ -246,14 +268,11 @@ class Engine:
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder)
 
     async def consolidate(self, key: SessionKey, *, clear: bool = True, turn_owner: str = "") -> Outcome:
-        """Learn one conversation now, whether or not it is quiet, and clear it.
+        """Learn one conversation now, quiet or not, and clear it; `turn_owner` is the turn that asks for it.
 
-        `turn_owner` is the turn that asks for it.
-
-        Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
-        a host's explicit wish.
+        With `memory.auto_ingest` off it is only cleared; with `clear=False`, a host's explicit wish, it is learned.
         """
-        await self.ensure_ledger_row(key)
+        await self.conversations.ensure_row(key)
         if clear and not self.is_learning_enabled:
             return await self.consolidator.clear(key, turn_owner=turn_owner)
         if not self.config.memory.enabled:
@@ -264,16 +283,6 @@ class Engine:
             self.follower.wake()
         await self._scrub_sessions()
         return outcome
-
-    async def ensure_ledger_row(self, key: SessionKey) -> LedgerRow:
-        """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
-        async with self.database.transaction() as tx:
-            row = await self.ledger.row(tx, key)
-            if row is None:
-                row = await self.ledger.reserve_turn(
-                    tx, key, TurnRequest(), now=self.clock.now().timestamp(), lease_seconds=0.0
-                )
-        return row
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host; returns how many facts they gave."""
@@ -317,7 +326,7 @@ class Engine:
     async def _release_leases(self) -> None:
         # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
         with suppress(MemoryUnavailable, OSError):
-            await self.turn_presence.record_deferred()
+            await self.turns.record_deferred()
             async with self.database.transaction() as tx:
                 await self.ledger.release_all(tx, self.owner)
 
@@ -338,41 +347,31 @@ class Engine:
         if self._has_started:
             self.start()
 
-    def _learn_settings(self) -> LearnSettings:
-        config = self.config
-        return LearnSettings(
-            instructions=extraction_instructions(config),
-            clear=config.sessions.clear,
-            is_enabled=config.memory.enabled,
-            zone=config.memory.zone,
-            learns_from_assistant=config.memory.learn_from == "both",
-        )
-
     def _build_consolidator(self) -> Consolidator:
-        return Consolidator(
-            database=self.database,
+        learner = Learner(
+            client=self._ledger_client,
             facts=self.facts,
-            ledger=self.ledger,
             extractor=self.backend.extractor,
             circuit_breaker=self.circuit_breaker,
             embedder=self.backend.embedder,
+            settings=lambda: learn_settings(self.config),
+        )
+        return Consolidator(
+            client=self._ledger_client,
+            learner=learner,
             transcripts=self.transcripts,
             locks=self.locks,
-            clock=self.clock,
             scope_of=self.scope,
-            owner=self.owner,
-            settings=self._learn_settings,
+            settings=lambda: learn_settings(self.config),
         )
 
     def _build_sweeper(self) -> Sweeper:
         return Sweeper(
-            database=self.database,
-            ledger=self.ledger,
+            client=self._ledger_client,
             transcripts=self.transcripts,
             consolidator=self.consolidator,
             turn_spans=self.turn_spans,
             circuit_breaker=self.circuit_breaker,
-            clock=self.clock,
             idle_seconds=lambda: _idle_seconds(self.config),
             is_enabled=self._is_learning_still_enabled,
         )

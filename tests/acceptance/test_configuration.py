@@ -24,7 +24,7 @@ from support.harness import ALL, Sut, facts, text_parts, tool_names, tool_respon
 from support.host_matrix import ConversationHost, Host, RunnerHost, force_sweep, last_request, wait_until
 from support.host_matrix import stored_fact_texts as facts_of
 from support.hosts.plain_runner import APP, USER
-from support.plugin_host import BrokenDatabase
+from support.plugin_host import broken_ledger_client
 from support.servers.fake_gemini import FakeGemini
 from support.servers.fake_gemini import facts as learned
 
@@ -641,7 +641,7 @@ async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
     engine = await host.engine()
     await host.chat("one")
 
-    monkeypatch.setattr(engine.turn_presence, "_database", BrokenDatabase())
+    monkeypatch.setattr(engine.turns, "_client", broken_ledger_client(engine))
     assert await host.chat("two") == "ok"
     host.write_config("memory: {on_unavailable: fail}")
     with pytest.raises((MemoryUnavailable, RuntimeError), match="memory failed in"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.checkout import PACKAGE, ROOT, python_files, relative_name, syntax_tree, violation_message
+from support.checkout import PACKAGE, python_files, relative_name, syntax_tree, violation_message
 
 FACADES = {"engine", "_engine", "memory", "_memory", "gaia", "_gaia"}
 """Names of variables and attributes that hold an `Engine`, a `Memory` or a `Gaia`."""
@@ -28,44 +28,23 @@ INTERNALS = {
     "recaller",
     "stores",
     "transcripts",
-    "turn_presence",
     "turn_spans",
 }
 ENGINE_INTERNALS = {*INTERNALS, "facts"}
 """`Memory.facts` is a method; `Engine.facts` is the fact store."""
 
-# Files of adk/ that still reach through the engine.
-EXEMPT = {
-    "src/gaia_memory/adk/conversation.py",
-    "src/gaia_memory/adk/gaia.py",
-    "src/gaia_memory/adk/memory_service.py",
-    "src/gaia_memory/adk/plugins/frozen_profile.py",
-    "src/gaia_memory/adk/plugins/invocation_state.py",
-    "src/gaia_memory/adk/plugins/memory_plugin.py",
-    "src/gaia_memory/adk/plugins/slash_commands.py",
-    "src/gaia_memory/adk/runner.py",
-}
-
 
 def test_commands_and_adk_parts_reach_no_store():
     """Everything they need is a method of `Memory` or `Engine`."""
     found = {
-        f"{relative_name(file)}:{line} {access}": relative_name(file)
+        f"{relative_name(file)}:{line} {access}"
         for package in ("cli", "adk")
         for file in python_files(PACKAGE / package)
         for line, access in internal_accesses(syntax_tree(file))
     }
-    violations = sorted(place for place, file in found.items() if file not in EXEMPT)
-    stale = sorted(EXEMPT - set(found.values()))
+    violations = sorted(found)
 
     assert not violations, violation_message(violations, "give Memory or Engine a method for it:")
-    assert not stale, violation_message(stale, "EXEMPT lists files without a violation:")
-
-
-def test_exempt_files_belong_to_adk():
-    """`cli/` has no exemption."""
-    assert [name for name in EXEMPT if not name.startswith("src/gaia_memory/adk/")] == []
-    assert [name for name in EXEMPT if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.parametrize(

@@ -108,12 +108,12 @@ class Conversation:
 
         The check for closed memory comes first, because ADK's Runner would open it again.
         """
-        self._engine.database.require_open()
+        self._engine.require_open()
         if not isinstance(text, str):
             raise_invalid("text", text, "pass the user's message as text")
         if is_in_tool_of(self._key):
             raise InsideTurnError(self._key.session)
-        await self._engine.live.reload_if_changed()
+        await self._engine.reload_config()
 
     @asynccontextmanager
     async def _turn(self, text: str, *, private: bool) -> AsyncIterator[str | None]:
@@ -123,8 +123,7 @@ class Conversation:
         if burst_text is None:
             yield None
             return
-        turn_lock, session_lock = debouncer.turn_lock(self._key), self._engine.locks.for_session(self._key)
-        async with turn_lock, session_lock:
+        async with debouncer.turn(self._key):
             yield burst_text
 
     async def _answer(self, message_text: str, *, private: bool) -> str:

@@ -92,7 +92,7 @@ class EngineSource:
             with _log_open_failure():
                 engine = await stack.enter_async_context(use(loaded))
             if reload_config:
-                await engine.live.reload_if_changed()
+                await engine.reload_config()
             yield engine
 
     async def engine(self) -> Engine:
@@ -106,7 +106,7 @@ class EngineSource:
         The newest valid version of the configuration is in force.
         """
         engine = await self._acquire()
-        await engine.live.reload_if_changed()
+        await engine.reload_config()
         return engine
 
     async def release(self) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.lazy_imports import load_adk
 from gaia_memory.adk.models.model_factory import build_model, close_model
-from gaia_memory.adk.sessions.configured_sessions import DatabaseTranscriptFinder
-from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript
+from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, DatabaseTranscriptFinder
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
@@ -55,7 +54,7 @@ class Gaia:
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
-        engine.transcripts.set_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
+        engine.set_transcript_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
 
     async def require_sessions(self) -> None:
         """Check that sessions can be stored, without creating their tables.
@@ -125,7 +124,7 @@ class Gaia:
         Raises:
             StoreNotOwnedError: another process owns the store, or this process has not opened it yet.
         """
-        return self._engine.follower.mem0
+        return self._engine.mem0
 
     def app(self, root_agent: BaseAgent) -> App:
         """Return an ADK App with the plugins."""
@@ -175,7 +174,7 @@ class Gaia:
         """
         channel = _session_id_part("channel", channel, fix=_CHANNEL_FIX)
         sender_id = _session_id_part("sender_id", sender_id, fix="pass the id that the channel uses")
-        await self._engine.live.reload_if_changed()
+        await self._engine.reload_config()
         speaker = identify_speaker(self.config.people, channel, sender_id)
         if speaker is None:
             logger.info("a message on %r was refused: add its sender to `people.users` to accept it", channel)
@@ -195,7 +194,7 @@ class Gaia:
 
     def describe(self) -> str:
         """Return one line that names the agent's model and the memory in use."""
-        memory = self._engine.backend.describe() if self.config.memory.enabled else "off"
+        memory = self._engine.describe_model() if self.config.memory.enabled else "off"
         return f"agent: {self.model.model} · memory: {memory}"
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
@@ -203,7 +202,7 @@ class Gaia:
 
         `force` ignores idleness, back-off and parking, but never an active turn.
         """
-        self._engine.database.require_open()
+        self._engine.require_open()
         return await self._engine.sweep(force=force, progress=progress)
 
     async def close(self) -> None:

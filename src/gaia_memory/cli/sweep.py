@@ -73,7 +73,7 @@ async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, lis
         attempts_before = {waiting.key: waiting.attempts for waiting in await engine.memory.pending()}
         # Failures are reported at the end, with their reasons.
         with (
-            silence_logger(f"{LOGGER_NAME}.sessions.learning.failure_recorder"),
+            silence_logger(f"{LOGGER_NAME}.sessions.learning.backoff"),
             silence_logger(f"{LOGGER_NAME}.sessions.learning.discovery"),
             _SweepProgressBar(engine.model_name).show() as report_progress,
         ):

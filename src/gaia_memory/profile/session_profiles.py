@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gaia_memory.models import ProfileMaker, Scope, SessionKey
+from gaia_memory.models import FrozenProfile, ProfileMaker, Scope, SessionKey
 from gaia_memory.ports import MemoryStores
 
 
@@ -27,13 +27,12 @@ async def load_session_profiles(stores: MemoryStores, scope: Scope, *, cache_key
     """Return the profiles of a person's sessions; those made under another `cache_key` are not current."""
     async with stores.database.read_transaction() as tx:
         rows = await stores.ledger.rows_with_profile(tx, user=scope.user, app=scope.app)
-    return [
-        SessionProfile(
-            key=row.key,
-            block=row.profile or "",
-            made_by=row.profile_made_by,
-            made_at=None if row.profile_made_at is None else datetime.fromtimestamp(row.profile_made_at, UTC),
-            is_current=row.profile_key == cache_key,
-        )
-        for row in rows
-    ]
+    return [_to_session_profile(row.key, row.session.profile, cache_key) for row in rows]
+
+
+def _to_session_profile(key: SessionKey, frozen: FrozenProfile | None, cache_key: str) -> SessionProfile:
+    frozen = frozen or FrozenProfile(block="")
+    made_at = None if frozen.made_at is None else datetime.fromtimestamp(frozen.made_at, UTC)
+    return SessionProfile(
+        key=key, block=frozen.block, made_by=frozen.made_by, made_at=made_at, is_current=frozen.key == cache_key
+    )

@@ -131,7 +131,7 @@ async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None
         await (await host.engine()).sweep(force=True)
 
     assert extractor.chunks == []
-    assert row is None or row.turn_no == 0
+    assert row is None or row.turn.turn_no == 0
 
 
 async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models_business(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models
     assert "don't remember" in events_text(command)
     assert contents_text(model.requests[1]) == "first\none\nsecond"
     assert row is not None
-    assert (row.turn_no, row.active_until) == (2, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (2, None)
 
 
 @pytest.mark.acceptance("C14", "C15")

@@ -15,7 +15,7 @@ import pytest
 from gaia_memory import open_memory
 from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease, StoreOwner
 from gaia_memory.backend.mem0_store.store_ids import next_store_id
-from gaia_memory.ledger import is_owner_dead, new_owner, process_identity
+from gaia_memory.ledger import is_owner_dead, new_owner, process_name
 from gaia_memory.models import Scope
 from gaia_memory.ports.stores import Clock
 from gaia_memory.testing import FakeClock
@@ -156,7 +156,7 @@ async def test_the_lease_of_a_process_that_was_killed_is_not_waited_for(tmp_path
     """Somebody who starts it again on the same machine has the store at once."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await child.wait()
-    system = process_identity().rpartition(":")[2].partition("-")[0]
+    system = process_name().rpartition(":")[2].partition("-")[0]
     async with open_follower(tmp_path / "home", started=False) as memory:
         dead = lease_of(memory, f"{platform.node()}:{child.pid}:{system}-1/a1b2", seconds=300)
         stranger = lease_of(memory, f"{platform.node()}:{child.pid}:another-1/a1b2", seconds=300)

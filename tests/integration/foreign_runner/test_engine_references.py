@@ -461,7 +461,7 @@ def test_a_loop_that_was_closed_over_a_turn_and_a_lease_keeps_nobody_waiting(tmp
         now = engine.clock.now().timestamp()
         for key in (talked_in, at_work):
             hold = await begin_turn(engine, key)
-        await engine.turn_presence.release(hold)
+        await engine.turns.release(hold)
         async with engine.database.transaction() as tx:
             assert await engine.ledger.claim(tx, at_work, engine.owner, now=now, lease_seconds=30)
         return engine

@@ -16,7 +16,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, Scope, SessionWindowPlugin, open_memory
-from gaia_memory.adk.sessions.session_table import EVAL_SESSION_PREFIXES
+from gaia_memory.adk.sessions.changed_sessions import EVAL_SESSION_PREFIXES
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.testing import ScriptedLlm
 from support.hosts.adk_eval import EvalResult, EvalWorkspace

@@ -154,11 +154,11 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
         points.at(point, now)
         for _ in range(3):
             await engine.consolidate(KEY, clear=False)
-        row = await engine.turn_presence.row(KEY)
+        row = await engine.conversations.row(KEY)
 
         assert forgotten == [what]
         assert row is not None
-        assert row.is_learned
+        assert row.progress.is_learned
         assert await known(engine) == (["Sings in a choir"] if what == "fact" else [])
 
 

@@ -61,8 +61,8 @@ async def learned(engine: Engine, key: SessionKey, extractor: Extractor) -> str:
 
 async def state(engine: Engine, key: SessionKey) -> tuple[EventPosition | None, list[str]]:
     """Return up to where a talk is learned, and all facts."""
-    row = await engine.turn_presence.row(key)
-    return row and row.watermark, sorted(fact.text for fact in await engine.memory.facts(SCOPE))
+    row = await engine.conversations.row(key)
+    return row and row.progress.watermark, sorted(fact.text for fact in await engine.memory.facts(SCOPE))
 
 
 @on_each_database

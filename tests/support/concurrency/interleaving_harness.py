@@ -214,8 +214,8 @@ class InterleavingHarness:
         for at in range(4):
             report = await self.gaias[at % 2].sweep(force=True)
             assert report.failed == 0, report
-            rows = [await self.gaias[0]._engine.turn_presence.row(key) for key in keys]
-            if all(row is None or row.is_done for row in rows):
+            rows = [await self.gaias[0]._engine.conversations.row(key) for key in keys]
+            if all(row is None or row.progress.is_done for row in rows):
                 return
         raise AssertionError(f"something waits: {rows}")
 

@@ -12,6 +12,7 @@ from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
 from gaia_memory.commands.command import Call, ResetOutcome
 from gaia_memory.commands.dispatch import COMMANDS, parse, run
+from gaia_memory.commands.private import private_message
 from gaia_memory.redaction.redact_locations import redact_locations
 
 if TYPE_CHECKING:
@@ -45,6 +46,13 @@ def parse_command(message: types.Content | None) -> tuple[str, str] | None:
     return parsed if parsed and parsed[0] in COMMANDS else None
 
 
+def parse_message(message: types.Content | None) -> tuple[tuple[str, str] | None, str | None]:
+    """Return the command that a message is, and the text of `/private TEXT`, which is a turn and no command."""
+    command = parse_command(message)
+    private_text = private_message(*command) if command is not None else None
+    return (command, None) if private_text is None else (None, private_text)
+
+
 def with_text(message: types.Content, text: str) -> types.Content:
     """Return a message with this text in place of its own, and with what is attached to it."""
     attached = [part for part in message.parts or [] if not part.text]
@@ -66,7 +74,7 @@ def build_call(
         key=key,
         argument=argument,
         memory=engine.memory,
-        flags=engine.turn_presence,
+        flags=engine.conversations,
         pending_confirmations=engine.pending_confirmations,
         settings=engine.live,
         is_admin=is_admin or (person is not None and person.admin),

@@ -10,6 +10,7 @@ from gaia_memory.cli.doctor.checks import CheckContext, Finding, ok, skip, warn
 from gaia_memory.cli.ui.terminal import pluralize
 from gaia_memory.health import format_time
 from gaia_memory.models import PendingConversation
+from gaia_memory.ports.quiet import is_due, quiet_cutoff
 
 OVERDUE_SECONDS = 900.0
 """How long a conversation may be overdue before the check reports that nothing sweeps."""
@@ -70,9 +71,10 @@ def _quiet_findings(
         return []
     conversations, quiet_since = pluralize(len(waiting), "conversation"), format_time(waiting[0].touched)
     message = f"{conversations} to be learned, the oldest quiet since {quiet_since}"
-    due = waiting[0].touched + context.config.sessions.idle_consolidate_minutes * 60
     now = time.time()
-    if now - due < OVERDUE_SECONDS:
+    idle_seconds = context.config.sessions.idle_consolidate_minutes * 60
+    overdue_since = quiet_cutoff(now - OVERDUE_SECONDS, idle_seconds=idle_seconds)
+    if not any(is_due(each, now=now, quiet_since=overdue_since) for each in waiting):
         return ok(_PART, message)
     if any((each.retry_at or each.failing_since or 0.0) > now - OVERDUE_SECONDS for each in failed):
         return ok(_PART, f"{message}: not tried while others fail")
