@@ -1,4 +1,4 @@
-"""Exported data is read with every value checked, before anything happens with it."""
+"""Exported data is fully validated before it is used."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def changed(*path: str | int, to: object) -> dict[str, Any]:
     return whole
 
 
-def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
-    """The first draft of a new fact says where it stands."""
+def test_each_source_becomes_a_draft_and_that_of_the_fact_comes_first():
+    """The first draft determines date and conversation of a new fact."""
     [imported] = parse_export(data(FACT))
     metadata = {"speaker": "Itay"}
     noted = datetime(2026, 1, 3, tzinfo=UTC)
@@ -78,16 +78,16 @@ def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
     )
 
 
-def test_a_text_is_enough_of_a_fact():
-    """Whoever comes from somewhere else writes the data by hand."""
+def test_a_fact_needs_only_a_text():
+    """Data from other systems may contain nothing else."""
     [imported] = parse_export(data({"text": "likes teal"}))
 
     assert imported.drafts == (Draft(fact=NewFact("likes teal"), source="import"),)
     assert imported.created_at is None
 
 
-def test_a_fact_that_does_not_say_its_kind_has_that_of_the_source_at_its_place():
-    """Only where there is none it is one of its own, an import."""
+def test_a_fact_without_a_source_kind_takes_that_of_the_matching_source():
+    """Without a matching source it is an import."""
     without = {key: value for key, value in FACT.items() if key != "source"}
     [imported] = parse_export(data(without))
     [elsewhere] = parse_export(data({**without, "seq": 5}))
@@ -132,8 +132,8 @@ FAULTS: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize(("broken", "words"), FAULTS)
-def test_a_wrong_value_is_refused_with_place_value_and_fix(broken, words):
-    """A file of thousands is no place to search."""
+def test_an_invalid_value_is_refused_with_path_value_and_fix(broken, words):
+    """A file may contain thousands of facts."""
     with pytest.raises(InvalidInputError) as caught:
         parse_export(broken)
 
