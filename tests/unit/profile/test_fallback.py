@@ -1,4 +1,4 @@
-"""Without a model a profile is the facts themselves, ranked and bounded."""
+"""Without a model, the profile is a ranked and limited list of facts."""
 
 # ruff: noqa: RUF001 - facts in their own scripts
 
@@ -10,8 +10,8 @@ from gaia_memory.profile.fallback import fallback_bullets
 
 
 @pytest.mark.acceptance("P07")
-def test_what_matters_most_comes_first():
-    """Who they are, their people, needs, doings, tastes, and then the rest, the newest first."""
+def test_the_most_important_facts_come_first():
+    """The order is identity, people, needs, activities, tastes and the rest; within a group the newest come first."""
     facts = [
         "Saw a heron",
         "Likes tea",
@@ -36,7 +36,7 @@ def test_what_matters_most_comes_first():
 
 @pytest.mark.acceptance("P08")
 def test_three_hundred_facts_are_cut_to_the_limit():
-    """The block stays bounded, and so does each line; what matters is not cut off."""
+    """The block and each line are limited; important facts are kept."""
     facts = ["Allergic to nuts", *(f"fact {number} " + "x" * 1000 for number in range(300))]
     bullets = fit_bullets(fallback_bullets(facts, []), limit=20, tokens=10_000)
 
@@ -84,15 +84,15 @@ LANGUAGES = {
 
 
 @pytest.mark.parametrize("facts", LANGUAGES.values(), ids=LANGUAGES)
-def test_each_language_is_ranked_alike(facts):
-    """Who they are, their people, needs, doings, tastes, the rest: by the obvious words of each."""
+def test_facts_are_ranked_the_same_in_each_language(facts):
+    """The groups are recognised by common words of each language."""
     assert fallback_bullets(facts, []) == facts
     assert fallback_bullets(facts[::-1], []) == facts
     assert [categorize(fact) for fact in facts] == [IDENTITY, PEOPLE, NEEDS, ACTIVITIES, TASTES, OTHER]
 
 
 def test_no_language_is_ranked_below_another():
-    """The facts of all languages together come kind by kind, not language by language."""
+    """Facts of all languages are ranked by group, not by language."""
     together = [fact for facts in LANGUAGES.values() for fact in facts]
     kinds = [categorize(fact) for fact in fallback_bullets(together, [])]
 
@@ -101,6 +101,6 @@ def test_no_language_is_ranked_below_another():
 
 
 @pytest.mark.parametrize("fact", ["ナッツアレルギーがある", "حساسية من المكسرات", "对坚果过敏", "แพ้ถั่ว"])
-def test_a_fact_nobody_can_tell_counts_as_a_need(fact):
-    """In a script without a list of words it may be an allergy, and must not be cut off behind trifles."""
+def test_an_unclassified_fact_counts_as_a_need(fact):
+    """In a script without a word list it may be an allergy, which must not be cut off."""
     assert fallback_bullets([fact, "Saw a heron", "Likes tea"], [])[0] == fact
