@@ -14,7 +14,7 @@ from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
-from gaia_memory.reindex import Reindexer
+from gaia_memory.recall.index.rebuild_index import Reindexer
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]

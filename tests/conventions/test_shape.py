@@ -56,13 +56,7 @@ CATCH_ALL = {
 
 CONSTRUCTOR_ARGUMENTS = 8
 # Services that still take more.
-LONG_CONSTRUCTORS = {
-    "src/gaia_memory/adk/plugins/invocation_state.py:InvocationState",
-    "src/gaia_memory/backend/mem0_store/follower.py:StoreFollower",
-    "src/gaia_memory/sessions/learning/consolidate.py:Consolidator",
-    "src/gaia_memory/sessions/learning/learner.py:Learner",
-    "src/gaia_memory/sessions/learning/sweep.py:Sweeper",
-}
+LONG_CONSTRUCTORS = {"src/gaia_memory/adk/plugins/invocation_state.py:InvocationState"}
 
 
 def test_modules_are_short():
