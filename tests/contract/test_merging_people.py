@@ -318,7 +318,9 @@ async def test_thousands_of_facts_move_at_once(make: Make, count: int) -> None:
     assert (await memory.count(ada), await memory.count(guest)) == (count, 0)
 
 
-@pytest.mark.parametrize("step", ["raise_revision", "_join_sources", "delete_facts", "_move", "join_tombstones"])
+@pytest.mark.parametrize(
+    "step", ["bump_revision", "_copy_sources", "SqlFacts.delete", "_move_facts", "move_tombstones"]
+)
 async def test_a_merge_that_is_killed_has_moved_nothing_and_can_be_repeated(make: Make, step: str) -> None:
     """SIGKILL behind each of its steps, in another process, then the same command again."""
     sut = await two(make)
@@ -343,10 +345,11 @@ PROGRAM = """
 import asyncio, os, signal, sys
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
-from gaia_memory.facts import merge
+from gaia_memory.facts import SqlFacts, move_scope
 from support import scripted_mem0
 
-real = getattr(merge, sys.argv[3])
+owner, step = (SqlFacts, "delete") if sys.argv[3] == "SqlFacts.delete" else (move_scope, sys.argv[3])
+real = getattr(owner, step)
 
 async def die(*arguments, **options):
     await real(*arguments, **options)
@@ -354,7 +357,7 @@ async def die(*arguments, **options):
 
 async def main():
     engine = await Engine.open(load({"home": sys.argv[2], "sessions": {"database_url": sys.argv[1]}}))
-    setattr(merge, sys.argv[3], die)
+    setattr(owner, step, die)
     await engine.memory.merge(engine.scope("gaia", "guest"), engine.scope("gaia", "ada"))
 
 asyncio.run(main())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
+
+from gaia_memory.language.unicode_forms import compose
 
 _FAMILIES = """
 act actor actress acting | adopt adoption adoptive | advise advice advisor | allergic allergy allergies | answer reply
@@ -84,7 +85,7 @@ def word_variants(word: str) -> frozenset[str]:
 
     An umlaut is guessed only in a longer word with a capital, a name or a German noun: a "poet" is no "p\u00f6t".
     """
-    folded = unicodedata.normalize("NFC", word).casefold()
+    folded = compose(word).casefold()
     variants = {*WORD_FAMILIES.get(folded, ()), *_prefix_variants(folded)}
     transliterated = folded
     for letters, umlaut in _UMLAUTS.items():

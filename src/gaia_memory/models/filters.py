@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.unicode_forms import compose
 from gaia_memory.models.fact import RESERVED_METADATA, Fact, Scalar
 from gaia_memory.models.validation import format_value, raise_invalid
 
@@ -134,11 +134,11 @@ def _compile_operator(operator: str, operand: object, path: str, *, is_time: boo
 def _compile_substring(operator: str, operand: object, path: str, *, is_time: bool) -> _ValuePredicate:
     if not isinstance(operand, str) or is_time:
         raise_invalid(path, operand, "use gt, gte, lt or lte with a time" if is_time else "pass a text")
-    substring = _normalize_nfc(operand)
+    substring = compose(operand)
     if operator == "contains":
-        return lambda value: isinstance(value, str) and substring in _normalize_nfc(value)
+        return lambda value: isinstance(value, str) and substring in compose(value)
     folded = substring.casefold()
-    return lambda value: isinstance(value, str) and folded in _normalize_nfc(value).casefold()
+    return lambda value: isinstance(value, str) and folded in compose(value).casefold()
 
 
 def _parse_operand(operand: object, path: str, *, is_time: bool) -> Scalar | datetime:
@@ -176,10 +176,5 @@ def _comparable_type(value: Scalar | datetime) -> type:
 
 def _equal(value: _Value, other: Scalar | datetime) -> bool:
     if isinstance(value, str) and isinstance(other, str):
-        return _normalize_nfc(value) == _normalize_nfc(other)
+        return compose(value) == compose(other)
     return value is not None and _comparable_type(value) is _comparable_type(other) and value == other
-
-
-def _normalize_nfc(text: str) -> str:
-    """Return a text with each letter and its accent as one: some keyboards write two."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
