@@ -46,11 +46,7 @@ def steps(opened):
 
 SEARCHES = {
     "get": lambda facts, tx, ids: facts.get(tx, ITAY, ids),
-<<<<<<< HEAD
-    "around": lambda facts, tx, ids: facts.neighbours_of(tx, ITAY, ids, 3),
-=======
     "neighbours": lambda facts, tx, ids: facts.neighbours_of(tx, ITAY, ids, 3),
->>>>>>> 391a0d7 (Read facts through current(), and compose SqlFacts from mixins)
     "match": lambda facts, tx, ids: facts.match(tx, ITAY, "tea", limit=5),
 }
 
