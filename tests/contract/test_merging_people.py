@@ -368,6 +368,7 @@ def killed(config: Path, home: Path, step: str) -> subprocess.CompletedProcess[s
     from gaia_memory.config.sources.load import load
 
     address = load(config, home=home).config.sessions_url
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    paths = [str(Path(__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-c", PROGRAM, address, str(home), step]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
