@@ -1,4 +1,4 @@
-"""Takes facts that a host gives word for word."""
+"""Turns facts that a host adds verbatim into drafts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gaia_memory.models import Draft, NewFact, Scope
 from gaia_memory.models.validation import raise_invalid
 
 _YIELD_EVERY_FACTS = 200
-"""Facts looked through, a millisecond of work, before the event loop is offered the interpreter's lock."""
+"""Facts checked, a millisecond of work, before the thread releases the interpreter's lock to the event loop."""
 
 
 def build_verbatim_drafts(facts: object, scope: Scope) -> list[Draft]:
     """Return facts as drafts.
 
     Raises:
-        InvalidInputError: they are no facts, or one is too long or holds a credential; it names its place.
+        InvalidInputError: they are no facts, or one is too long or contains a credential; the error names its index.
     """
     if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
         raise_invalid("facts", facts, "pass a list of NewFact")

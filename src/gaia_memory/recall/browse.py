@@ -1,4 +1,4 @@
-"""Shows what is known where nobody asks a question: page by page, or by a word."""
+"""Lists facts without a question: page by page, or by a word."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gaia_memory.ports import Database, FactStore
 from gaia_memory.recall.retrievers import KeywordRetriever
 
 MAX_PAGE_FACTS = 100
-"""Facts of one page."""
+"""Facts on one page."""
 
 
 async def load_page(
     database: Database, facts: FactStore, scope: Scope, predicate: FactPredicate | None, *, offset: int, limit: int
 ) -> Page:
-    """Return the facts from `offset` on that are meant, at most `limit`, oldest first.
+    """Return the facts for which `predicate` is true, from `offset` on, at most `limit`, oldest first.
 
     Raises:
         InvalidInputError: `offset` is below 0, or `limit` is not from 1 to 100.
@@ -32,7 +32,7 @@ async def load_page(
 
 
 async def find_by_words(database: Database, facts: FactStore, scope: Scope, words: str, *, limit: int) -> list[Fact]:
-    """Return the facts that hold one of these words, in any of its forms, best first."""
+    """Return the facts that contain one of these words, in any of its forms, best first."""
     found = await KeywordRetriever(database, facts).retrieve(scope, words, limit=limit)
     async with database.read_transaction() as tx:
         facts_by_id = await facts.get(tx, scope, [each.fact_id for each in found])

@@ -211,7 +211,7 @@ class Recall:
         if reranker is None or not settings.rerank_share or min(settings.rerank_first, len(ranked)) < 2:
             return ranked, ()
         facts = await self._load_facts(scope, ranked[: settings.rerank_first])
-        ranked = [item for place, item in enumerate(ranked) if place >= settings.rerank_first or item.fact_id in facts]
+        ranked = [item for index, item in enumerate(ranked) if index >= settings.rerank_first or item.fact_id in facts]
         texts = [facts[item.fact_id].text for item in ranked[: len(facts)]]
         try:
             async with asyncio.timeout(settings.seconds):
