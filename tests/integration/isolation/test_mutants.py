@@ -86,7 +86,13 @@ def test_every_border_is_tried() -> None:
     sources = [
         inspect.getsource(module)
         for module in (
-            delete_facts, keyword_index, paraphrase_tombstones, provenance, sql_facts, tombstones, write_facts
+            delete_facts,
+            keyword_index,
+            paraphrase_tombstones,
+            provenance,
+            sql_facts,
+            tombstones,
+            write_facts,
         )
     ]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
