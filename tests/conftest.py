@@ -1,4 +1,7 @@
-"""What every test gets: a home of its own, no keys, no network beyond loopback, no blocking call on the loop."""
+"""Fixtures of every test: its own home, no keys, no network beyond loopback, no blocking call on the event loop.
+
+Nothing here imports ADK, mem0 or Chroma: `pytest -m fast` pays for every import once per worker.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -26,60 +30,80 @@ os.environ.update(
 
 import pytest  # noqa: E402
 from blockbuster import BlockBuster  # noqa: E402
-from google.adk.platform import time as platform_time  # noqa: E402
+from hypothesis import settings  # noqa: E402
 
 if TYPE_CHECKING:
-    from support.fake_gemini import FakeGemini
     from support.harness import Sut
+    from support.servers.fake_gemini import FakeGemini
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 CLEARED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "OPENROUTER_", "ANTHROPIC_", "OLLAMA_")
 KEPT_VARIABLES = ("GAIA_REQUIRE_POSTGRES", "GAIA_TEST_POSTGRES_URL")
 NON_BLOCKING_FUNCTIONS = ("os.getcwd", "os.path.abspath")
-"""Counted as blocking by BlockBuster, but they ask no disk: SQLAlchemy completes the path of a database with them."""
+"""BlockBuster counts these as blocking, but they access no disk: SQLAlchemy resolves database paths with them."""
 ALLOWED_BLOCKING_CALLS = {
     "<frozen importlib._bootstrap>": {"_find_and_load", "_lock_unlock_module"},
-    # What the kernel knows of a process is no file.
+    # Reading /proc never waits for a disk.
     "psutil/_common.py": {"cat", "bcat", "open_binary"},
     "gaia_memory/ledger/process_identity.py": {"_read_proc", "_system_id"},
-    # The PostgreSQL driver looks for its password and certificate files whenever it connects.
+    # The PostgreSQL driver reads its password and certificate files on every connection.
     "asyncpg/connect_utils.py": {"_parse_connect_dsn_and_args"},
-    # The session service of `adk web` looks for an app's folder whenever it is asked for one of its sessions.
+    # The session service of `adk web` checks for the app's folder on every request for a session.
     "cli/utils/local_storage.py": {"_get_service"},
 }
 
-RERUN_FOLDERS = ("adk_processes", "benchmarks", "cli", "docs", "foreign_runner", "gemini", "model_servers", "telemetry")
-"""Folders of tests that drive processes and servers from outside: what fails there is run once more, and told (R).
-
-A machine that pauses for seconds makes a time-out of theirs strike. Tests of what may be lost, doubled or mixed up are
-nowhere in here: those hold every time or are broken.
-"""
+TESTS = Path(__file__).parent
+FAST_FOLDER = TESTS / "unit"
+FAST_PROFILE = "fast"
+FAST_EXAMPLES = 25
 
 _getaddrinfo = socket.getaddrinfo
 
 
+def is_fast_run(config: pytest.Config) -> bool:
+    """Return whether the run was asked for the fast tier alone."""
+    return bool(config.getoption("markexpr") == "fast")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Let pytest-socket refuse every connection that leaves this machine."""
+    """Let pytest-socket refuse every connection that leaves this machine, and choose the number of generated cases."""
     config.option.allow_hosts = ",".join(LOOPBACK)
     config.option.allow_unix_socket = True
+    # A case has no time limit: how long it takes depends on how busy the machine is.
+    settings.register_profile(FAST_PROFILE, max_examples=FAST_EXAMPLES, deadline=None)
+    settings.register_profile("full", deadline=None)
+    settings.load_profile(FAST_PROFILE if is_fast_run(config) else "full")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell that runs the tests in its background ignores Ctrl-C, and so would every process they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Keep the fast tier from importing test files of other tiers: they load ADK, mem0 and Chroma."""
+    if not is_fast_run(config):
+        return None
+    if collection_path.is_dir():
+        return not (FAST_FOLDER.is_relative_to(collection_path) or collection_path.is_relative_to(FAST_FOLDER)) or None
+    is_heavy = "\npytestmark = pytest.mark.heavy\n" in collection_path.read_text(encoding="utf-8")
+    return is_heavy or not collection_path.is_relative_to(FAST_FOLDER) or None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the tests that are marked `live` reach the network, and give some a second try."""
+    """Let `live` tests reach the network, and mark `fast` the tests in tests/unit that no other marker takes out."""
     for item in items:
         if item.get_closest_marker("live") is not None:
             item.add_marker(pytest.mark.enable_socket)
-        if item.path.parent.name in RERUN_FOLDERS:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+        elif item.path.is_relative_to(FAST_FOLDER) and not any(
+            item.get_closest_marker(name) for name in ("heavy", "slow")
+        ):
+            item.add_marker(pytest.mark.fast)
 
 
 @pytest.fixture(autouse=True)
 def isolated(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the test a home folder of its own, an environment without keys and settings, and no name service."""
+    """Give the test its own home folder, an environment without keys and settings, and no name resolution."""
     home = tmp_path / "user"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
@@ -94,25 +118,27 @@ def isolated(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
 def _resolve_loopback(host: Any, *args: Any, **kwargs: Any) -> Any:
     name = host.decode() if isinstance(host, bytes) else host
     if name not in (None, "", "0.0.0.0", "::", *LOOPBACK):
-        raise socket.gaierror(socket.EAI_NONAME, f"tests stay on this machine, and asked for {name!r}")
+        raise socket.gaierror(socket.EAI_NONAME, f"tests may only resolve loopback names, not {name!r}")
     return _getaddrinfo(host, *args, **kwargs)
 
 
 @pytest.fixture(autouse=True)
 def reset_adk_clock() -> Iterator[None]:
-    """Fail the test that leaves ADK a clock of its own: every later test of this process would talk in its time."""
+    """Fail a test that leaves ADK a clock of its own: every later test of this process would run on that clock."""
     yield
-    gap = platform_time.get_time() - time.time()
-    platform_time.reset_time_provider()
-    assert abs(gap) < 30
+    adk_time = sys.modules.get("google.adk.platform.time")
+    if adk_time is not None:
+        gap = adk_time.get_time() - time.time()
+        adk_time.reset_time_provider()
+        assert abs(gap) < 30
 
 
 @pytest.fixture(autouse=True)
 def blockbuster() -> Iterator[BlockBuster]:
-    """Fail the test where code of ours blocks the event loop.
+    """Fail a test in which code of the package blocks the event loop.
 
-    Importing is allowed: libraries import lazily. The command line is left out: the loop is its own. So are
-    loops in other threads: they were started there in order to block.
+    Imports are allowed, because libraries import lazily. The command line is left out, because it owns its loop. So are
+    loops in other threads, which were started there in order to block.
     """
     guard = BlockBuster("gaia_memory", excluded_modules=["gaia_memory.cli"])
     for name in NON_BLOCKING_FUNCTIONS:
@@ -135,8 +161,8 @@ def _allow_outside_main_thread(allowed: Callable[..., bool]) -> Callable[..., bo
 
 @pytest.fixture
 def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
-    """Run a fake Gemini server on loopback, with the environment that leads the real client to it."""
-    from support.fake_gemini import FakeGemini
+    """Run a fake Gemini server on loopback and point the real client at it through the environment."""
+    from support.servers.fake_gemini import FakeGemini
 
     with FakeGemini() as server:
         for name, value in server.environment.items():
@@ -146,7 +172,7 @@ def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
 
 @pytest.fixture
 async def make(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Sut]]]:
-    """Return a function that opens a system under test, in the test's own folder unless it names another."""
+    """Return a function that opens a system under test, by default in the test's own folder."""
     from support import harness
 
     opened: list[Sut] = []

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gaia_memory.errors import ConfigError as ConfigError
     from gaia_memory.errors import GaiaMemoryError as GaiaMemoryError
     from gaia_memory.errors import MemoryUnavailable as MemoryUnavailable
+    from gaia_memory.models import AddResult as AddResult
     from gaia_memory.models import Fact as Fact
     from gaia_memory.models import Hit as Hit
     from gaia_memory.models import NewFact as NewFact
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gaia_memory.runtime import open_memory as open_memory
 
 _HOME_OF = {
+    "AddResult": "models",
     "ConfigError": "errors",
     "Fact": "models",
     "GaiaConfig": "config.schema",

@@ -1,18 +1,18 @@
-"""The engine: opens everything that is not ADK, once a configuration and event loop, and shares it.
+"""The engine: opens and shares everything that is not ADK, once per configuration and event loop.
 
-This is the only place that names concrete stores and providers.
+Only this module and `engine_probe` name concrete stores and providers.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.mem0_store.follower import StoreFollower
+from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.live_config import load_newest as newest_version
@@ -21,27 +21,24 @@ from gaia_memory.database.connections import abandon, dispose
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine, truncate_wal
 from gaia_memory.errors import ConfigError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
-from gaia_memory.forget.delete import Forgetter
 from gaia_memory.forget.scrub import FileScrubber
-from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner
 from gaia_memory.memory import Memory
-from gaia_memory.models import LedgerRow, Scope, SessionKey, SweepReport, Turn, TurnRequest
-from gaia_memory.ports import Clock, ProjectsProvider, Transcript
-from gaia_memory.profile.distil import Distiller, ProfileSettings
-from gaia_memory.recall.index.column_cache import ColumnCache
-from gaia_memory.recall.pipeline import Recall
-from gaia_memory.recall.retrievers import build_retrievers
-from gaia_memory.recall.settings import RecallSettings
+from gaia_memory.models import ModelOutage, Scope, SessionKey, SweepReport, Turn
+from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
+from gaia_memory.profile.distil import Distiller, profile_settings
+from gaia_memory.recall.build_recall import build_recall
 from gaia_memory.reindex import Reindexer
 from gaia_memory.sessions.clearing.purge import SessionPurger
+from gaia_memory.sessions.conversation_states import ConversationStates
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
-from gaia_memory.sessions.learning.learner import LearnSettings
+from gaia_memory.sessions.learning.learner import Learner, learn_settings
 from gaia_memory.sessions.learning.sweep import Progress, Sweeper
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
-from gaia_memory.sessions.transcript_registry import TranscriptRegistry
+from gaia_memory.sessions.transcript_registry import TranscriptFinder, TranscriptRegistry
 from gaia_memory.sessions.turns.message_debounce import MessageDebouncer
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.sessions.turns.turn_presence import TurnPresence
@@ -53,14 +50,6 @@ if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
 DAY_SECONDS = 24 * 3600.0
-
-
-class SystemClock:
-    """The time of the machine."""
-
-    def now(self) -> datetime:
-        """Return the current time in UTC."""
-        return datetime.now(UTC)
 
 
 async def load_newest(loaded: LoadedConfig) -> LoadedConfig:
@@ -91,10 +80,12 @@ class Engine:
         self.facts, self.ledger, self.outbox, self.indexes = SqlFacts(), SqlLedger(), SqlOutbox(), SqlIndexes()
         self.backend = Backend(config, stored_embedder=stored_embedder)
         self.locks = SessionLocks()
-        self.debouncer = MessageDebouncer()
+        self.debouncer = MessageDebouncer(self.locks)
         self.pending_confirmations = PendingConfirmations()
-        self.turn_presence = TurnPresence(database, self.ledger, clock, owner=self.owner)
+        self._ledger_client = LedgerClient(database, self.ledger, clock, owner=self.owner)
+        self.conversations = ConversationStates(self._ledger_client, self.facts)
         self.turn_spans = TurnSpans()
+        self.turns = TurnPresence(self._ledger_client, self.turn_spans)
         self.transcripts = TranscriptRegistry()
         self._sessions: AsyncEngine | None = None
         self._has_started = False
@@ -104,8 +95,7 @@ class Engine:
             self.backend,
             clock,
             home=config.home,
-            owner=self.owner,
-            is_owner_dead=is_owner_dead,
+            owner=StoreOwner(self.owner, is_owner_dead),
             scrub=FileScrubber(database, [self._scrub_sessions]),
             is_enabled=lambda: self.config.memory.enabled,
         )
@@ -113,9 +103,7 @@ class Engine:
         self.memory = self._build_memory(projects)
         self.consolidator = self._build_consolidator()
         self._sweeper = self._build_sweeper()
-        self._session_purger = SessionPurger(
-            database, self.ledger, self.transcripts, self.locks, clock, owner=self.owner
-        )
+        self._session_purger = SessionPurger(self._ledger_client, self.transcripts, self.locks)
         self._sweep_scheduler = SweepScheduler(self.sweep, idle_seconds=_idle_seconds(config))
 
     @classmethod
@@ -165,14 +153,76 @@ class Engine:
         """True when conversations are learned by themselves."""
         return self.config.memory.enabled and self.config.memory.auto_ingest
 
+    @property
+    def model_name(self) -> str:
+        """The provider and name of the model that learns and writes profiles, as `provider/model`."""
+        return self.backend.language_model.identity
+
+    @property
+    def embedder_name(self) -> str:
+        """The identity of the embedder."""
+        return self.backend.embedder.identity
+
+    @property
+    def remote_stores(self) -> tuple[str, ...]:
+        """The stores whose files are on a server."""
+        database = () if self.database.is_local else ("the memory database",)
+        return database if self.follower.is_embedded else (*database, "the vector store")
+
+    @property
+    def listing_errors(self) -> Mapping[str, str]:
+        """The kind of error by app, where the last sweep could not list an app's sessions."""
+        return self.transcripts.listing_errors
+
+    def describe_model(self) -> str:
+        """Return one line: the model and the embedder, and why they differ from the expected ones."""
+        return self.backend.describe()
+
+    def store_problem(self) -> str | None:
+        """Return what keeps facts out of the mem0 store; None if nothing does."""
+        return self.follower.trouble
+
+    def model_outage(self, user: str) -> ModelOutage | None:
+        """Return why the model is not called for this user at the moment; None if it is."""
+        return self.circuit_breaker.current_outage(user)
+
+    def readable_apps(self) -> list[str]:
+        """Return the apps whose sessions this process can read."""
+        return self.transcripts.apps
+
+    async def load_embedder(self) -> None:
+        """Load the embedder before its first use, so that the first recall does not wait for it."""
+        await self.backend.preload_embedder()
+
     def scope(self, app: str, user: str) -> Scope:
         """Return the scope of a person in an app, as `memory.scope` has it."""
         return Scope(None if self.config.memory.scope == "user" else app, user)
 
     def attach_transcript(self, app: str, transcript: Transcript) -> None:
-        """Make an app's sessions readable for consolidation, besides those of transcripts given before."""
+        """Make an app's sessions readable for consolidation, in addition to those of earlier transcripts."""
         if self.transcripts.attach(app, transcript):
             self._sweep_scheduler.trigger()
+
+    def require_open(self) -> None:
+        """Raise `MemoryUnavailable` if the memory database is closed."""
+        self.database.require_open()
+
+    async def reload_config(self) -> None:
+        """Put the configuration file in force where it changed."""
+        await self.live.reload_if_changed()
+
+    @property
+    def mem0(self) -> Any:
+        """The `mem0.Memory` over the follower's store; raises `StoreNotOwnedError` where another process owns it."""
+        return self.follower.mem0
+
+    def set_transcript_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
+        """Find the sessions of apps without a host in this process with `finder`."""
+        self.transcripts.set_fallback(finder, keeps_existing=keeps_existing)
+
+    def is_hosted(self, app: str) -> bool:
+        """Return True if the host of an app is in this process."""
+        return app in self.transcripts.hosted_apps
 
     def sessions_engine(self) -> AsyncEngine:
         """Return the engine of the session database, opened at first use and closed with this one."""
@@ -184,10 +234,10 @@ class Engine:
         return self._sessions
 
     def start(self, *, delay_seconds: float = 0.0) -> None:
-        """Begin, after so many seconds, to follow the facts with the mem0 store and to sweep; neither is waited for.
+        """Start the follower and the sweep in the background after `delay_seconds`.
 
-        An earlier beginning counts where it was started before. What is switched on later begins then. While memory is
-        off the store is opened only to have what was forgotten leave it.
+        An earlier start wins. What is switched on later starts then. While memory is off, the store is opened only to
+        erase forgotten facts from it.
         """
         self._has_started = True
         self.follower.start(after=delay_seconds)
@@ -203,7 +253,7 @@ class Engine:
         if not self.is_learning_enabled:
             return SweepReport()
         try:
-            await self.turn_presence.record_deferred()
+            await self.turns.record_deferred()
             report = await self._sweeper.sweep(force=force, progress=progress)
         finally:
             self.follower.wake()
@@ -218,14 +268,11 @@ class Engine:
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder)
 
     async def consolidate(self, key: SessionKey, *, clear: bool = True, turn_owner: str = "") -> Outcome:
-        """Learn one conversation now, whether or not it is quiet, and clear it.
+        """Learn one conversation now, quiet or not, and clear it; `turn_owner` is the turn that asks for it.
 
-        `turn_owner` is the turn that asks for it.
-
-        Without `memory.auto_ingest` it is only cleared, and learned only where it is not to be cleared: that is
-        a host's explicit wish.
+        With `memory.auto_ingest` off it is only cleared; with `clear=False`, a host's explicit wish, it is learned.
         """
-        await self.ensure_ledger_row(key)
+        await self.conversations.ensure_row(key)
         if clear and not self.is_learning_enabled:
             return await self.consolidator.clear(key, turn_owner=turn_owner)
         if not self.config.memory.enabled:
@@ -236,16 +283,6 @@ class Engine:
             self.follower.wake()
         await self._scrub_sessions()
         return outcome
-
-    async def ensure_ledger_row(self, key: SessionKey) -> LedgerRow:
-        """Return the ledger's row of a conversation, entered as one that nobody is talking in if it is new."""
-        async with self.database.transaction() as tx:
-            row = await self.ledger.row(tx, key)
-            if row is None:
-                row = await self.ledger.reserve_turn(
-                    tx, key, TurnRequest(), now=self.clock.now().timestamp(), lease_seconds=0.0
-                )
-        return row
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
         """Learn turns handed over by the host; returns how many facts they gave."""
@@ -289,7 +326,7 @@ class Engine:
     async def _release_leases(self) -> None:
         # Without the database leases run out by themselves, and a host that ends has nothing to do about it.
         with suppress(MemoryUnavailable, OSError):
-            await self.turn_presence.record_deferred()
+            await self.turns.record_deferred()
             async with self.database.transaction() as tx:
                 await self.ledger.release_all(tx, self.owner)
 
@@ -310,47 +347,31 @@ class Engine:
         if self._has_started:
             self.start()
 
-    def _learn_settings(self) -> LearnSettings:
-        config = self.config
-        return LearnSettings(
-            instructions=extraction_instructions(config),
-            clear=config.sessions.clear,
-            is_enabled=config.memory.enabled,
-            zone=config.memory.zone,
-            learns_from_assistant=config.memory.learn_from == "both",
-        )
-
-    def _profile_settings(self) -> ProfileSettings:
-        memory = self.config.memory
-        return ProfileSettings(
-            limit=memory.preload_limit, tokens=memory.profile_tokens, cache_key=self.live.fingerprint
-        )
-
     def _build_consolidator(self) -> Consolidator:
-        return Consolidator(
-            database=self.database,
+        learner = Learner(
+            client=self._ledger_client,
             facts=self.facts,
-            ledger=self.ledger,
             extractor=self.backend.extractor,
             circuit_breaker=self.circuit_breaker,
             embedder=self.backend.embedder,
+            settings=lambda: learn_settings(self.config),
+        )
+        return Consolidator(
+            client=self._ledger_client,
+            learner=learner,
             transcripts=self.transcripts,
             locks=self.locks,
-            clock=self.clock,
             scope_of=self.scope,
-            owner=self.owner,
-            settings=self._learn_settings,
+            settings=lambda: learn_settings(self.config),
         )
 
     def _build_sweeper(self) -> Sweeper:
         return Sweeper(
-            database=self.database,
-            ledger=self.ledger,
+            client=self._ledger_client,
             transcripts=self.transcripts,
             consolidator=self.consolidator,
             turn_spans=self.turn_spans,
             circuit_breaker=self.circuit_breaker,
-            clock=self.clock,
             idle_seconds=lambda: _idle_seconds(self.config),
             is_enabled=self._is_learning_still_enabled,
         )
@@ -359,47 +380,20 @@ class Engine:
         return Memory(
             live=self.live,
             clock=self.clock,
-            database=self.database,
-            facts_store=self.facts,
-            ledger=self.ledger,
-            outbox=self.outbox,
+            stores=MemoryStores(self.database, self.facts, self.ledger, self.outbox),
             embedder=self.backend.embedder,
-            recaller=Recall(
-                self.database,
-                self.facts,
-                build_retrievers(
-                    self.database,
-                    self.facts,
-                    self.backend.embedder,
-                    is_sole_retriever=lambda: not self.config.memory.recall.weights.keywords,
-                ),
-                self.clock,
-                settings=lambda: recall_settings(self.config),
-                column_cache=ColumnCache(self.database, self.facts),
-                language_model=self.backend.language_model,
-                reranker=lambda: self.backend.reranker,
-            ),
+            recaller=build_recall(self.database, self.facts, self.clock, self.backend, config=lambda: self.config),
             distiller=Distiller(
                 self.database,
                 self.facts,
                 self.backend.language_model,
                 projects,
-                settings=self._profile_settings,
+                settings=lambda: profile_settings(self.config, self.live.fingerprint),
                 clock=self.clock,
             ),
-            forgetter=Forgetter(self.database, self.facts, self.ledger, self.outbox),
             follower=self.follower,
-            describe_model=self.backend.describe,
-            store_problem=lambda: self.follower.trouble,
-            model_outage=self.circuit_breaker.current_outage,
-            readable_apps=lambda: self.transcripts.apps,
+            engine_status=self,
         )
-
-
-def recall_settings(config: GaiaConfig) -> RecallSettings:
-    """Return what recall is told: the weights, and whatever else stands beside them, by the same names."""
-    values = dict(config.memory.recall)
-    return RecallSettings(**dict(values.pop("weights")), **values)
 
 
 def _idle_seconds(config: GaiaConfig) -> float:

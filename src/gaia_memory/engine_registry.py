@@ -1,4 +1,4 @@
-"""Open engines, shared by everything in the process that has the same configuration and event loop."""
+"""Shares open engines within the process: one for each configuration and event loop."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from gaia_memory.engine import Engine
 from gaia_memory.ports import Clock, ProjectsProvider
 
 ACTIVE_CALLS_TIMEOUT_SECONDS = 2.0
-"""How long a close waits for calls that still use the engine."""
+"""How long closing waits for calls that still use the engine."""
 
 BACKGROUND_START_DELAY_SECONDS = 1.0
-"""What a part of somebody's Runner opens begins its background work so much later: the event loop of a `Runner.run`
-may be over by then, and would have loaded mem0 and Chroma for nothing."""
+"""How long background work waits after a part of a foreign Runner opened the engine.
+
+The event loop of a `Runner.run` often ends sooner, and would have loaded mem0 and Chroma for nothing.
+"""
 
 _Key = tuple[str, int]
 
 
 class _Entry:
-    """One engine. A task of its own opens it, and closes it in order when nobody needs it or the event loop ends.
+    """One engine and its users. A task opens it, and closes it after the last release or when the event loop ends.
 
-    Only code of its own event loop touches it, but for `abandon`.
+    Except for `abandon`, only code in its event loop may use it.
     """
 
     def __init__(
@@ -41,23 +43,23 @@ class _Entry:
         self._close_requested = asyncio.Event()
         self._idle = asyncio.Event()
         self._unregister = unregister
-        # What runs for everybody must not carry on the trace, or other context, of whoever came first.
+        # An empty context: shared work must not inherit the trace of the turn that happened to open the engine.
         self._lifecycle_task = self.loop.create_task(self._run_lifecycle(opener), name="gaia-engine", context=Context())
         self._lifecycle_task.add_done_callback(_consume_exception)
 
     @property
     def engine(self) -> Engine | None:
-        """The open engine; None while it is being opened and where that failed."""
+        """The open engine; None while it is opening and if that failed."""
         future = self._engine_future
         is_open = future.done() and not future.cancelled() and future.exception() is None
         return future.result() if is_open else None
 
     async def wait_opened(self) -> Engine:
-        """Return the engine once it is open; raises what kept it from being opened."""
+        """Wait for the engine to open and return it; raise the error if that failed."""
         return await asyncio.shield(self._engine_future)
 
     async def close(self) -> None:
-        """Have it closed, or no longer opened, and wait for that; cancelled, it is closed all the same."""
+        """Close the engine, or stop opening it, and wait for that. Cancelling the wait does not stop the close."""
         self._unregister(self)
         self._close_requested.set()
         if self.engine is None:
@@ -66,21 +68,21 @@ class _Entry:
         await asyncio.shield(self._lifecycle_task)
 
     def begin_call(self) -> None:
-        """Note that somebody uses the engine just now."""
+        """Count a call that uses the engine."""
         self.active_calls += 1
         self._idle.clear()
 
     def end_call(self) -> None:
-        """Note that a use is over."""
+        """Count the end of such a call."""
         self.active_calls -= 1
         if not self.active_calls:
             self._idle.set()
 
     def abandon(self) -> None:
-        """Give back what others wait for; for an event loop that is gone, from any thread."""
+        """Release files and locks without the event loop, which is closed; any thread may call this."""
         for task in asyncio.all_tasks(self.loop):
             if task.get_name().startswith("gaia-"):
-                # The loop was closed over it; Python would complain of that when it is collected.
+                # The loop was closed while the task ran; suppress the warning at its collection.
                 task._log_destroy_pending = False  # type: ignore[attr-defined]
         if self.engine is not None:
             self.engine.abandon()
@@ -93,7 +95,7 @@ class _Entry:
             self._set_exception(error)
             raise
         self._engine_future.set_result(engine)
-        # `asyncio.run` cancels what is left before it closes the loop: the last chance to close in order.
+        # `asyncio.run` cancels all tasks before it closes the loop: the last chance to close cleanly.
         with suppress(asyncio.CancelledError):
             await self._close_requested.wait()
         self._unregister(self)
@@ -103,7 +105,7 @@ class _Entry:
         try:
             await engine.close()
         except asyncio.CancelledError:
-            # The event loop ends while this closes: what was cut short is given back without one.
+            # The event loop ends during the close: release the rest without it.
             await asyncio.to_thread(engine.abandon)
 
     def _set_exception(self, error: BaseException) -> None:
@@ -116,14 +118,14 @@ class _Entry:
 
 @dataclass
 class _Registry:
-    """Open engines by configuration and event loop. Each loop adds and removes its own entries alone."""
+    """Open engines by configuration and event loop. Each loop adds and removes only its own entries."""
 
     entries: dict[_Key, _Entry] = field(default_factory=dict)
     reported_messages: set[str] = field(default_factory=set)
     is_atexit_registered: bool = False
 
     def get_or_create(self, loaded: LoadedConfig, opener: Callable[[], Awaitable[Engine]]) -> _Entry:
-        """Return the entry of a configuration in the running loop, made if there is none."""
+        """Return the entry of a configuration in the running loop; create it if there is none."""
         self._abandon_closed_loops()
         if not self.is_atexit_registered:
             atexit.register(self.abandon_all)
@@ -138,15 +140,15 @@ class _Registry:
         return next((entry for entry in list(self.entries.values()) if entry.engine is engine), None)
 
     def remove(self, entry: _Entry) -> bool:
-        """Take an entry off the list; False where somebody did before."""
+        """Remove an entry; return False if it was removed before."""
         if self.entries.get(entry.key) is not entry:
             return False
         return self.entries.pop(entry.key, None) is entry
 
     def _abandon_closed_loops(self) -> None:
-        """Let go of engines whose event loop was closed over them: their locks would outlive them.
+        """Abandon engines whose event loop was closed, because their locks would stay.
 
-        Nobody waits for it: a store in the middle of a write takes seconds, and this is somebody's turn.
+        This runs in threads: a store that is writing takes seconds, and the caller is in the middle of a turn.
         """
         for entry in list(self.entries.values()):
             if entry.loop.is_closed() and self.remove(entry):
@@ -164,40 +166,34 @@ _registry = _Registry()
 async def acquire(
     loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None
 ) -> Engine:
-    """Return the running engine of a configuration, opened if it is not, and keep it open until `release`.
+    """Return the engine of a configuration, opened if necessary, and keep it open until `release`.
 
-    Its background work begins a little later, or with its `start`.
+    Its background work starts after a delay, or when its `start` is called.
     """
     return await _acquire_reference(_entry_for(loaded, clock=clock, projects=projects))
 
 
 async def release(engine: Engine) -> None:
-    """Give an engine back; the last one closes it, once calls under way have ended (within seconds)."""
+    """Give an engine back. The last release closes it, after waiting a few seconds for running calls."""
     entry = _registry.find_entry(engine)
     if entry is not None:
         await _release_reference(entry)
 
 
 def is_open(loaded: LoadedConfig) -> bool:
-    """Say whether the engine of a configuration is open in the running loop, or being opened."""
+    """Return whether the engine of a configuration is open or opening in the running loop."""
     return (loaded.identity, id(asyncio.get_running_loop())) in _registry.entries
 
 
 @asynccontextmanager
 async def use(loaded: LoadedConfig) -> AsyncIterator[Engine]:
-    """Give the running engine of a configuration for one call: kept open so long, and not closed afterwards."""
+    """Yield the engine of a configuration for one call: it stays open meanwhile, and is not closed afterwards."""
     entry = _entry_for(loaded)
     entry.begin_call()
     try:
         yield await entry.wait_opened()
     finally:
         entry.end_call()
-
-
-async def borrow(loaded: LoadedConfig) -> Engine:
-    """Return the running engine of a configuration without keeping it open."""
-    async with use(loaded) as engine:
-        return engine
 
 
 def _entry_for(loaded: LoadedConfig, *, clock: Clock | None = None, projects: ProjectsProvider | None = None) -> _Entry:
@@ -211,7 +207,7 @@ def _entry_for(loaded: LoadedConfig, *, clock: Clock | None = None, projects: Pr
 
 
 def is_first_report(message: str) -> bool:
-    """Say whether this was not told since an engine was opened last: every part meets it, at every turn."""
+    """Return whether the message is new since an engine last opened: each part repeats it at each turn."""
     is_new = message not in _registry.reported_messages
     _registry.reported_messages.add(message)
     return is_new
@@ -227,13 +223,13 @@ async def _acquire_reference(entry: _Entry) -> Engine:
 
 
 async def _release_reference(entry: _Entry) -> None:
-    """Take a reference away; without any, the engine is closed, or, where nobody uses it, no longer opened."""
+    """Drop a reference. After the last one, close the engine; do not stop an opening that a call waits for."""
     entry.references -= 1
     if entry.references <= 0 and (entry.engine is not None or not entry.active_calls):
         await entry.close()
 
 
 def _consume_exception(task: asyncio.Task[None]) -> None:
-    """Take note of an error: whoever waited got it, and where nobody did, nobody is there to be told."""
+    """Mark the error as retrieved: every waiter got it, and without a waiter there is no one to report it to."""
     if not task.cancelled():
         task.exception()

@@ -2,21 +2,21 @@
 
 GaiaMemoryError
 ├── ConfigError                 gaia.yaml, the environment or an argument is wrong; lists every problem at once
-│   └── SecretInConfigError     a key-like entry stands in the file; names the environment variable
+│   └── SecretInConfigError     the file contains a secret; names the environment variable to use
 ├── InvalidInputError           an argument of a public call is wrong (also a ValueError)
-├── InsideTurnError             a message was sent from within the turn that it would have to wait for
+├── InsideTurnError             a tool sent a message into the conversation whose turn is running it
 ├── MemoryUnavailable           memory cannot answer now; says why and what to do
 │   ├── MemoryDisabledError     `memory.enabled` is false
 │   ├── MemoryClosedError       `open_memory` has ended
 │   ├── StoreNotOwnedError      another process owns the mem0 store; names its process id
-│   └── StoreStalledError       the mem0 store made no progress; names its owner
-├── ModelError                  the language model or the embedder did not give a usable answer
-│   ├── ModelUnavailableError   unreachable, time-out, 429, 5xx: worth a later try, never parks
-│   └── BadAnswerError          it answered, and the answer is not what was asked for
-└── LedgerError
-    └── LeaseLostError          somebody else took the conversation over; nothing was written
+│   └── StoreStalledError       the mem0 store makes no progress; names its owner
+├── ModelError                  the language model or the embedder gave no usable answer
+│   ├── ModelUnavailableError   unreachable, time-out, 429, 5xx: retried later, never parked
+│   └── BadAnswerError          the answer does not have the requested form
+└── LedgerError                 the ledger refused a step
+    └── LeaseLostError          another process took the conversation over; nothing was written
 
-Each message says what happened, the value in question, and what to do about it.
+Each message says what happened, shows the value and ends in the fix.
 """
 
 from __future__ import annotations
@@ -28,80 +28,76 @@ if TYPE_CHECKING:
 
 
 class GaiaMemoryError(Exception):
-    """The root: catching it catches everything this package raises on purpose."""
+    """The base class of every error that this package raises on purpose."""
 
     is_logged = False
-    """True where the log names it already: memory could not be opened, and every part of a Runner meets that."""
+    """True once the error is in the log, so that each part of a Runner does not log the same failure to open memory."""
 
 
 class ConfigError(GaiaMemoryError):
-    """The configuration is refused.
+    """The configuration is invalid.
 
-    `problems` holds one line for each key that is wrong, in the order of the file.
+    `problems` lists one line for each invalid key, in the order of the file.
     """
 
     def __init__(self, problems: Sequence[str], *, source: str = "the configuration") -> None:
-        """Join `problems` into one message that names `source`."""
+        """Join the problems into one message that names the source."""
         self.problems = tuple(problems)
         self.source = source
         super().__init__(f"{source} is not usable:\n" + "\n".join(f"  - {line}" for line in self.problems))
 
     def found_in(self, source: str) -> ConfigError:
-        """Return the same refusal, of this source."""
+        """Return the same error with another source."""
         return type(self)(self.problems, source=source)
 
 
 class SecretInConfigError(ConfigError):
-    """A key-like entry stands in the file: secrets come from the environment only."""
+    """The file contains a secret; secrets come from the environment only."""
 
 
 class InvalidInputError(GaiaMemoryError, ValueError):
-    """An argument of a public call is wrong; the message names it, its value and the fix."""
+    """An argument of a public call is invalid; the message names it, its value and the fix."""
 
 
 class InsideTurnError(GaiaMemoryError):
-    """A tool sent a message into the conversation whose turn called it: each would wait for the other for ever."""
+    """A tool sent a message into the conversation whose turn is running it, which would deadlock."""
 
     def __init__(self, session: str) -> None:
-        """Name the conversation and say what a tool may do instead."""
+        """Name the session and the alternatives."""
         super().__init__(
-            f"a message for {session!r} was sent from a tool of a turn in it, which it would have to wait for: "
-            "return from the tool what the agent should know, send the message once the turn has ended, or send it to "
-            "another channel"
+            f"a tool sent a message to {session!r}, the session whose turn is running it: the message would wait for "
+            "that turn for ever. Return the text from the tool, send the message after the turn, or use another channel"
         )
 
 
 class MemoryUnavailable(GaiaMemoryError):  # noqa: N818 - a public name that callers read as a state
-    """Memory cannot answer now.
-
-    `reason` says why, `remedy` what to do about it.
-    """
+    """Memory cannot answer now: `reason` says why, `remedy` how to fix it."""
 
     def __init__(self, reason: str, *, remedy: str = "") -> None:
-        """Keep `reason` and `remedy` apart, so that `status` can show both."""
+        """Keep reason and remedy apart, so that `status` can show both."""
         self.reason = reason
         self.remedy = remedy
         super().__init__(f"{reason}: {remedy}" if remedy else reason)
 
 
 class MemoryDisabledError(MemoryUnavailable):
-    """Memory is switched off in the configuration."""
+    """Memory is off in the configuration."""
 
     def __init__(self) -> None:
-        """Name the key that switches memory on."""
+        """Name the configuration key."""
         super().__init__("memory is off", remedy="set `memory.enabled: true` in gaia.yaml")
 
 
 class MemoryClosedError(MemoryUnavailable):
-    """Memory was used after `open_memory` had ended."""
+    """Memory was used after the block of `open_memory` had ended."""
 
     def __init__(self) -> None:
-        """Say how to go on."""
+        """Say how to open memory again."""
         super().__init__("memory is closed", remedy="open it again with open_memory()")
 
 
 class StoreNotOwnedError(MemoryUnavailable):
-    """Another process owns the mem0 store, or it is not open yet in this one."""
+    """Another process owns the mem0 store, or this process has not opened it yet."""
 
 
 class StoreStalledError(MemoryUnavailable):
@@ -109,36 +105,36 @@ class StoreStalledError(MemoryUnavailable):
 
 
 class ModelError(GaiaMemoryError):
-    """A model did not give a usable answer.
+    """A model gave no usable answer.
 
-    `quote` is the end of the message: the provider's own words, which may repeat what somebody said.
+    `quote` is the end of the message: the provider's own words, which may repeat what a user said.
     """
 
     def __init__(self, message: str, *, quote: str = "") -> None:
-        """Say what happened in words of ours, and `quote` the provider."""
+        """Describe the failure in `message`; append the provider's words."""
         self.quote = quote
         super().__init__(message + quote)
 
     def drop_quote(self) -> None:
-        """Take the provider's words out of the message."""
+        """Remove the provider's words from the message."""
         self.args = (str(self).removesuffix(self.quote), *self.args[1:])
         self.quote = ""
 
 
 class ModelUnavailableError(ModelError):
-    """The model could not be reached, timed out, or refused for load (429, 5xx).
+    """The model is unreachable, timed out or is overloaded (429, 5xx).
 
-    `retry_after` are the seconds after which the provider wants to be asked again, where it names them.
+    `retry_after` is the delay in seconds that the provider asks for, if any.
     """
 
     def __init__(self, message: str, *, quote: str = "", retry_after: float | None = None) -> None:
-        """Say what happened, and when asking again makes sense if that is known."""
+        """Describe the failure; `retry_after` is in seconds."""
         self.retry_after = retry_after
         super().__init__(message, quote=quote)
 
 
 class BadAnswerError(ModelError):
-    """The model answered, and the answer is blank, blocked, cut or not of the form asked for."""
+    """The model's answer is blank, blocked, truncated or not in the requested form."""
 
 
 class LedgerError(GaiaMemoryError):
@@ -146,4 +142,4 @@ class LedgerError(GaiaMemoryError):
 
 
 class LeaseLostError(LedgerError):
-    """The lease, the watermark or `forgotten_at` changed since it was read: nothing was written."""
+    """The lease, the watermark or `forgotten_at` changed after it was read; nothing was written."""

@@ -1,35 +1,101 @@
-"""How memory is doing for one person, in words: what is wrong, and what to do about it."""
+"""How memory is doing for one person: what is wrong, and what to do about it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Protocol
 
 from gaia_memory.config.sources.live_config import LiveConfig
-from gaia_memory.models import MemoryState, ModelOutage, PendingConversation
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import MemoryState, ModelOutage, PendingConversation, Scope, Status
+from gaia_memory.ports import Follower, MemoryStores
 
 _DISABLED_STATUS = ("memory is off", "set `memory.enabled: true` in gaia.yaml")
-_STORE_REMEDY = "facts are safe in the database; the store is rebuilt by itself when it can be"
-_RETRY_REMEDY = "they are tried again by themselves; `gaia sweep --force` tries now"
-_PARKED_REMEDY = (
-    "put right what it names, then `gaia sweep --force`: by themselves they are tried with the next message"
-)
+_STORE_REMEDY = "facts are safe in the database; the store is rebuilt automatically as soon as possible"
+_RETRY_REMEDY = "they are tried again automatically; `gaia sweep --force` tries now"
+_PARKED_REMEDY = "correct the cause, then run `gaia sweep --force`; otherwise only a new message tries them again"
 _QUARANTINE_REMEDY = (
-    "where that database was lost, put it back: this may be the last copy of its facts; else remove what is set aside, "
-    "for no forget reaches it"
+    "if that database was lost, restore it: this may be the last copy of its facts; otherwise delete the "
+    "files, because no forget reaches them"
 )
 _UNREADABLE_APP_REMEDY = (
-    "a process that runs that app learns them once somebody speaks in it; so does one whose gaia.yaml has it as `app` "
-    "and its session database as `sessions.database_url`"
+    "a process that runs the app learns them at its next message; so does one whose gaia.yaml has it as `app` and its "
+    "session database as `sessions.database_url`"
 )
+
+
+class EngineStatus(Protocol):
+    """What the engine knows about its own parts."""
+
+    @property
+    def embedder_name(self) -> str:
+        """The identity of the embedder."""
+        ...
+
+    def describe_model(self) -> str:
+        """Return one line: the model and the embedder, and why they differ from the expected ones."""
+        ...
+
+    def store_problem(self) -> str | None:
+        """Return what keeps facts out of the mem0 store; None if nothing does."""
+        ...
+
+    def model_outage(self, user: str) -> ModelOutage | None:
+        """Return why the model is not called for this user at the moment; None if it is."""
+        ...
+
+    def readable_apps(self) -> Collection[str]:
+        """Return the apps whose sessions this process can read."""
+        ...
+
+
+async def load_status(
+    scope: Scope, live: LiveConfig, stores: MemoryStores, follower: Follower, engine: EngineStatus
+) -> Status:
+    """Return the status of one person's memory.
+
+    If the database gives no answer, that is the reason and nothing is counted.
+    """
+    model, embedder = engine.describe_model(), engine.embedder_name
+    try:
+        async with stores.database.read_transaction() as tx:
+            count = await stores.facts.count(tx, scope)
+            pending = await stores.ledger.pending(tx, user=scope.user, app=scope.app)
+            store = await stores.outbox.store(tx)
+    except MemoryUnavailable as error:
+        state: MemoryState = "degraded" if live.config.memory.enabled else "disabled"
+        return Status(state=state, reason=error.reason, remedy=error.remedy, model=model, embedder=embedder)
+    health_check = HealthCheck(
+        live=live,
+        store_problem=engine.store_problem(),
+        outage=engine.model_outage(scope.user),
+        pending=pending,
+        readable_apps=engine.readable_apps(),
+        quarantined=await follower.quarantined_stores(),
+    )
+    state, reason, remedy = health_check.evaluate()
+    return Status(
+        state=state,
+        reason=reason,
+        remedy=remedy,
+        facts=count,
+        pending=tuple(pending),
+        lag=store.lag,
+        erasures=store.erasures,
+        model=model,
+        embedder=embedder,
+        store=store.store_id,
+        owner=store.owner_description,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthCheck:
-    """What decides how memory is doing: the settings, the store's trouble, the model that is away, what waits.
+    """The inputs of a person's status.
 
-    `quarantined` are places of stores that something else had filled.
+    `quarantined` are the locations of stores that contained the data of another database.
     """
 
     live: LiveConfig
@@ -40,7 +106,7 @@ class HealthCheck:
     quarantined: Sequence[str] = ()
 
     def evaluate(self) -> tuple[MemoryState, str, str]:
-        """Return the state with its reason and remedy, the gravest first."""
+        """Return the state with its most serious reason and the remedy."""
         config_problem = self.live.problem
         if not self.live.config.memory.enabled:
             reason, remedy = _DISABLED_STATUS
@@ -62,13 +128,13 @@ class HealthCheck:
             return self._failure_problem(failing)
         if self.pending and self.outage is not None:
             return (
-                f"{len(self.pending)} conversation(s) wait: {self.outage.reason}{_outage_note(self.outage)}",
+                f"{len(self.pending)} conversation(s) pending: {self.outage.reason}{_outage_note(self.outage)}",
                 _RETRY_REMEDY,
             )
         unreadable_apps = sorted({waiting.key.app for waiting in self.pending} - set(self.readable_apps))
         if unreadable_apps:
             return (
-                f"conversations of {', '.join(map(repr, unreadable_apps))} wait: "
+                f"conversations of {', '.join(map(repr, unreadable_apps))} are pending: "
                 "this process cannot read their sessions",
                 _UNREADABLE_APP_REMEDY,
             )
@@ -85,17 +151,17 @@ class HealthCheck:
 
 
 def quarantine_problem(locations: Sequence[str]) -> tuple[str, str]:
-    """Return what is to be said of stores that something else had filled, and what to do about them."""
-    return f"what another database knew is set aside in {', '.join(locations)}", _QUARANTINE_REMEDY
+    """Return the problem and the remedy of stores that contained the data of another database."""
+    return f"the data of another database is set aside in {', '.join(locations)}", _QUARANTINE_REMEDY
 
 
 def quarantine_note(locations: Sequence[str]) -> str:
-    """Return what a forget has to say of stores that were set aside."""
-    return f"what is set aside in {', '.join(locations)} was not touched, and may hold text of it until you remove it"
+    """Return the note of a forget about quarantined stores."""
+    return f"the data set aside in {', '.join(locations)} was not touched and may contain forgotten text: delete it"
 
 
 def format_time(moment: float) -> str:
-    """Return seconds since the epoch as date and time of this machine."""
+    """Return seconds since the epoch as local date and time."""
     return datetime.fromtimestamp(moment, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 

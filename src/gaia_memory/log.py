@@ -1,4 +1,4 @@
-"""The loggers of this package: what an id, a name or an error holds is shown in a log line and can never make one."""
+"""The loggers of this package: ids, names and errors in a log line are escaped, so that they cannot forge one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gaia_memory.language.printable_text import escape_line, escape_lines
 
 
 class MultiLine(str):
-    """Text of several lines by design; each but the first is logged indented, so that none looks like a record."""
+    """Text that may span several lines; all but the first are indented, so that none looks like a record."""
 
     __slots__ = ()
 
@@ -17,8 +17,8 @@ class MultiLine(str):
 def logger_for(module: str) -> logging.Logger:
     """Return the logger of a module, by its `__name__`.
 
-    Whatever fills a line of it is made legible before any handler sees it: control, direction and invisible
-    characters are escaped, and so are line breaks, but in `MultiLine` and in errors.
+    Control, bidirectional and invisible characters in its arguments are escaped before any handler sees them. So are
+    line breaks, except in `MultiLine` and in errors.
     """
     logger = logging.getLogger(module)
     logger.addFilter(_escape_record)
@@ -31,13 +31,13 @@ def _escape_record(record: logging.LogRecord) -> bool:
     elif record.args:
         record.args = tuple(map(_escape_value, record.args))
     else:
-        # Without arguments the whole may come from outside.
+        # Without arguments, the whole message may be untrusted.
         record.msg = escape_lines(str(record.msg))
     for name, value in list(vars(record).items()):
         if name.startswith("gaia_") and isinstance(value, str):
             setattr(record, name, escape_line(value))
     if record.exc_info and record.exc_info[0] is not None:
-        # A formatter takes this for the traceback, whose last lines are the error's own words.
+        # Formatters print `exc_text` as the traceback; its last lines are the error's message.
         record.exc_text = escape_lines(logging.Formatter().formatException(record.exc_info))
     return True
 
@@ -45,5 +45,5 @@ def _escape_record(record: logging.LogRecord) -> bool:
 def _escape_value(value: object) -> object:
     text = str(value)
     escaped = escape_lines(text) if isinstance(value, MultiLine | BaseException) else escape_line(text)
-    # A number stays one: the line's own form may want it.
+    # Keep numbers as they are: the format string may need them.
     return value if escaped == text else escaped

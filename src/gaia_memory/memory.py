@@ -1,49 +1,50 @@
-"""Memory: everything a host can ask of a person's memory, in one place and without logic of its own."""
+"""The façade `Memory`: everything a host can do with a person's memory. It contains no logic of its own."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.live_config import LiveConfig
-from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
-from gaia_memory.forget.delete import Forgetter
-from gaia_memory.health import HealthCheck, quarantine_note
-from gaia_memory.learn.embed_drafts import EMBED_TIMEOUT_SECONDS, embed_drafts
-from gaia_memory.learn.forget_guard import reject_forgotten
+from gaia_memory.errors import InvalidInputError, MemoryDisabledError
+from gaia_memory.forget.delete import ForgetPreview, Forgetter
+from gaia_memory.forget.finish_erasures import finish_erasures
+from gaia_memory.health import EngineStatus, load_status, quarantine_note
 from gaia_memory.learn.screen import reject_unkeepable
-from gaia_memory.learn.verbatim import build_verbatim_drafts
+from gaia_memory.learn.verbatim import OnRefused, build_verbatim_drafts
+from gaia_memory.learn.write_verbatim import attribute, write_verbatim
 from gaia_memory.log import logger_for
 from gaia_memory.models import (
+    AddResult,
     Contact,
     Draft,
     Fact,
     Filters,
     Hit,
     MergeResult,
-    ModelOutage,
     NewFact,
     Origin,
     Page,
+    PendingConversation,
     Profile,
     RecallResult,
     Receipt,
     Scope,
-    SessionKey,
     Status,
     UserStatement,
     compile_filters,
     require_scopes,
 )
 from gaia_memory.models.validation import raise_invalid, require_int, require_text
-from gaia_memory.ports import Clock, Database, Embedder, FactStore, Follower, Ledger, Outbox
-from gaia_memory.profile.distil import Distiller
+from gaia_memory.ports import Clock, Embedder, Follower, MemoryStores
+from gaia_memory.profile.distil import Distiller, ProfilePreview
+from gaia_memory.profile.session_profiles import SessionProfile, load_session_profiles
 from gaia_memory.recall.browse import MAX_PAGE_FACTS, find_by_words, load_page
-from gaia_memory.recall.contact import find_contact
+from gaia_memory.recall.phone_numbers import find_contact
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.telemetry import log_fields, memory_span
 from gaia_memory.transfer.merge_people import Merger
@@ -55,83 +56,72 @@ Progress = Callable[[int, int], None]
 """Called with the number of facts done and their total."""
 
 MAX_RECALL_LIMIT = 1_000
-"""Facts that one `recall` may be asked for."""
-
-REMEMBER_EMBED_TIMEOUT_SECONDS = 5.0
-"""How long a fact that is remembered in a turn waits for its vector, which follows later otherwise."""
+"""The highest `limit` of one `recall`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A person's memory, for hosts, tools and commands. Every method takes the `Scope` it is about first."""
+    """The memory of every person, for hosts, tools and commands. The first argument is the `Scope` of the person."""
 
     live: LiveConfig
     clock: Clock
-    database: Database
-    facts_store: FactStore
-    ledger: Ledger
-    outbox: Outbox
+    stores: MemoryStores
     embedder: Embedder
     recaller: Recall
     distiller: Distiller
-    forgetter: Forgetter
     follower: Follower
-    describe_model: Callable[[], str]
-    store_problem: Callable[[], str | None]
-    model_outage: Callable[[str], ModelOutage | None]
-    readable_apps: Callable[[], Collection[str]]
+    engine_status: EngineStatus
 
     @property
     def config(self) -> GaiaConfig:
-        """Every setting in force."""
+        """The settings in force."""
         return self.live.config
 
     async def remember(
         self, scope: Scope, text: str, *, origin: Origin | None = None, user_statement: UserStatement | None = None
     ) -> Fact:
-        """Keep one fact word for word; it is on disk when this returns.
+        """Store one fact word for word; it is on disk when this returns.
 
-        A fact that is already there is confirmed and returned as it stands. `origin` names the conversation and the
-        events in which it was told: once the fact is forgotten, they are never learned from. What was forgotten comes
-        back by this; where a model wants it kept, `user_statement`, what the person says meanwhile, has to speak of it.
+        A fact that is known already is confirmed and returned as it is. `origin` names the conversation and the events
+        that the fact comes from: once it is forgotten, those events never teach it again. A forgotten fact may be
+        remembered again. A tool that a model calls passes `user_statement`, what the user said: a forgotten fact is
+        then refused unless the user mentions it.
 
         Raises:
-            InvalidInputError: the text is blank or shows nothing, is too long, or holds a credential; or it was
-                forgotten, and `user_statement` does not speak of it.
+            InvalidInputError: the text is blank, too long or contains a credential; or it was forgotten and
+                `user_statement` does not mention it.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        fact_text = require_text("text", text).strip()
-        session = await self._known_session_id(scope, origin)
-        draft = Draft(
-            fact=NewFact(fact_text, session_id=session),
-            source="remember",
-            app=scope.app if origin is None else origin.app,
-            event_ids=() if origin is None or session is None else origin.event_ids,
-        )
+        draft = Draft(fact=NewFact(require_text("text", text).strip()), source="remember", app=scope.app)
+        if origin is not None:
+            draft = await attribute(self.stores, scope, draft, origin)
         await asyncio.to_thread(reject_unkeepable, draft)
         [fact] = await self._write(scope, [draft], user_statement=user_statement)
         return fact
 
-    async def _known_session_id(self, scope: Scope, origin: Origin | None) -> str | None:
-        """Return the id of a conversation that the ledger counts; others, such as a tool's own, are gone soon."""
-        app = scope.app if origin is None else origin.app
-        if origin is None or origin.session_id is None or app is None:
-            return None
-        async with self.database.read_transaction() as tx:
-            row = await self.ledger.row(tx, SessionKey(app, scope.user, origin.session_id))
-        return None if row is None else origin.session_id
+    async def add(
+        self,
+        scope: Scope,
+        facts: Sequence[NewFact],
+        *,
+        on_refused: OnRefused = "raise",
+        progress: Progress | None = None,
+    ) -> AddResult:
+        """Store many facts word for word, in one transaction; returns what each became, in order.
 
-    async def add(self, scope: Scope, facts: Sequence[NewFact], *, progress: Progress | None = None) -> list[Fact]:
-        """Keep many facts word for word, all or none; returns the fact each became, in order.
+        The result says which facts are new. With `on_refused="skip"` it also lists the facts that were left out because
+        they are too long or contain a credential; with "raise" one of those means that nothing is stored.
 
         Raises:
-            InvalidInputError: one is no `NewFact`, is too long or holds a credential; nothing was written.
+            InvalidInputError: an item is no `NewFact`, or, with "raise", is too long or contains a credential; nothing
+                was stored.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
-        # Ten thousand facts are some 50 ms of work: other turns go on meanwhile.
-        return await self._write(scope, await asyncio.to_thread(build_verbatim_drafts, facts, scope), progress=progress)
+        # Ten thousand facts are some 50 ms of work: off the event loop.
+        drafts, refused = await asyncio.to_thread(build_verbatim_drafts, facts, scope, on_refused=on_refused)
+        return replace(await self._write(scope, drafts, progress=progress), refused=refused)
 
     async def recall(
         self,
@@ -144,14 +134,14 @@ class Memory:
     ) -> list[Hit]:
         """Return the facts that answer a question best, at most `limit` (default `memory.recall_limit`).
 
-        Only facts for which the `filters` hold, in mem0's form (`holds`): `{"category": "health"}`,
-        `{"said_at": {"gte": "2026-03-01"}}`. `extra_scopes` are further scopes whose facts may answer, such as what a
-        whole family shares; `hit.fact.scope` says whose a fact is.
+        `filters`, in mem0's form, select the facts that may answer: `{"category": "health"}`,
+        `{"said_at": {"gte": "2026-03-01"}}`. Facts of `extra_scopes`, such as those of a family, may answer, too;
+        `hit.fact.scope` says whose a fact is.
 
         Raises:
-            InvalidInputError: the query is no text, `limit` is not from 1 to 1000, the filters are of another form, or
-                one of `extra_scopes` is no scope.
-            MemoryUnavailable: no way of searching could answer.
+            InvalidInputError: the query is no text, `limit` is not from 1 to 1000, the filters have another form, or
+                an item of `extra_scopes` is no scope.
+            MemoryUnavailable: no retriever could answer.
         """
         return list((await self.explain(scope, query, limit=limit, filters=filters, extra_scopes=extra_scopes)).hits)
 
@@ -164,14 +154,13 @@ class Memory:
         filters: Filters | None = None,
         extra_scopes: Sequence[Scope] = (),
     ) -> RecallResult:
-        """Return what `recall` finds or raise what it raises, with what it left out and what could not answer."""
+        """Return the hits of `recall` with what it dropped and which retrievers failed; raises what `recall` raises."""
         await self._require(scope)
-        require_scopes("beside", extra_scopes)
+        require_scopes("extra_scopes", extra_scopes)
         if not isinstance(query, str):
             raise_invalid("query", query, "pass what to look for as text")
         if limit is not None:
             require_int("limit", limit, minimum=1, maximum=MAX_RECALL_LIMIT, fix=f"pass 1 to {MAX_RECALL_LIMIT}")
-        predicate = None if filters is None else compile_filters(filters)
         settings = self.config.memory
         if limit is None and settings.recall_limit != "auto":
             limit = settings.recall_limit
@@ -182,7 +171,7 @@ class Memory:
                 query,
                 limit=limit,
                 threshold=settings.score_threshold,
-                predicate=predicate,
+                predicate=None if filters is None else compile_filters(filters),
                 extra_scopes=extra_scopes,
             )
             span.record_hits(recalled.hits)
@@ -191,43 +180,62 @@ class Memory:
     async def facts(self, scope: Scope) -> list[Fact]:
         """Return every current fact, oldest first."""
         await self._require(scope)
-        async with self.database.read_transaction() as tx:
-            return await self.facts_store.facts(tx, scope)
+        async with self.stores.database.read_transaction() as tx:
+            return await self.stores.facts.facts(tx, scope)
 
     async def browse(
-        self, scope: Scope, *, filters: Filters | None = None, offset: int = 0, limit: int = MAX_PAGE_FACTS
+        self,
+        scope: Scope,
+        *,
+        filters: Filters | None = None,
+        offset: int = 0,
+        limit: int = MAX_PAGE_FACTS,
+        include_origins: bool = False,
     ) -> Page:
-        """Return the current facts from `offset` on for which the `filters` hold, at most `limit`, oldest first.
+        """Return a page of the current facts that pass the `filters`, oldest first; `page.origins` if wanted.
 
         Raises:
-            InvalidInputError: `offset` is below 0, `limit` is not from 1 to 100, or the filters are of another form.
+            InvalidInputError: `offset` is below 0, `limit` is not from 1 to 100, or the filters have another form.
         """
         await self._require(scope)
         predicate = None if filters is None else compile_filters(filters)
-        return await load_page(self.database, self.facts_store, scope, predicate, offset=offset, limit=limit)
+        return await load_page(
+            self.stores, scope, predicate, offset=offset, limit=limit, include_origins=include_origins
+        )
 
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
-        """Return the facts that hold one of these words, in any of its forms, best first; asks no embedder."""
+        """Return the facts that contain one of these words in any form, best first; calls no embedder."""
         await self._require(scope)
-        return await find_by_words(self.database, self.facts_store, scope, words, limit=limit)
+        return await find_by_words(self.stores.database, self.stores.facts, scope, words, limit=limit)
 
     async def count(self, scope: Scope) -> int:
         """Count the current facts."""
         await self._require(scope)
-        async with self.database.read_transaction() as tx:
-            return await self.facts_store.count(tx, scope)
+        async with self.stores.database.read_transaction() as tx:
+            return await self.stores.facts.count(tx, scope)
+
+    async def preview_forget(self, scope: Scope, *, session_id: str | None = None) -> ForgetPreview:
+        """Return what `forget` would meet, for a question to the user; works while memory is off."""
+        await self._require(scope, enabled=False)
+        return await Forgetter(*self.stores).preview(scope, session_id)
 
     async def forget(self, scope: Scope, *, fact_id: str | None = None, session_id: str | None = None) -> Receipt:
         """Forget everything, one fact, or what only one conversation taught; works while memory is off.
 
-        Nothing forgotten is shown once this returns; the files are rewritten in the background
-        (`Receipt.pending`, `settled`). An unknown or foreign id gives a count of 0.
+        Nothing forgotten is shown once this returns. The files are rewritten in the background (`Receipt.pending`,
+        `settled`). An unknown or foreign id gives a count of 0.
+
+        Raises:
+            InvalidInputError: both `fact_id` and `session_id` are given.
         """
         await self._require(scope, enabled=False)
         if fact_id is not None and session_id is not None:
             raise InvalidInputError("forget takes fact_id or session_id, not both")
         with memory_span("delete_memory", scope, record_id=fact_id, session=session_id) as span:
-            receipt = await self._forget(scope, fact_id, session_id)
+            # Transcripts carry the host's wall clock, so the border between before and after does, too.
+            receipt = await Forgetter(*self.stores).forget(
+                scope, fact_id=fact_id, session_id=session_id, now=self.clock.now(), said_until=time.time()
+            )
             span.set_record_count(receipt.count)
         if quarantined := await self.follower.quarantined_stores():
             receipt = replace(receipt, notes=(*receipt.notes, quarantine_note(quarantined)))
@@ -236,34 +244,57 @@ class Memory:
         self.follower.wake()
         return receipt
 
-    async def merge(self, scope: Scope, into: Scope) -> MergeResult:
-        """Make all that is known of `scope` known of `into`, another id of the same person; works while memory is off.
+    async def pending_erasures(self) -> int:
+        """Count the forgets of any person whose text may still be in a file."""
+        async with self.stores.database.read_transaction() as tx:
+            return len(await self.stores.outbox.pending_erasures(tx))
 
-        Ids of facts stay, what both know stands once with all its sources, and what either has forgotten stays
-        forgotten. Merging again moves what has come since.
+    async def finish_erasures(self, progress: Progress) -> str | None:
+        """Wait until no file contains forgotten text; returns None, or which other process will see to it.
 
         Raises:
-            InvalidInputError: both are one, talk of one waits to be learned, or one is unknown (`into` may be new
-                where `people.users` names it); nothing was moved.
+            StoreStalledError: there was no progress for a minute.
+        """
+        self.stores.database.require_open()
+        return await finish_erasures(self.stores, self.follower, progress)
+
+    async def merge(self, scope: Scope, into: Scope) -> MergeResult:
+        """Move everything known of `scope` to `into`, another id of the same person; works while memory is off.
+
+        Facts keep their ids. A fact known of both is kept once, with the sources of both. Anything either has forgotten
+        stays forgotten. A second merge moves what was added after the first.
+
+        Raises:
+            InvalidInputError: both are the same, one has conversations to be learned, or one is unknown (`into` may be
+                new if `people.users` names it); nothing was moved.
         """
         await self._require(scope, enabled=False)
         await self._require(into, enabled=False)
-        merger = Merger(self.database, self.facts_store, self.ledger, self.outbox)
         known_users = self.config.people.users
-        merged = await merger.merge(scope, into, known_users=known_users, now=self.clock.now())
+        merged = await Merger(*self.stores).merge(scope, into, known_users=known_users, now=self.clock.now())
         logger.info("%d facts were merged", merged.count, extra=log_fields("memory.merged", into, facts=merged.count))
         self.follower.wake()
         return merged
 
     async def profile(self, scope: Scope) -> Profile:
-        """Return what an agent is told about this person; asks a model only when something changed."""
+        """Return the profile for an agent's prompt; calls the model only if something changed."""
         await self._require(scope)
         return await self.distiller.profile(scope)
+
+    async def preview_profile(self, scope: Scope) -> ProfilePreview:
+        """Return the profile that the next session would get, without calling the model."""
+        await self._require(scope)
+        return await self.distiller.preview(scope)
+
+    async def session_profiles(self, scope: Scope) -> list[SessionProfile]:
+        """Return the profiles that running sessions are using."""
+        await self._require(scope)
+        return await load_session_profiles(self.stores, scope, cache_key=self.live.fingerprint)
 
     async def resolve_contact(self, scope: Scope, who: str) -> Contact:
         """Return the phone number of a relation or a name ("girlfriend"): one for certain, several, or none.
 
-        Only facts that name `who` as a word count.
+        Only facts that contain `who` as a word count.
 
         Raises:
             InvalidInputError: `who` is blank.
@@ -273,138 +304,92 @@ class Memory:
         return find_contact(await self.facts(scope), who)
 
     async def export(self, scope: Scope) -> dict[str, Any]:
-        """Return everything held about a person as data for JSON; works while memory is off.
+        """Return everything stored about a person as data for JSON; works while memory is off.
 
-        Facts with all their sources, the last profile, and which conversations wait to be learned; no vectors.
+        Facts with all their sources, the last profile and the pending conversations; no vectors.
         """
         await self._require(scope, enabled=False)
         return await self._transfer.export(scope)
 
-    async def import_(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool = False) -> int:
-        """Store what `export` returned, all or none; returns how many facts were written or confirmed.
+    async def import_(
+        self,
+        scope: Scope,
+        data: Mapping[str, Any],
+        *,
+        restore_forgotten: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Store what `export` returned, all or none; returns how many facts were stored or confirmed.
 
-        Facts keep their times and sources. Importing twice changes nothing, and the data may come from another scope
-        or home. Unless `restore_forgotten` is set, what this scope forgot stays forgotten: single facts, what was
-        noted before everything was, and what a conversation taught before it was.
+        Facts keep their times and sources. Importing twice changes nothing. The data may come from another scope or
+        home. Anything this scope forgot stays forgotten, unless `restore_forgotten` is true: single facts, everything
+        noted before a forget of all, and what a conversation had taught before it was forgotten.
 
         Raises:
-            InvalidInputError: the data is not of that form; it names place, value and fix, and nothing is written.
+            InvalidInputError: the data has another form; the message names place, value and fix. Nothing was stored.
             MemoryDisabledError: memory is off.
         """
         await self._require(scope)
         with memory_span("upsert_memory", scope) as span:
-            count = await self._transfer.import_facts(scope, data, restore_forgotten=restore_forgotten)
+            count = await self._transfer.import_facts(
+                scope, data, restore_forgotten=restore_forgotten, progress=progress
+            )
             span.set_record_count(count)
         self.follower.wake()
         return count
 
     async def status(self, scope: Scope) -> Status:
-        """Return how memory is doing for this person: state, reason and remedy, counts, what waits.
+        """Return how memory is doing for this person: state, reason and remedy, counts, pending conversations.
 
-        While the database does not answer that is the reason, and nothing is counted.
+        If the database gives no answer, that is the reason and nothing is counted.
         """
         await self._require(scope, enabled=False)
-        try:
-            return await self._status(scope)
-        except MemoryUnavailable as error:
-            return Status(
-                state="degraded" if self.config.memory.enabled else "disabled",
-                reason=error.reason,
-                remedy=error.remedy,
-                model=self.describe_model(),
-                embedder=self.embedder.identity,
-            )
+        return await load_status(scope, self.live, self.stores, self.follower, self.engine_status)
 
-    async def _status(self, scope: Scope) -> Status:
-        async with self.database.read_transaction() as tx:
-            count = await self.facts_store.count(tx, scope)
-            pending = await self.ledger.pending(tx, user=scope.user, app=scope.app)
-            store = await self.outbox.store(tx)
-        health_check = HealthCheck(
-            live=self.live,
-            store_problem=self.store_problem(),
-            outage=self.model_outage(scope.user),
-            pending=pending,
-            readable_apps=self.readable_apps(),
-            quarantined=await self.follower.quarantined_stores(),
-        )
-        state, reason, remedy = health_check.evaluate()
-        return Status(
-            state=state,
-            reason=reason,
-            remedy=remedy,
-            facts=count,
-            pending=tuple(pending),
-            lag=store.lag,
-            erasures=store.erasures,
-            model=self.describe_model(),
-            embedder=self.embedder.identity,
-            store=store.store_id,
-            owner=store.owner_description,
-        )
+    async def pending(self, scope: Scope | None = None) -> list[PendingConversation]:
+        """Return the conversations of a person, or of all, that are not learned yet, the oldest first."""
+        self.stores.database.require_open()
+        user, app = (None, None) if scope is None else (scope.user, scope.app)
+        async with self.stores.database.read_transaction() as tx:
+            return await self.stores.ledger.pending(tx, user=user, app=app)
 
     async def scopes(self) -> list[Scope]:
-        """Return every scope that holds a fact."""
-        async with self.database.read_transaction() as tx:
-            return await self.facts_store.scopes(tx)
+        """Return every scope that has a fact."""
+        async with self.stores.database.read_transaction() as tx:
+            return await self.stores.facts.scopes(tx)
 
     async def settled(self) -> None:
-        """Wait until the mem0 store holds exactly the current facts and no erasure is pending.
+        """Wait until the mem0 store contains exactly the current facts and no erasure is pending.
 
         Raises:
             StoreStalledError: there was no progress for a minute; it names the process that owns the store.
         """
-        self.database.require_open()
+        self.stores.database.require_open()
         await self.live.reload_if_changed()
         await self.follower.settled()
 
     @property
     def _transfer(self) -> Transfer:
-        return Transfer(
-            database=self.database,
-            facts=self.facts_store,
-            ledger=self.ledger,
-            embedder=self.embedder,
-            clock=self.clock,
-        )
-
-    async def _forget(self, scope: Scope, fact_id: str | None, session_id: str | None) -> Receipt:
-        now = self.clock.now()
-        # Transcripts carry the host's wall clock, so the border between before and after does too.
-        said_until = time.time()
-        if fact_id is not None:
-            return await self.forgetter.forget_fact(scope, fact_id, now=now, said_until=said_until)
-        if session_id is not None:
-            return await self.forgetter.forget_conversation(scope, session_id, now=now, said_until=said_until)
-        return await self.forgetter.forget_all(scope, now=now, said_until=said_until)
+        database, facts, ledger, _ = self.stores
+        return Transfer(database=database, facts=facts, ledger=ledger, embedder=self.embedder, clock=self.clock)
 
     async def _write(
         self,
         scope: Scope,
-        drafts: list[Draft],
+        drafts: Sequence[Draft],
         *,
-        progress: Progress | None = None,
         user_statement: UserStatement | None = None,
-    ) -> list[Fact]:
-        seconds = (
-            EMBED_TIMEOUT_SECONDS if any(draft.source == "add" for draft in drafts) else REMEMBER_EMBED_TIMEOUT_SECONDS
+        progress: Progress | None = None,
+    ) -> AddResult:
+        written = await write_verbatim(
+            self.stores, self.embedder, self.clock, scope, drafts, user_statement=user_statement, progress=progress
         )
-        with memory_span("create_memory", scope) as span:
-            drafts = await embed_drafts(self.embedder, drafts, timeout_seconds=seconds, progress=progress)
-            async with self.database.transaction() as tx:
-                if user_statement is not None:
-                    texts = [draft.fact.text for draft in drafts]
-                    await reject_forgotten(self.facts_store, tx, scope, texts, user_statement)
-                await self.facts_store.remove_tombstones(tx, scope, [draft.fact.text for draft in drafts])
-                written = await self.facts_store.write(tx, scope, drafts, now=self.clock.now())
-            span.record_facts(written)
-        logger.debug("%d facts were kept", len(written), extra=log_fields("memory.kept", scope, facts=len(written)))
         self.follower.wake()
         return written
 
     async def _require(self, scope: object, *, enabled: bool = True) -> None:
-        """Return only for a scope, while memory is open and, unless `enabled` is false, on by the newest file."""
-        self.database.require_open()
+        """Check that `scope` is a scope and memory is open, and, if `enabled`, on by the newest file."""
+        self.stores.database.require_open()
         if not isinstance(scope, Scope):
             raise_invalid("scope", scope, "pass a Scope, such as gaia.scope(user_id)")
         await self.live.reload_if_changed()

@@ -1,18 +1,14 @@
-"""Why a model did not answer, read from whatever its client raised, and how patiently it is asked again.
+"""Why a model did not answer, read from the error that its client raised.
 
-Every client has errors of its own. They are told apart by what they carry and by their names, so that no client is
-imported for it.
+Every client has its own error classes. Their attributes and names tell enough, so no client is imported.
 """
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
-
-from tenacity import RetryCallState, retry_if_exception, stop_after_attempt, stop_before_delay, wait_exponential_jitter
 
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _AUTHENTICATION_STATUSES = frozenset({401, 403})
@@ -27,7 +23,7 @@ _MISSING_KEY_PHRASES = (
 )
 _MISSING_CREDENTIALS_PHRASE = "default credentials were not found"
 _CLIENT_ERROR_NAMES = frozenset({"ValueError", "OpenAIError", "GroqError", "AnthropicError", "DefaultCredentialsError"})
-"""What clients raise where they find no key; a tool's own error may say the like of something else."""
+"""What clients raise when they find no key. Other errors with similar words come from tools, not from models."""
 
 _KEY_VARIABLE_PATTERN = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:KEY|TOKEN)\b")
 _GOOGLE_AI_HOST = "ai.google.dev"
@@ -43,11 +39,10 @@ _SECONDS_PATTERN = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*s?\s*")
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """What kept a model from answering.
+    """The reason a model did not answer.
 
-    `said` are the provider's own words for a status, and what to do where there is no key, `address` the address that
-    was asked where it is known, and `wait` the seconds after which the provider wants to be asked again, where it
-    names them.
+    `provider_message` is the provider's text for a status; without a key it says what to do. `address` is empty when
+    the client does not know it. `retry_after` is the pause that the provider named, in seconds.
     """
 
     kind: Literal["status", "late", "dropped", "unreachable", "unreadable", "no key"]
@@ -58,19 +53,19 @@ class Outage:
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same question can be answered a moment later. One that took too long would take as long again."""
+        """Whether the same call may succeed a moment later. A call that timed out would time out again."""
         return self.kind in ("dropped", "unreachable") or self.status in _TRANSIENT_STATUSES
 
     @property
     def is_authentication_failure(self) -> bool:
-        """Whether the provider refused who asked, and not what was asked."""
+        """Whether the provider refused the caller rather than the request."""
         message = self.provider_message.lower()
         return self.status in _AUTHENTICATION_STATUSES or (
             self.status in (400, 422) and any(word in message for word in _AUTHENTICATION_WORDS)
         )
 
     def describe(self, model_name: str) -> str:
-        """Return it in words of our own, with what to do about it; `model_name` names the model."""
+        """Return one sentence without the provider's text, with the remedy; `model_name` is its subject."""
         if self.kind == "status":
             return f"{model_name} {self._describe_status()}"
         return {
@@ -102,7 +97,7 @@ class Outage:
 
 
 def classify_error(error: BaseException) -> Outage | None:
-    """Return what an error, or one that it was raised from, says of a model; None where that is nothing known."""
+    """Return the outage behind an error or one of its causes; None when it has nothing to do with a model."""
     for cause in exception_chain(error):
         status = _status(cause)
         if status is not None:
@@ -118,37 +113,8 @@ def classify_error(error: BaseException) -> Outage | None:
     return None
 
 
-def retry_policy(
-    *, max_attempts: int, initial_seconds: float, max_seconds: float, jitter_seconds: float, window_seconds: float
-) -> dict[str, Any]:
-    """Return the arguments of tenacity's `Retrying` for asking a model again after what may pass.
-
-    Pauses grow from `initial_seconds` to `max_seconds` seconds, each with up to `jitter_seconds` more; where the
-    provider names a pause, it is kept. No question is asked later than `window_seconds` seconds after the first.
-    """
-    exponential_wait = wait_exponential_jitter(initial=initial_seconds, max=max_seconds, jitter=jitter_seconds)
-
-    def wait_seconds(state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome is not None else None
-        outage = classify_error(error) if error is not None else None
-        if outage is None or outage.retry_after is None:
-            return exponential_wait(state)
-        return outage.retry_after + random.uniform(0, jitter_seconds)
-
-    def is_transient(error: BaseException) -> bool:
-        outage = classify_error(error)
-        return outage is not None and outage.is_transient
-
-    return {
-        "stop": stop_after_attempt(max_attempts) | stop_before_delay(window_seconds),
-        "wait": wait_seconds,
-        "retry": retry_if_exception(is_transient),
-        "reraise": True,
-    }
-
-
 def exception_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that it was raised from, outermost first."""
+    """Yield an error and its causes, outermost first."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
@@ -173,9 +139,9 @@ def _provider_message(error: BaseException) -> str:
 
 
 def _missing_key_remedy(error: BaseException) -> str:
-    """Return what to set, where a client was made or asked without a key; empty where that is not what is wrong.
+    """Return the remedy when a client has no key; empty when a key is not the problem.
 
-    Only a variable that the client names itself, or Google's, is named: each provider has its own.
+    Only a variable named by the client, or Google's, is mentioned: each provider has its own.
     """
     message = str(error) if type(error).__name__ in _CLIENT_ERROR_NAMES else ""
     if _MISSING_CREDENTIALS_PHRASE in message:
@@ -205,7 +171,7 @@ def _has_type_named(error: BaseException, name_part: str) -> bool:
 
 
 def _is_response_validation_error(error: BaseException) -> bool:
-    """Say whether pydantic refused what a provider answered: its words would quote the answer."""
+    """Return whether pydantic rejected a provider's answer. Its message quotes the answer."""
     return _has_type_named(error, "ValidationError") and str(getattr(error, "title", "")).endswith("Response")
 
 
@@ -213,7 +179,7 @@ def _address_suffix(error: BaseException) -> str:
     try:
         url = getattr(getattr(error, "request", None), "url", None)
     except RuntimeError:
-        # httpx raises it where the request is not known.
+        # httpx raises it when the error has no request.
         return ""
     host = getattr(url, "host", None) or getattr(error, "host", None)
     port = getattr(url, "port", None) or getattr(error, "port", None)
@@ -223,7 +189,7 @@ def _address_suffix(error: BaseException) -> str:
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """Return the longer of what the header and Google's `RetryInfo` name."""
+    """Return the longer pause of the header and Google's `RetryInfo`."""
     headers = getattr(getattr(error, "response", None), "headers", None)
     header = headers.get("retry-after") if isinstance(headers, Mapping) else None
     delays = [_parse_seconds(header), *map(_parse_seconds, _retry_delays(getattr(error, "details", None)))]
@@ -239,6 +205,6 @@ def _retry_delays(body: Any) -> list[Any]:
 
 
 def _parse_seconds(value: Any) -> float | None:
-    """Read `7` and `7.5s`; dates, which HTTP allows too, are not read."""
+    """Parse `7` and `7.5s`. HTTP dates are ignored."""
     match = _SECONDS_PATTERN.fullmatch(value) if isinstance(value, str) else None
     return float(match[1]) if match else None

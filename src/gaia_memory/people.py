@@ -1,4 +1,4 @@
-"""Who is speaking: from a sender on a channel to a person, or to nobody."""
+"""Identifies the user behind a sender on a channel."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from gaia_memory.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """Who wrote a message: the user id memory is kept under, and whether that person is an admin."""
+    """The author of a message: the user id of their memory, and whether they are an admin."""
 
     user_id: str
     admin: bool = False
 
 
 def identify_speaker(people: PeopleConfig, channel: str, sender: str | int) -> Speaker | None:
-    """Return who writes from `sender` on `channel`; None when the sender is to be refused.
+    """Return the user behind `sender` on `channel`; None if the sender is refused.
 
-    Both are compared letter by letter; a number is the sender of its digits. An unknown sender, where they are
-    allowed, is a person of their own whose id no named person has.
+    Both are compared exactly; a number equals the text of its digits. If unknown senders are allowed, each becomes a
+    user of their own, with an id that no configured user can have.
 
     Raises:
-        InvalidInputError: the channel or the sender is missing.
+        InvalidInputError: channel or sender is missing.
     """
     arguments: list[tuple[str, object]] = [("channel", channel), ("sender_id", sender)]
     for name, value in arguments:
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            raise InvalidInputError(f"{name} is {value!r}: pass what the channel calls it")
+            raise InvalidInputError(f"{name} is {value!r}: pass the id that the channel uses")
     found = people.find(str(channel), str(sender))
     if found is not None:
         user, person = found

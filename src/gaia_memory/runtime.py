@@ -1,4 +1,4 @@
-"""open_memory(): an engine plus its ADK half, opened together and closed together."""
+"""open_memory(): opens and closes an engine together with its ADK half."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ConfigLookup(Enum):
-    """Stands for "no configuration named": it is looked up as a part in somebody's Runner would."""
+    """The default argument: the configuration is looked up, as a part in a foreign Runner would do."""
 
     LOOK_UP = "look up"
 
@@ -41,14 +41,14 @@ async def open_memory(
     clock: Clock | None = None,
     projects: ProjectsProvider | None = None,
 ) -> AsyncIterator[Gaia]:
-    """Open memory and the ADK half that goes with it, which is loaded when something of it is first used.
+    """Open memory and yield the `Gaia` for it; close both at the end. ADK is imported at its first use.
 
-    `source` is a path, a mapping or a `GaiaConfig`; left out, it is looked up (`GAIA_CONFIG`, then
+    `source` is a path, a mapping or a `GaiaConfig`. Without it, the configuration is looked up (`GAIA_CONFIG`, then
     `$GAIA_HOME/gaia.yaml`, then the defaults); an explicit None reads no file. `home` and `model` override the
-    configuration; a `model` that is an ADK `BaseLlm` is used as it is.
+    configuration. A `model` that is an ADK `BaseLlm` is used unchanged.
 
     Raises:
-        ConfigError: the configuration is wrong; every problem is listed.
+        ConfigError: the configuration is invalid; the message lists every problem.
         MemoryUnavailable: a database cannot be opened.
     """
     llm, name = split_model_argument(model)
@@ -58,7 +58,7 @@ async def open_memory(
         stack.push_async_callback(release, engine)
         gaia = Gaia(engine, llm)
         stack.push_async_callback(gaia.close)
-        # First: a sweep would only say once more that sessions cannot be read.
+        # Check first: otherwise the sweep would report the same failure again.
         await gaia.require_sessions()
         engine.start()
         await load_adk_if_imported()

@@ -1,6 +1,10 @@
-"""Public fakes for the edges: models that answer from a script, an embedder without a network, a clock to set.
+"""Public fakes: models that answer from a script, an embedder without a network, a clock to set.
 
-Stores need no fake: use the real ones in a temporary folder.
+Stores have no fake: use the real ones in a temporary folder.
+
+    llm = ScriptedLlm("Hello!", default="ok")
+    async with open_memory({"home": str(tmp_path)}, model=llm, clock=FakeClock()) as gaia:
+        reply = await gaia.conversation(agent, user_id="ada", channel="cli").send("hi")
 """
 
 from __future__ import annotations
@@ -25,10 +29,10 @@ from pydantic import PrivateAttr
 from gaia_memory.models import Chunk, ExtractedFact, Vector
 
 Answer = str | types.Content | LlmResponse | BaseException
-"""What a scripted model answers: text, content, a whole response, or an error that it raises."""
+"""An answer of a scripted model: text, content, a whole response, or an error to raise."""
 
 ScriptedAnswer = Answer | Callable[[LlmRequest], Answer | Awaitable[Answer]]
-"""An answer, or a function (async or not) that makes one from the request."""
+"""An answer, or a sync or async function that returns one for a request."""
 
 Item = TypeVar("Item")
 
@@ -37,69 +41,80 @@ _WORD = re.compile(r"\w+")
 
 
 class ScriptExhaustedError(AssertionError):
-    """A scripted part was asked more often than its script has answers."""
+    """A scripted part got more requests than its script has answers.
+
+    with pytest.raises(ScriptExhaustedError):
+        await ScriptedLanguageModel().complete("hi", system="")
+    """
 
     def __init__(self, name: str, answer_count: int, request: str) -> None:
-        """Say how many answers there were and what was asked beyond them."""
+        """Report the number of answers and the start of the request."""
         super().__init__(
-            f"{name} was asked {answer_count + 1} times and its script has {answer_count} answers: "
-            "add one, or pass default=. "
-            f"The request was: {request[:500]!r}"
+            f"{name} got {answer_count + 1} requests, but its script has {answer_count} answers; the last request was "
+            f"{request[:500]!r}: add an answer or pass default="
         )
 
 
 class FakeClock:
-    """A clock that stands still until it is advanced.
+    """A clock that only moves when advanced.
 
-    It starts at the real time unless told otherwise: ADK stamps events with the real time, and the two are
-    compared.
+        clock = FakeClock()
+        async with open_memory({}, clock=clock) as gaia:
+            clock.advance(timedelta(hours=1))
+
+    By default it starts at the real time, because it is compared with event times, which ADK takes from the real clock.
     """
 
     def __init__(self, now: datetime | None = None) -> None:
-        """Start at `now`, which is aware, or at the real time."""
+        """Start at `now`, which must have a time zone, or at the real time."""
         self._now = now or datetime.now(UTC)
 
     def now(self) -> datetime:
-        """Return the time it stands at."""
+        """Return the current time of the clock."""
         return self._now
 
     def advance(self, by: float | timedelta) -> datetime:
-        """Go forward by a duration (seconds or a timedelta) and return the new time."""
+        """Advance by seconds or a timedelta and return the new time."""
         self._now += by if isinstance(by, timedelta) else timedelta(seconds=by)
         return self._now
 
 
 class Gate:
-    """A door that is open until `shut()`: whoever comes then waits until `open()`."""
+    """Blocks callers between `shut()` and `open()`; a new gate is open.
+
+    embedder.gate.shut()
+    task = asyncio.create_task(memory.recall(scope, "tea"))
+    await embedder.gate.wait_for_waiter()
+    """
 
     def __init__(self) -> None:
-        """Stand open."""
+        """Create an open gate."""
         self._is_open = asyncio.Event()
         self._is_open.set()
         self._has_waiter = asyncio.Event()
 
     def shut(self) -> None:
-        """Let nobody through from now on."""
+        """Block callers from here on."""
         self._has_waiter.clear()
         self._is_open.clear()
 
     def open(self) -> None:
-        """Let everybody through who waits."""
+        """Release all waiting callers."""
         self._is_open.set()
 
     async def wait_for_waiter(self) -> None:
-        """Return when somebody waits at the shut door."""
+        """Return as soon as a caller waits at the shut gate."""
         await self._has_waiter.wait()
 
     async def wait_until_open(self) -> None:
-        """Return at once while the door is open, else when it opens."""
+        """Return at once if the gate is open, else when it opens."""
         if not self._is_open.is_set():
             self._has_waiter.set()
         await self._is_open.wait()
 
 
 class _Script(Generic[Item]):
-    """A queue of answers with an optional one for when it is empty."""
+    """A queue of answers, with an optional default for when it is empty."""
 
     def __init__(self, name: str, answers: Iterable[Item], default: Item | None) -> None:
         self._name = name
@@ -120,15 +135,24 @@ class _Script(Generic[Item]):
 
 
 def call(name: str, **args: Any) -> types.Content:
-    """Return the answer with which a model calls the tool `name`."""
+    """Return an answer that calls the tool `name`.
+
+    llm = ScriptedLlm(call("load_memory", query="tea"), "You like green tea.")
+    agent = LlmAgent(name="root", model=llm)
+    reply = await gaia.conversation(agent, user_id="ada", channel="cli").send("which tea?")
+    """
     return types.Content(role="model", parts=[types.Part.from_function_call(name=name, args=args)])
 
 
 class ScriptedLlm(BaseLlm):
-    """An ADK model that answers from a script and keeps every request.
+    """An ADK model that answers from a script and records every request.
 
-    Each call takes the next answer; after the last one `default` is used, or `ScriptExhaustedError` raised.
-    `requests` holds copies, so that a later change to the conversation does not change them.
+        llm = ScriptedLlm("Hello!", ModelUnavailableError("503"), default="ok")
+        agent = LlmAgent(name="root", model=llm)
+        assert llm.requests == []
+
+    Each call takes the next answer. After the last one it uses `default` or raises `ScriptExhaustedError`. `requests`
+    contains copies, which later changes to the conversation do not affect.
     """
 
     model: str = "scripted"
@@ -138,13 +162,13 @@ class ScriptedLlm(BaseLlm):
     def __init__(
         self, *answers: ScriptedAnswer, default: ScriptedAnswer | None = None, model: str = "scripted"
     ) -> None:
-        """Take the answers in order; `model` is the name it reports."""
+        """Give the answers in order; `model` is the reported name."""
         super().__init__(model=model)
         self._script = _Script(f"ScriptedLlm({model!r})", answers, default)
 
     @property
     def requests(self) -> list[LlmRequest]:
-        """What it was asked, oldest first."""
+        """The recorded requests, oldest first."""
         return self._requests
 
     def add(self, *answers: ScriptedAnswer) -> None:
@@ -154,7 +178,7 @@ class ScriptedLlm(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield the next answer; with `stream` its words first, as partial responses."""
+        """Yield the next answer; with `stream`, yield its words first as partial responses."""
         self._requests.append(_copy_request(llm_request))
         scripted = self._script.next(_last_text(llm_request))
         answer = scripted(llm_request) if callable(scripted) else scripted
@@ -170,7 +194,7 @@ class ScriptedLlm(BaseLlm):
 
 
 def _copy_request(request: LlmRequest) -> LlmRequest:
-    # Tools are bound to running parts, which cannot be copied and do not change.
+    # Not a deep copy: tools refer to running objects that cannot be copied.
     copied = request.model_copy()
     copied.contents = copy.deepcopy(request.contents)
     copied.config = request.config.model_copy(deep=True)
@@ -196,7 +220,12 @@ def _pieces(response: LlmResponse) -> list[str]:
 
 
 def bag_of_words(text: str, dimensions: int = 64) -> Vector:
-    """Return a vector of length one that is nearer to another the more words the two texts share."""
+    """Return a unit vector; the more words two texts share, the closer their vectors.
+
+    tea, green_tea, car = map(bag_of_words, ("tea", "green tea", "car"))
+    assert math.dist(tea, green_tea) < math.dist(tea, car)
+    assert len(bag_of_words("tea", dimensions=8)) == 8
+    """
     counts = [0.0] * dimensions
     for word in _WORD.findall(text.casefold()) or [""]:
         counts[int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big") % dimensions] += 1.0
@@ -205,14 +234,17 @@ def bag_of_words(text: str, dimensions: int = 64) -> Vector:
 
 
 class ScriptedEmbedder:
-    """An embedder that hashes words; it fails and blocks when told to.
+    """An embedder that hashes words, and can fail or block on request.
 
-    `texts` holds everything it was asked for. While `error` is set it raises that; while `gate` is shut it
-    waits.
+        embedder = ScriptedEmbedder(dimensions=32)
+        embedder.error = ModelUnavailableError("503")
+        assert embedder.texts == []
+
+    `texts` records every requested text. While `error` is set, it raises that; while `gate` is shut, it waits.
     """
 
     def __init__(self, dimensions: int = 64, *, model: str = "bag-of-words") -> None:
-        """Make vectors of this many dimensions; `model` is part of its identity."""
+        """Return vectors with this many dimensions; `model` is part of the identity."""
         self._dimensions = dimensions
         self._model = model
         self.texts: list[str] = []
@@ -225,7 +257,7 @@ class ScriptedEmbedder:
         return f"scripted/{self._model}/{self._dimensions}"
 
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
-        """Return one vector a text, whatever the purpose."""
+        """Return one vector for each text; `purpose` makes no difference."""
         self.texts.extend(texts)
         await self.gate.wait_until_open()
         if self.error is not None:
@@ -234,9 +266,13 @@ class ScriptedEmbedder:
 
 
 class ScriptedExtractor:
-    """An extractor that answers from a script: a list of facts, or an error that it raises.
+    """An extractor that answers from a script: lists of facts, or errors to raise.
 
-    `chunks` and `instructions` hold what it was asked; while `gate` is shut it waits.
+        extractor = ScriptedExtractor(["likes tea"], default=[])
+        extractor.add(["lives in Haifa"], ModelUnavailableError("503"))
+        assert extractor.chunks == []
+
+    `chunks` and `instructions` record the requests. While `gate` is shut, it waits.
     """
 
     def __init__(
@@ -244,7 +280,7 @@ class ScriptedExtractor:
         *answers: Sequence[str | ExtractedFact] | BaseException,
         default: Sequence[str | ExtractedFact] | BaseException | None = None,
     ) -> None:
-        """Take the answers in order."""
+        """Give the answers in order."""
         self._script = _Script("ScriptedExtractor", answers, default)
         self.chunks: list[Chunk] = []
         self.instructions: list[str] = []
@@ -266,15 +302,19 @@ class ScriptedExtractor:
 
 
 class ScriptedLanguageModel:
-    """A language model that answers from a script: text, or an error that it raises.
+    """A language model that answers from a script: texts, or errors to raise.
 
-    `prompts` and `systems` hold what it was asked; while `gate` is shut it waits.
+        model = ScriptedLanguageModel("- Name: Ada", default="NONE")
+        answer = await model.complete("Who is this?", system="Be short.")
+        assert model.prompts == ["Who is this?"]
+
+    `prompts` and `systems` record the requests. While `gate` is shut, it waits.
     """
 
     def __init__(
         self, *answers: str | BaseException, default: str | BaseException | None = None, model: str = "scripted"
     ) -> None:
-        """Take the answers in order; `model` is part of its identity."""
+        """Give the answers in order; `model` is part of the identity."""
         self._script = _Script("ScriptedLanguageModel", answers, default)
         self._model = model
         self.prompts: list[str] = []

@@ -1,4 +1,4 @@
-"""An edited gaia.yaml is in force at the next message, sweep or call, in our Conversation and in anybody's Runner."""
+"""An edited gaia.yaml applies at the next message, sweep or call, in our Conversation and in any Runner."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from gaia_memory import open_memory
 from gaia_memory.engine_registry import release
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.testing import FakeClock, ScriptedLlm, call
-from support.fake_gemini import FakeGemini
-from support.fake_gemini import facts as learned
 from support.harness import ALL, Sut, facts, text_parts, tool_names, tool_responses
 from support.host_matrix import ConversationHost, Host, RunnerHost, force_sweep, last_request, wait_until
 from support.host_matrix import stored_fact_texts as facts_of
-from support.plain_runner import APP, USER
-from support.plugin_host import BrokenDatabase
+from support.hosts.plain_runner import APP, USER
+from support.plugin_host import broken_ledger_client
+from support.servers.fake_gemini import FakeGemini
+from support.servers.fake_gemini import facts as learned
 
 Make = Callable[..., Awaitable[Sut]]
 Opened = Callable[[str], Awaitable[Host]]
@@ -36,7 +36,7 @@ OURS = {"remember", "load_memory"}
 
 @pytest.fixture(params=["conversation", "foreign runner"])
 async def opened(request: pytest.FixtureRequest, make: Make, tmp_path: Path) -> AsyncIterator[Opened]:
-    """Open one installation, in either kind of host."""
+    """Return a function that opens one installation in either kind of host."""
     hosts: list[Host] = []
 
     async def open_host(text: str = "") -> Host:
@@ -60,7 +60,7 @@ def warnings_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @pytest.mark.acceptance("S14")
 async def test_S14_an_edited_window_holds_at_the_next_turn(opened: Opened) -> None:
-    """In the same session, with everything that was said before, smaller and larger again."""
+    """In the same session with its whole history, for a smaller and then a larger window."""
     host = await opened("sessions: {window_turns: 3}")
     for number in range(4):
         await host.chat(f"t{number}")
@@ -91,7 +91,7 @@ BAD = {
 async def test_G02_a_bad_edit_costs_one_warning_and_nothing_else(
     opened: Opened, text: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The last good version stays in force, status says why, and the next good one is taken up."""
+    """The last good version stays in force, the status gives the reason, and the next good version is applied."""
     good = "sessions: {window_turns: 1}"
     host = await opened(good)
     await host.chat("one")
@@ -122,7 +122,7 @@ async def test_G02_a_bad_edit_costs_one_warning_and_nothing_else(
 @pytest.mark.acceptance("G03")
 @pytest.mark.parametrize("text", ["", "# memory: {enabled: false}\n", "- enabled\n", "memory: {enabled: tru"])
 async def test_G03_memory_that_is_off_does_not_come_back_by_a_slip(opened: Opened, text: str) -> None:
-    """It takes a file that says so."""
+    """Only a file that enables it brings it back."""
     host = await opened("memory: {enabled: false}")
     await host.chat("one")
     host.config_path.write_text(text, encoding="utf-8")
@@ -143,7 +143,7 @@ async def test_G03_memory_that_is_off_does_not_come_back_by_a_slip(opened: Opene
 async def test_G06_a_file_is_parsed_once_a_change_by_however_many_parts(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over a hundred turns, by the service, two plugins and whoever else names it."""
+    """Over a hundred turns, although the service, two plugins and a direct caller use the file."""
     parses: list[object] = []
     parse = yaml.load
 
@@ -178,7 +178,7 @@ def _name_model(path: Path, model: str) -> None:
 
 @pytest.mark.acceptance("G07")
 async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: FakeGemini, tmp_path: Path) -> None:
-    """Without a restart and without another message; what was learned before stays, and the profile follows."""
+    """Without a restart or another message; learned facts stay, and the profile is renewed."""
     gemini.set_default("extractor", learned("User has a dog"))
     gemini.set_default("profile", "- has a dog")
     gemini.set_default("agent", "ok")
@@ -217,7 +217,7 @@ async def test_G07_an_edited_model_is_asked_at_the_next_consolidation(gemini: Fa
 async def test_G07_a_model_that_is_asked_while_it_is_exchanged_still_answers(
     gemini: FakeGemini, tmp_path: Path
 ) -> None:
-    """What it answers is kept; its client is closed after that, and the next chunk goes to the new one."""
+    """Its answer is kept, then its client is closed; the next chunk goes to the new model."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: Any) -> Any:
@@ -254,7 +254,7 @@ async def test_G07_a_model_that_is_asked_while_it_is_exchanged_still_answers(
 
 @pytest.mark.acceptance("Q02")
 async def test_Q02_an_edited_limit_holds_at_the_next_call(opened: Opened) -> None:
-    """Of the tool, also in a turn that is running, and of a program that calls memory itself."""
+    """For the tool, also in a running turn, and for a program that calls memory directly."""
     host = await opened("memory: {recall_limit: 5, preload: false}")
     engine = await host.engine()
     for number in range(8):
@@ -282,7 +282,7 @@ async def test_Q02_an_edited_limit_holds_at_the_next_call(opened: Opened) -> Non
 
 @pytest.mark.acceptance("P16")
 async def test_P16_an_edit_makes_a_new_profile_and_keeps_the_session(opened: Opened) -> None:
-    """Whichever setting was edited; a comment asks nobody."""
+    """Any changed setting renews the profile; a changed comment asks no model."""
     host = await opened("sessions: {window_turns: 30}")
     engine = await host.engine()
     await engine.memory.remember(host.scope, "likes tea")
@@ -306,7 +306,7 @@ async def test_P16_an_edit_makes_a_new_profile_and_keeps_the_session(opened: Ope
 
 @pytest.mark.acceptance("C17")
 async def test_C17_memory_goes_off_at_once_and_comes_back_whole(opened: Opened) -> None:
-    """Tools and block with it; facts stay, and what is said meanwhile is never learned."""
+    """With its tools and profile; facts stay, and messages sent meanwhile are never learned."""
     host = await opened("memory: {enabled: true}")
     engine = await host.engine()
     await engine.memory.remember(host.scope, "likes tea")
@@ -341,7 +341,7 @@ async def test_C17_memory_goes_off_at_once_and_comes_back_whole(opened: Opened) 
 
 
 async def test_memory_that_was_off_from_the_start_is_built_when_it_is_switched_on(opened: Opened) -> None:
-    """Nothing of mem0 is there before; then facts are kept, found and followed."""
+    """Nothing of mem0 exists before; afterwards facts are stored, found and followed."""
     host = await opened("memory: {enabled: false}")
     await host.chat("one")
     engine = await host.engine()
@@ -360,7 +360,7 @@ async def test_memory_that_was_off_from_the_start_is_built_when_it_is_switched_o
 async def test_memory_that_goes_off_while_a_conversation_is_learned_loses_and_doubles_nothing(
     opened: Opened, comes_back: str
 ) -> None:
-    """What the model still answers is not written; switched on again, it is asked again and written once."""
+    """The late answer of the model is not written; once memory is on, it is asked again and written once."""
     host = await opened("")
     asked, go_on = threading.Event(), threading.Event()
 
@@ -398,7 +398,7 @@ async def test_memory_that_goes_off_while_a_conversation_is_learned_loses_and_do
 async def test_memory_that_goes_off_just_before_the_clear_leaves_the_session_as_it_is(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was learned is learned; it is cleared, without asking again, once memory is on."""
+    """The facts are learned; once memory is on, the session is cleared without another question."""
     sut = await make(extractor=[facts("likes tea")])
     await sut.chat("u", "cli", "I like tea")
     learner = sut.gaia._engine.consolidator.learner
@@ -429,7 +429,7 @@ def texts_of(events: list[Any]) -> list[str]:
 
 
 async def test_events_that_are_handed_over_are_learned_as_the_file_says_just_then(tmp_path: Path) -> None:
-    """The service looks by itself, also alone; what is asked while memory goes off is dropped without an error."""
+    """The service reads the file itself; a question under way while memory goes off is dropped without an error."""
     host = RunnerHost(tmp_path / "host", "memory: {enabled: false}")
     asked, go_on = threading.Event(), threading.Event()
 
@@ -463,7 +463,7 @@ async def test_events_that_are_handed_over_are_learned_as_the_file_says_just_the
 
 
 async def test_a_turn_of_the_runner_itself_holds_no_session_while_memory_is_off(make: Make) -> None:
-    """A conversation that nobody marks as ended would be left alone for a quarter of an hour."""
+    """Otherwise a conversation whose turn never ends would be left alone for a quarter of an hour."""
     sut = await make("sessions: {idle_consolidate_minutes: 1}", extractor=[facts("likes tea")])
     await sut.chat("u", "cli", "I like tea")
     sut.write_config("memory: {enabled: false}\nsessions: {idle_consolidate_minutes: 1}")
@@ -479,7 +479,7 @@ async def test_a_turn_of_the_runner_itself_holds_no_session_while_memory_is_off(
 
 
 async def test_a_sweep_that_runs_while_learning_is_switched_off_begins_no_other_conversation(make: Make) -> None:
-    """What is at work ends; the rest waits, and is learned once it is wanted again."""
+    """Conversations in progress are finished; the rest waits until learning is on again."""
     sut = await make()
     asked, go_on = threading.Semaphore(0), threading.Event()
 
@@ -506,7 +506,7 @@ async def test_a_sweep_that_runs_while_learning_is_switched_off_begins_no_other_
 
 
 async def test_learning_that_is_switched_on_begins_without_a_message(make: Make) -> None:
-    """The beat looks at the file, too: idle time, model and `auto_ingest` need nobody to speak."""
+    """The scheduler reads the file too: idle time, model and `auto_ingest` need no message."""
     sut = await make("memory: {auto_ingest: false}\nsessions: {idle_consolidate_minutes: 0.01}")
     sut.script.answers["extractor"].append(facts("likes tea"))
     await sut.chat("u", "cli", "I like tea")
@@ -522,7 +522,7 @@ async def test_learning_that_is_switched_on_begins_without_a_message(make: Make)
 
 
 async def test_an_edited_idle_time_changes_the_beat(make: Make) -> None:
-    """A minute's beat becomes one of a tenth of a second, and the quiet conversation is learned in it."""
+    """An interval of a minute becomes a tenth of a second, and the quiet conversation is learned in it."""
     sut = await make("sessions: {idle_consolidate_minutes: 30}")
     sut.script.answers["extractor"].append(facts("likes tea"))
     await sut.chat("u", "cli", "I like tea")
@@ -543,7 +543,7 @@ async def test_an_edited_idle_time_changes_the_beat(make: Make) -> None:
 async def test_edited_instructions_are_given_at_the_next_consolidation(
     opened: Opened, before: str, after: str, asked: str
 ) -> None:
-    """Also those that were taken out again."""
+    """Also if the instructions were removed."""
     host = await opened(before)
     host.script.answers["extractor"].append(facts())
     await host.chat("hello")
@@ -567,7 +567,7 @@ async def test_an_edited_clear_holds_at_the_next_consolidation(opened: Opened) -
 
 
 async def test_edited_profile_agents_hold_at_the_next_turn(opened: Opened) -> None:
-    """An agent that is not named gets neither tools nor block."""
+    """An agent that is not named gets neither tools nor profile."""
     host = await opened("memory: {profile_agents: all}")
     await host.chat("one")
     named = tool_names(last_request(host))
@@ -579,7 +579,7 @@ async def test_edited_profile_agents_hold_at_the_next_turn(opened: Opened) -> No
 
 
 async def test_an_edited_preload_and_its_limit_hold_at_the_next_turn(opened: Opened) -> None:
-    """The block goes, comes back, and has as many lines as it may."""
+    """The profile disappears, comes back, and has at most the configured number of lines."""
     host = await opened("memory: {preload_limit: 3}")
     engine = await host.engine()
     await engine.memory.remember(host.scope, "likes tea")
@@ -597,7 +597,7 @@ async def test_an_edited_preload_and_its_limit_hold_at_the_next_turn(opened: Ope
 
 
 async def test_an_edited_threshold_holds_at_the_next_call(make: Make) -> None:
-    """Weak hits go."""
+    """Weak hits are left out."""
     sut = await make("memory: {preload: false}")
     await sut.gaia.memory.remember(sut.scope("u"), "likes tea in the morning")
     found = await sut.gaia.memory.recall(sut.scope("u"), "tea and something else entirely")
@@ -608,7 +608,7 @@ async def test_an_edited_threshold_holds_at_the_next_call(make: Make) -> None:
 
 
 async def test_edited_people_are_known_at_the_next_message(make: Make) -> None:
-    """Who is added is let in, and who is taken out is refused."""
+    """An added sender is let in, a removed one is refused."""
     sut = await make()
     users = {"users": {"ada": {"telegram": ["12345"]}}}
     assert await sut.gaia.inbound("telegram", "12345", "hi", agent=sut.agent) == []
@@ -622,7 +622,7 @@ async def test_edited_people_are_known_at_the_next_message(make: Make) -> None:
 
 
 async def test_an_edited_wait_for_a_burst_holds_at_the_next_message(make: Make) -> None:
-    """Two messages at once become one turn."""
+    """Two messages sent at once become one turn."""
     sut = await make("sessions: {coalesce_seconds: 0}")
     await asyncio.gather(sut.chat("u", "cli", "one"), sut.chat("u", "cli", "two"))
     apart = len(sut.REQ)
@@ -636,12 +636,12 @@ async def test_an_edited_wait_for_a_burst_holds_at_the_next_message(make: Make) 
 async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`fail` ends the turn with memory's own error; `degrade` goes on."""
+    """`fail` ends the turn with memory's error; `degrade` continues without memory."""
     host = await opened("memory: {on_unavailable: degrade}")
     engine = await host.engine()
     await host.chat("one")
 
-    monkeypatch.setattr(engine.turn_presence, "_database", BrokenDatabase())
+    monkeypatch.setattr(engine.turns, "_client", broken_ledger_client(engine))
     assert await host.chat("two") == "ok"
     host.write_config("memory: {on_unavailable: fail}")
     with pytest.raises((MemoryUnavailable, RuntimeError), match="memory failed in"):
@@ -651,7 +651,7 @@ async def test_an_edited_rule_for_memory_that_is_away_holds_at_the_next_turn(
 async def test_a_key_that_needs_a_restart_is_told_once_and_taken_at_the_next_opening(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The rest of the file is taken at once; nothing is written to the other home meanwhile."""
+    """The rest of the file is applied at once; nothing is written to the other home before the restart."""
     monkeypatch.delenv("GAIA_HOME")
     path = tmp_path / "own" / "gaia.yaml"
     path.parent.mkdir()
@@ -687,7 +687,7 @@ async def test_a_key_that_needs_a_restart_is_told_once_and_taken_at_the_next_ope
 
 
 async def test_parts_that_were_closed_come_up_with_the_file_as_it_is_then(tmp_path: Path) -> None:
-    """Service and plugins loaded it long ago; `adk web` closes a Runner and makes another one over them."""
+    """Service and plugins loaded the file long ago; `adk web` closes a Runner and builds another one with them."""
     host = RunnerHost(tmp_path / "host", "sessions: {window_turns: 5}")
     for number in range(3):
         await host.chat(f"t{number}")

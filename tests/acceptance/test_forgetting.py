@@ -1,4 +1,4 @@
-"""Forgetting and keeping people apart, as a person sees it."""
+"""Forgetting and isolation, as users see them."""
 
 import asyncio
 import threading
@@ -35,7 +35,7 @@ HOSTILE = [
 
 
 def files_holding(home: Path, word: str, *, but: str = "sessions.db") -> list[str]:
-    """Names of the files under the home that hold a word in any encoding it may be written in."""
+    """Return the names of the files under the home that contain a word in any encoding."""
     spellings = [word.encode("utf-8"), word.encode("utf-16-le"), word.lower().encode("utf-8")]
     return [
         str(path.relative_to(home))
@@ -47,7 +47,7 @@ def files_holding(home: Path, word: str, *, but: str = "sessions.db") -> list[st
 
 
 async def test_C09_C10_C13_forget_asks_says_how_many_and_takes_only_ones_own(make: Make) -> None:
-    """45 rows: all 45 are named, all 45 go, the neighbour's stay, a second time there is nothing."""
+    """All 45 rows are counted and removed, another user's rows stay, and a second forget finds nothing."""
     sut = await make()
     memory = sut.gaia.memory
     await memory.add(sut.scope("u"), [NewFact(f"fact number {n}") for n in range(45)])
@@ -74,7 +74,7 @@ async def test_C09_C10_C13_forget_asks_says_how_many_and_takes_only_ones_own(mak
 
 
 async def test_C11_no_file_of_the_memory_holds_a_forgotten_word(make: Make) -> None:
-    """Learned, distilled, searched and forgotten: afterwards grep finds nothing outside the session database."""
+    """Facts were learned, distilled, searched and forgotten; grep then finds nothing outside the session database."""
     sut = await make(extractor=[facts("User's boat is called Quixotry")], profiler=["- Boat: Quixotry"])
     await sut.chat("u", "cli", "my boat is called Quixotry")
     await sut.sweep_after_idle("u", "cli")
@@ -98,7 +98,7 @@ async def test_C11_no_file_of_the_memory_holds_a_forgotten_word(make: Make) -> N
 
 
 async def test_C12_what_was_said_before_a_forget_is_never_learned(make: Make) -> None:
-    """The live talk stays visible, and its words reach no extractor and no row."""
+    """The open conversation stays visible, but its words reach no extractor and no row."""
     sut = await make(extractor=[facts("User likes rain")])
     await sut.chat("u", "cli", "my PIN word is ZEBRA")
     await sut.chat("u", "cli", "/forget yes")
@@ -112,7 +112,7 @@ async def test_C12_what_was_said_before_a_forget_is_never_learned(make: Make) ->
 
 @pytest.mark.parametrize("what", ["everything", "one fact"])
 async def test_what_is_forgotten_while_its_talk_is_extracted_does_not_come_back(make: Make, what: str) -> None:
-    """A forget that lands between the question to the extractor and its answer wins."""
+    """A forget between the question to the extractor and its answer takes precedence."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -163,7 +163,7 @@ async def test_C03_a_foreign_id_is_no_id(make: Make) -> None:
 
 @pytest.mark.acceptance("L12", "C03", "Q04")
 async def test_hostile_ids_each_keep_their_own_memory(make: Make) -> None:
-    """Facts, recall, status, profile, sessions and forgetting of each id are its own."""
+    """Each id has its own facts, recall, status, profile, sessions and forgetting."""
     sut = await make(profiler=[lambda prompt: prompt.split("<FACTS>")[1].split("</FACTS>")[0]] * 40)
     memory = sut.gaia.memory
     for number, user in enumerate(HOSTILE):
@@ -183,7 +183,7 @@ async def test_hostile_ids_each_keep_their_own_memory(make: Make) -> None:
 
 
 async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares_channels(make: Make) -> None:
-    """A's talk on the command line is known on telegram, and nowhere to B."""
+    """What A says on the command line is known on Telegram, and nowhere to B."""
 
     def learned(prompt: str) -> str:
         return facts("User is quokka" if "quokka" in prompt.split("## New Messages")[-1] else "User is wombat")
@@ -206,7 +206,7 @@ async def test_C01_C02_people_on_one_channel_share_nothing_and_one_person_shares
 
 
 async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> None:
-    """Databases, the store and what mem0 writes: 0600, their folders 0700."""
+    """Databases, the store and mem0's files have mode 0600, their folders 0700."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "hello")
     await sut.sweep_after_idle("u", "cli")
@@ -221,7 +221,7 @@ async def test_every_file_under_the_home_is_for_its_owner_only(make: Make) -> No
 
 
 async def test_a_forget_takes_the_profile_out_of_the_turn_that_is_running(make: Make) -> None:
-    """The next question to the model, after a tool was called, holds nothing of it; the turn is not learned."""
+    """The model's next request, after a tool call, contains nothing of the profile; the turn is not learned."""
     started, go_on = asyncio.Event(), asyncio.Event()
 
     async def slow(_: LlmRequest) -> types.Content:
@@ -244,7 +244,7 @@ async def test_a_forget_takes_the_profile_out_of_the_turn_that_is_running(make: 
 
 
 async def test_talk_that_was_not_learned_yet_leaves_every_file_once_it_is_cleared(make: Make) -> None:
-    """The receipt says that the open session keeps it; after the sweep no file does, while everything is open."""
+    """The receipt says that the open session keeps the text; after the sweep no file contains it."""
     sut = await make()
     await sut.chat("u", "cli", "I like zanzibarnuts")
     await sut.chat("u", "telegram", "zanzibarnuts are great")
@@ -261,7 +261,7 @@ async def test_talk_that_was_not_learned_yet_leaves_every_file_once_it_is_cleare
 
 
 async def test_a_forgotten_conversation_is_not_learned_from_later(make: Make) -> None:
-    """What was said in it and waits to be learned is forgotten too; what is said afterwards is learned."""
+    """Pending messages of the conversation are forgotten too; later messages are learned."""
     sut = await make(extractor=[facts("User likes rain")])
     await sut.chat("u", "cli", "I like moonpie")
     await sut.gaia.memory.forget(sut.scope("u"), session_id="u:cli")
@@ -274,7 +274,7 @@ async def test_a_forgotten_conversation_is_not_learned_from_later(make: Make) ->
 
 
 async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None:
-    """A turn that never ended keeps its conversation waiting, and the report says so."""
+    """A turn that never ended keeps its conversation pending, and the report counts it."""
     sut = await make()
     await sut.chat("u", "cli", "hello")
     engine = sut.gaia._engine
@@ -285,7 +285,7 @@ async def test_a_forced_sweep_counts_what_waits_all_the_same(make: Make) -> None
 
 
 async def test_the_status_names_talk_that_this_process_cannot_read(make: Make) -> None:
-    """Talk in another app waits for a process that runs it, and is not called fine."""
+    """Conversations of another app wait for a process that runs it, and the status is not `ok`."""
     sut = await make("memory: {scope: user}")
     await record_turn(sut.gaia._engine, SessionKey("elsewhere", "u", "s"))
     status = await sut.gaia.memory.status(sut.scope("u"))

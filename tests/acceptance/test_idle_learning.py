@@ -1,4 +1,4 @@
-"""Quiet conversations become facts: what a person sees of it from outside, on each kind of database."""
+"""Quiet conversations become facts: the behaviour users see, on each kind of database."""
 
 import asyncio
 import threading
@@ -12,8 +12,8 @@ from google.genai.errors import ClientError
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.testing import call
 from support.database_matrix import make
-from support.extractor_input import new_messages_in
 from support.harness import ALL, Sut, facts, text_parts
+from support.hosts.extractor_input import new_messages_in
 
 __all__ = ["make"]
 
@@ -23,7 +23,7 @@ VEGETARIAN = "User is vegetarian"
 
 
 async def test_I01_I02_nothing_is_learned_before_the_talk_is_quiet_and_once_after(make: Make) -> None:
-    """The extractor is asked once, sees both sides, and the session is cleared."""
+    """The extractor is asked once and sees both sides; then the session is cleared."""
     sut = await make(main=["noted!"], extractor=[facts(VEGETARIAN)])
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.sweep()
@@ -41,7 +41,7 @@ async def test_I01_I02_nothing_is_learned_before_the_talk_is_quiet_and_once_afte
 
 
 async def test_I03_each_turn_starts_the_idle_time_again(make: Make) -> None:
-    """Idle means idle since the last turn."""
+    """Idle time counts from the last turn."""
     sut = await make("sessions: {idle_consolidate_minutes: 10}", extractor=[facts("F")])
     await sut.chat("u", "cli", "one")
     sut.clock.advance(timedelta(minutes=8))
@@ -63,7 +63,7 @@ async def test_I03_each_turn_starts_the_idle_time_again(make: Make) -> None:
 
 
 async def test_I04_without_auto_ingest_nothing_is_learned_and_reset_still_clears(make: Make) -> None:
-    """Nothing asks the extractor; a reset is the person's own wish."""
+    """No sweep asks the extractor; a user may still ask for a reset."""
     sut = await make("memory: {auto_ingest: false}")
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.sweep_after_idle("u", "cli")
@@ -109,7 +109,7 @@ async def test_I06_commands_alone_are_nothing_to_learn(make: Make) -> None:
 
 
 async def test_I07_commands_are_in_no_prompt(make: Make) -> None:
-    """Neither the extractor nor a later request sees a command or what it listed."""
+    """Neither the extractor nor a later request sees a command or its answer."""
     sut = await make("memory: {preload: false}", extractor=[facts()])
     await sut.chat("u", "cli", "/remember My shoe size is 43")
     await sut.chat("u", "cli", "hello")
@@ -138,7 +138,7 @@ async def test_I07_commands_are_in_no_prompt(make: Make) -> None:
 )
 @pytest.mark.acceptance("I08", "I09")
 async def test_a_failed_extraction_clears_nothing_and_is_tried_again(make: Make, bad: list[object]) -> None:
-    """The session stays, the status says that it waits, and the second try learns it once."""
+    """The session stays, the status reports it as pending, and the second attempt learns it once."""
     sut = await make(extractor=bad)
     await sut.chat("u", "cli", "I'm vegetarian")
     report = await sut.sweep_after_idle("u", "cli")
@@ -175,7 +175,7 @@ async def test_I10_nothing_to_learn_is_a_success(make: Make) -> None:
 async def test_I11_a_clear_that_failed_is_made_up_for_without_asking_again(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was learned is not asked for again when only the clear has to be repeated."""
+    """If only the clear has to be repeated, the extractor is not asked again."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "I'm vegetarian")
     service = sut.gaia.session_service
@@ -199,7 +199,7 @@ async def test_I11_a_clear_that_failed_is_made_up_for_without_asking_again(
 
 
 async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_later(make: Make) -> None:
-    """The clear leaves a conversation alone to which somebody came back."""
+    """A conversation with a new message is not cleared."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -230,18 +230,18 @@ async def test_I12_a_message_during_consolidation_is_answered_kept_and_learned_l
 
 @pytest.mark.parametrize("make", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 async def test_I13_a_long_talk_is_asked_about_in_pieces_each_turn_once(make: Make) -> None:
-    """120 turns of 500 characters: every turn in exactly one bounded question, facts of every question kept."""
+    """120 turns of 500 characters: each turn is in exactly one bounded question, and all facts are kept."""
     await learns_in_pieces(make, turns=120, characters=500)
 
 
 @pytest.mark.parametrize("make", ["postgresql"], indirect=True)
 async def test_I13_a_talk_of_long_turns_is_asked_about_in_pieces_too(make: Make) -> None:
-    """As many characters in a tenth of the turns."""
+    """With the same number of characters in a tenth of the turns."""
     await learns_in_pieces(make, turns=12, characters=5000)
 
 
 async def learns_in_pieces(make: Make, *, turns: int, characters: int) -> None:
-    """Talk, let it be learned, and look at every question."""
+    """Hold a conversation, let it be learned, and check every question."""
 
     def first_turn(prompt: str) -> str:
         return facts(f"said in {new_messages_in(prompt)[0][1][:8]}")
@@ -261,7 +261,7 @@ async def learns_in_pieces(make: Make, *, turns: int, characters: int) -> None:
 
 
 async def test_I14_the_same_fact_from_two_channels_is_one_row(make: Make) -> None:
-    """Facts are about a person, not about a conversation."""
+    """Facts belong to a user, not to a conversation."""
     sut = await make(extractor=[facts(VEGETARIAN), facts("user is  vegetarian.")])
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.chat("u", "telegram", "I'm vegetarian")
@@ -272,7 +272,7 @@ async def test_I14_the_same_fact_from_two_channels_is_one_row(make: Make) -> Non
 
 
 async def test_I15_the_extractor_is_told_the_day_it_was_said(make: Make) -> None:
-    """ "Tomorrow" means the day after it was said, not after it was learned."""
+    """ "Tomorrow" is the day after the message, not the day after learning."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "tomorrow I fly to Rome")
     session = await sut.session("u", "cli")
@@ -288,7 +288,7 @@ async def test_I15_the_extractor_is_told_the_day_it_was_said(make: Make) -> None
 
 
 async def test_I16_talk_that_a_stopped_process_left_is_learned_by_the_next(make: Make) -> None:
-    """By itself, at its start, once."""
+    """Automatically, at its start, once."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.close()
@@ -302,7 +302,7 @@ async def test_I16_talk_that_a_stopped_process_left_is_learned_by_the_next(make:
 
 
 async def test_I17_fresh_talk_that_a_stopped_process_left_is_learned_when_it_is_old_enough(make: Make) -> None:
-    """By itself, without another message."""
+    """Automatically, without another message."""
     sut = await make("sessions: {idle_consolidate_minutes: 0.02}", extractor=[facts("F")])
     await sut.chat("u", "cli", "I'm vegetarian")
     await sut.reopen()
@@ -326,7 +326,7 @@ async def cleared(sut: Sut) -> None:
 
 
 async def test_I18_each_person_is_learned_alone(make: Make) -> None:
-    """A's question holds nothing of B, and B, who just spoke, is left alone."""
+    """A's question contains nothing of B, and B's conversation is not quiet yet."""
     sut = await make(extractor=[facts("User is A")])
     await sut.chat("a", "cli", "this is alpha")
     sut.clock.advance(timedelta(minutes=29))
@@ -343,7 +343,7 @@ async def test_I18_each_person_is_learned_alone(make: Make) -> None:
 
 
 async def test_I19_closing_right_after_a_turn_is_quick_and_learns_nothing(make: Make) -> None:
-    """The talk waits in the session database."""
+    """The conversation stays in the session database."""
     sut = await make()
     await sut.chat("u", "cli", "I'm vegetarian")
     async with asyncio.timeout(60):
@@ -357,7 +357,7 @@ async def test_I19_closing_right_after_a_turn_is_quick_and_learns_nothing(make: 
 
 
 async def test_I20_an_accepted_remember_survives_closing_at_once(make: Make) -> None:
-    """Success means on disk."""
+    """Success means that the fact is on disk."""
     sut = await make(main=[call("remember", fact="The user's timezone is IST"), "ok"])
     await sut.chat("u", "cli", "remember my timezone")
     await sut.reopen()
@@ -366,7 +366,7 @@ async def test_I20_an_accepted_remember_survives_closing_at_once(make: Make) -> 
 
 
 async def test_I21_private_turns_are_in_no_question(make: Make) -> None:
-    """They are answered and replayed, and never learned, also where a model takes all it reads for facts."""
+    """Private turns are answered and replayed but not learned, even by a model that takes every message for a fact."""
 
     def everything(prompt: str) -> str:
         return facts(*(text for _, text in new_messages_in(prompt)))
@@ -386,7 +386,7 @@ async def test_I21_private_turns_are_in_no_question(make: Make) -> None:
 
 
 async def test_S12_a_reset_learns_and_then_clears(make: Make) -> None:
-    """The extractor is asked once, with the talk; the rows stay, the next request has no old turn."""
+    """The extractor is asked once, with the conversation; facts stay, and the next request has no old turn."""
     sut = await make(main=["one", "two"], extractor=[facts("F")])
     await sut.chat("u", "cli", "/remember I like teal")
     await sut.chat("u", "cli", "old words")
@@ -409,7 +409,7 @@ async def test_S12_a_reset_learns_and_then_clears(make: Make) -> None:
 
 
 async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Make) -> None:
-    """Nothing is cleared that was not learned; it is learned later."""
+    """Nothing is cleared before it is learned; a later sweep learns it."""
     sut = await make(extractor=[RuntimeError("down")] * 5)
     await sut.chat("u", "cli", "one")
     await sut.chat("u", "cli", "two")
@@ -431,7 +431,7 @@ async def test_S13_a_reset_that_cannot_learn_keeps_the_talk_and_says_so(make: Ma
 
 
 async def test_S11_a_model_that_fails_costs_one_short_apology(make: Make) -> None:
-    """No traceback text, the next turn works, and the apology is not learned."""
+    """It contains no traceback, the next turn works, and the apology is not learned."""
     error = ClientError(429, {"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}})
     sut = await make(main=[error, "fine"], extractor=[facts("F")])
     [apology] = await sut.chat("u", "cli", "hello")
@@ -447,7 +447,7 @@ async def test_S11_a_model_that_fails_costs_one_short_apology(make: Make) -> Non
 
 
 async def test_a_sweep_is_only_of_what_is_due(make: Make, tmp_path: Path) -> None:
-    """A second sweep right after the first finds nothing to do."""
+    """A second sweep right after the first one finds nothing to do."""
     sut = await make(extractor=[facts("F")])
     await sut.chat("u", "cli", "hello")
     first = await sut.sweep_after_idle("u", "cli")

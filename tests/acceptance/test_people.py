@@ -1,4 +1,4 @@
-"""Who is speaking: messages from several channels reach the right person's memory, or nobody's."""
+"""Messages from several channels reach the memory of the right user, or of nobody."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -22,7 +22,7 @@ async def said(sut: Sut, channel: str, sender: str | int, words: str) -> list[st
 
 
 async def rows_of_everybody(sut: Sut) -> int:
-    database = sut.gaia.memory.database
+    database = sut.gaia.memory.stores.database
     async with database.read_transaction() as tx:
         counts = [
             (await tx.execute(text(f"SELECT count(*) FROM {table}"))).scalar_one()
@@ -37,7 +37,7 @@ async def sessions_of_everybody(sut: Sut) -> int:
 
 
 async def test_C20_a_sender_nobody_named_reaches_neither_model_nor_memory(make: Make) -> None:
-    """Talk and commands alike: no reply, no model call, no session, no row."""
+    """Neither messages nor commands get a reply, a model call, a session or a row."""
     sut = await make(PEOPLE)
 
     for words in ("hello", "/remember I was here", "/memory", "/forget yes", "/reset"):
@@ -54,7 +54,7 @@ async def test_C20_a_sender_nobody_named_reaches_neither_model_nor_memory(make: 
 
 
 async def test_C20_without_people_everybody_is_refused(make: Make) -> None:
-    """Whoever forgets the section does not open the door."""
+    """A missing section refuses every sender."""
     sut = await make()
 
     assert await said(sut, "telegram", "12345", "hello") == []
@@ -62,7 +62,7 @@ async def test_C20_without_people_everybody_is_refused(make: Make) -> None:
 
 
 async def test_one_person_has_one_memory_on_all_their_channels(make: Make) -> None:
-    """Each channel is a session of its own, what was noted on one is known on the other, and to nobody else."""
+    """Each channel has its own session; facts from one channel are known on the other, and to no other user."""
     sut = await make(PEOPLE, main=["hi", "hi again"])
 
     assert await said(sut, "telegram", 12345, "hello") == ["hi"]
@@ -79,7 +79,7 @@ async def test_one_person_has_one_memory_on_all_their_channels(make: Make) -> No
 
 
 async def test_what_comes_in_is_learned_like_any_other_talk(make: Make) -> None:
-    """It goes through the person's conversation, and no other door."""
+    """They go through the user's conversation and are learned from it."""
     sut = await make(PEOPLE, extractor=[facts("Noa has a dog")])
 
     await said(sut, "telegram", "7", "I got a dog")
@@ -89,7 +89,7 @@ async def test_what_comes_in_is_learned_like_any_other_talk(make: Make) -> None:
 
 
 async def test_unknown_senders_that_are_allowed_are_people_of_their_own(make: Make) -> None:
-    """A guest who calls themselves like a named person reads and writes their own memory."""
+    """A guest who uses a listed user's name reads and writes only their own memory."""
     sut = await make(PEOPLE.replace("people:", "people:\n  unknown: allow"))
 
     await said(sut, "telegram", "12345", "/remember allergic to nuts")
@@ -100,7 +100,7 @@ async def test_unknown_senders_that_are_allowed_are_people_of_their_own(make: Ma
 
 
 async def test_a_burst_has_one_reply(make: Make) -> None:
-    """The messages that were answered with the last one bring none of their own."""
+    """Messages answered together with a later one get no reply of their own."""
     sut = await make(PEOPLE + "sessions: {coalesce_seconds: 0.2}")
 
     replies = await asyncio.gather(*(said(sut, "telegram", "7", words) for words in ("one", "two", "three")))

@@ -1,4 +1,4 @@
-"""After a whole person was forgotten nothing said before comes back: from no channel, app, process or merge."""
+"""After a user is forgotten, no earlier message comes back: from no channel, app, process or merge."""
 
 import asyncio
 import threading
@@ -17,7 +17,7 @@ Make = Callable[..., Awaitable[Sut]]
 @pytest.mark.acceptance("C12")
 @pytest.mark.parametrize("scope", ["app_user", "user"])
 async def test_what_was_said_on_any_channel_before_is_never_asked_for(make: Make, scope: str) -> None:
-    """Never learned, waiting on three channels and in private; what comes afterwards is learned on each."""
+    """Messages that were never learned, wait on three channels or are private; later messages are learned on each."""
     sut = await make(f"memory: {{scope: {scope}}}", extractor=[facts(f"User likes {n}") for n in range(4)])
     for channel in ("cli", "telegram", "web"):
         await sut.chat("u", channel, f"my word on {channel} is ZEBRA")
@@ -37,7 +37,7 @@ async def test_what_was_said_on_any_channel_before_is_never_asked_for(make: Make
 
 
 async def test_a_merge_brings_nothing_back(make: Make) -> None:
-    """Neither the talk of either id from before, nor what it had taught; nor does an export of before."""
+    """Neither earlier messages of either id, nor their facts, nor an earlier export bring anything back."""
     sut = await make(extractor=[facts("User's word is ZEBRA"), facts("User likes rain")])
     memory, guest, ada = sut.gaia.memory, sut.scope("guest"), sut.scope("ada")
     await memory.add(ada, [NewFact("Lives in Haifa")])
@@ -56,7 +56,7 @@ async def test_a_merge_brings_nothing_back(make: Make) -> None:
 
 
 async def test_somebody_else_who_learns_at_that_moment_writes_nothing(make: Make, tmp_path: Path) -> None:
-    """One engine asks its model, another one forgets: the answer is thrown away, and the talk not asked for again."""
+    """One engine waits for its model while another forgets: the answer is dropped and never asked for again."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:

@@ -1,4 +1,4 @@
-"""The profile over the life of a session, as the agent's model sees it."""
+"""The profile during the life of a session, as the agent's model sees it."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 @pytest.mark.acceptance("P02", "P03", "R06")
 async def test_a_profile_lives_as_long_as_its_session_and_not_longer(make: Make) -> None:
-    """The same bytes over turns and restarts; the next session sees what was remembered or learned meanwhile."""
+    """It stays byte-identical over turns and restarts; the next session's profile includes new facts."""
     profiles = ["- likes tea", "- likes tea\n- has a dog", "- likes tea\n- has a dog\n- lives in Oslo"]
     main = ["ok", call("remember", fact="has a dog"), "noted", "ok"]
     sut = await make(main=main, profiler=profiles, extractor=[facts("lives in Oslo")] * 9)
@@ -48,6 +48,6 @@ async def test_a_profile_lives_as_long_as_its_session_and_not_longer(make: Make)
 
 
 def block_in(request: LlmRequest) -> str:
-    """The profile block of a request."""
+    """Return the profile block of a request."""
     [block] = re.findall(r"<USER_PROFILE>.*?</USER_PROFILE>", ALL(request), re.DOTALL)
     return str(block)

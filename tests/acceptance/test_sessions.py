@@ -1,4 +1,4 @@
-"""The conversation itself: kept, replayed, one turn at a time."""
+"""The conversation itself: stored, replayed, one turn at a time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 
 async def test_S01_a_conversation_goes_on_after_a_restart(make: Make) -> None:
-    """What was said and answered is replayed in order; one turn is two events."""
+    """Messages and answers are replayed in order; a turn is two events."""
     sut = await make(main=["nice to meet you", "hello again"])
     await sut.chat("u", "cli", "my name is Itay")
     first = await sut.session("u", "cli")
@@ -30,7 +30,7 @@ async def test_S01_a_conversation_goes_on_after_a_restart(make: Make) -> None:
 
 
 async def test_S02_each_channel_is_a_session_of_its_own(make: Make) -> None:
-    """Nothing said on the command line is replayed on telegram."""
+    """Nothing said on the command line is replayed on Telegram."""
     sut = await make()
     await sut.chat("u", "cli", "my name is Itay")
     await sut.chat("u", "telegram", "x")
@@ -40,13 +40,13 @@ async def test_S02_each_channel_is_a_session_of_its_own(make: Make) -> None:
 
 
 def agent_with_a_static_instruction(model: ScriptedLlm) -> LlmAgent:
-    """Return an agent whose own instruction ADK puts among what was said."""
+    """Return an agent whose own instruction ADK inserts among the messages."""
     return LlmAgent(name="assistant", model=model, static_instruction="Be brief.", instruction=INSTRUCTION)
 
 
 @pytest.mark.parametrize("agent", [plain_agent, agent_with_a_static_instruction])
 async def test_S03_the_model_sees_the_last_turns_and_the_database_keeps_all(make: Make, agent: AgentMaker) -> None:
-    """Three turns of eleven are replayed, with their replies; an instruction among them takes no place."""
+    """Three of eleven turns are replayed with their answers; an instruction between them counts as no turn."""
     sut = await make("sessions: {window_turns: 3}", main=[f"r{number}" for number in range(11)], agent=agent)
     for number in range(11):
         await sut.chat("u", "cli", f"t{number}")
@@ -81,7 +81,7 @@ async def test_S04_a_window_of_one_turn_keeps_a_call_with_its_answer(make: Make,
 async def test_S14_a_window_edited_while_memory_is_closed_holds_at_the_next_turn(
     make: Make, before: int, after: int, at_once: int, later: int
 ) -> None:
-    """A larger one brings back what the smaller one had left out; nothing is lost from the session."""
+    """A larger window brings earlier turns back; the session loses nothing."""
     sut = await make(f"sessions: {{window_turns: {before}}}")
     for number in range(8):
         await sut.chat("u", "cli", f"t{number}")
@@ -122,7 +122,7 @@ async def test_S08_two_messages_at_once_are_answered_one_after_the_other(make: M
 
 
 async def test_S09_a_burst_of_messages_is_one_turn(make: Make) -> None:
-    """Three messages within the window: one model call with the three joined, one reply."""
+    """Three messages within the debounce window: one model call with all three, one reply."""
     sut = await make("sessions: {coalesce_seconds: 0.2}", main=["all at once"])
     replies = await asyncio.gather(*(sut.chat("u", "cli", text) for text in ("one", "two", "three")))
 
@@ -132,7 +132,7 @@ async def test_S09_a_burst_of_messages_is_one_turn(make: Make) -> None:
 
 
 async def test_S10_a_reply_never_repeats_what_was_said(make: Make) -> None:
-    """Neither whole nor in the stream."""
+    """Neither as a whole nor in the stream."""
     sut = await make(main=["first answer", "second answer"])
     [reply] = await sut.chat("u", "cli", "my own words")
     pieces = [piece async for piece in sut.conversation("u", "cli").stream("my own words")]

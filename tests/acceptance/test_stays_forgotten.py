@@ -1,4 +1,4 @@
-"""A fact that was forgotten does not come back: not from the talk it came from, and not in its own words."""
+"""A forgotten fact does not come back, neither from its conversation nor in its own words."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ from support.harness import ALL, Sut, facts
 Make = Callable[..., Awaitable[Sut]]
 
 LONG = " and so on" * 700
-"""So much that two messages of this length are asked for one after the other."""
+"""Characters of a message such that two of them make two chunks."""
 DISGUISES = [
     "USER IS ALLERGIC TO NUTS!",
     "User  is\u00a0allergic, to nuts.",
@@ -28,7 +28,7 @@ DISGUISES = [
 
 
 async def forget(sut: Sut, text: str) -> None:
-    """Forget the one fact that reads so."""
+    """Forget the one fact with this text."""
     [fact] = [fact for fact in await sut.gaia.memory.facts(sut.scope("u")) if fact.text == text]
     assert (await sut.gaia.memory.forget(sut.scope("u"), fact_id=fact.id)).count == 1
 
@@ -36,7 +36,7 @@ async def forget(sut: Sut, text: str) -> None:
 @pytest.mark.acceptance("C12")
 @pytest.mark.parametrize("clear", ["keep", "rewind", "delete"])
 async def test_the_talk_a_forgotten_fact_came_from_is_not_shown_again(make: Make, clear: str) -> None:
-    """Neither what was said, nor the question it replied to: both would let an extractor word it anew."""
+    """Neither the statement nor the question it answers is shown: an extractor could learn the fact from both."""
     answers = ["You sneeze a lot, then?", "So MACADAMIA makes you ill?", "I see.", "Soup."]
     learned = [facts("User sneezes"), facts("User is allergic to nuts"), facts("User wants dinner")]
     sut = await make(f"sessions: {{clear: {clear}}}", main=answers, extractor=learned)
@@ -58,15 +58,15 @@ async def test_the_talk_a_forgotten_fact_came_from_is_not_shown_again(make: Make
 
 
 async def test_where_the_last_answer_is_left_out_no_earlier_one_takes_its_place(make: Make) -> None:
-    """An older question would be taken for what is replied to."""
+    """An earlier question would be taken for the one that is answered."""
     sut = await make("sessions: {clear: keep}", main=["MACADAMIA, then?", "ok", "ok"], extractor=[facts()] * 3)
     for text in ("what may I eat?", "yes"):
         await sut.chat("u", "cli", text)
         await sut.sweep_after_idle()
     session = await sut.session("u", "cli")
     assert session is not None
-    async with sut.gaia.memory.database.transaction() as tx:
-        await sut.gaia.memory.ledger.skip_events(
+    async with sut.gaia.memory.stores.database.transaction() as tx:
+        await sut.gaia.memory.stores.ledger.skip_events(
             tx, sut.conversation("u", "cli").key, [event.id for event in session.events[-2:]]
         )
     await sut.chat("u", "cli", "I like rain")
@@ -76,7 +76,7 @@ async def test_where_the_last_answer_is_left_out_no_earlier_one_takes_its_place(
 
 
 async def test_a_fact_that_was_told_in_two_chunks_leaves_none_of_its_context(make: Make) -> None:
-    """What the chunk after it replies to is asked for without it, also when it is forgotten meanwhile."""
+    """The next chunk gets its context without the fact, also if the forget comes meanwhile."""
     asked, go_on = threading.Event(), threading.Event()
 
     def slow(_: str) -> str:
@@ -103,7 +103,7 @@ async def test_a_fact_that_was_told_in_two_chunks_leaves_none_of_its_context(mak
 async def test_nothing_of_a_person_is_asked_for_once_all_was_forgotten(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long talk is asked for chunk by chunk: the forget comes between two of them."""
+    """A long conversation is learned in chunks: the forget comes between two of them."""
     commit = Learner._commit
 
     async def forgets(self: Learner, *arguments: Any, **options: Any) -> Any:
@@ -125,7 +125,7 @@ async def test_nothing_of_a_person_is_asked_for_once_all_was_forgotten(
 
 
 async def test_its_own_words_do_not_come_back_from_any_talk_however_they_are_written(make: Make) -> None:
-    """What was said elsewhere before, and what is said later; the person can ask for it back."""
+    """Not from earlier or later messages elsewhere; the user can ask for it back."""
     sut = await make(extractor=[facts("User is allergic to nuts"), *(facts(text) for text in DISGUISES)])
     await sut.chat("u", "cli", "nuts make me ill")
     await sut.sweep_after_idle()
@@ -145,7 +145,7 @@ async def test_its_own_words_do_not_come_back_from_any_talk_however_they_are_wri
 
 
 async def test_a_profile_without_a_model_holds_nothing_forgotten(make: Make) -> None:
-    """Nor does the one of the session that runs on."""
+    """Nor does the profile of the running session."""
 
     def fails(_: str) -> str:
         raise BadAnswerError("no bullets")
@@ -165,7 +165,7 @@ async def test_a_profile_without_a_model_holds_nothing_forgotten(make: Make) -> 
 
 @pytest.mark.acceptance("C12")
 async def test_what_was_told_to_the_tool_is_not_learned_in_other_words_once_it_is_forgotten(make: Make) -> None:
-    """The turn it was told in is left out, with the answer that repeats it; the turns around it are learned."""
+    """The turn of the tool call is left out with its answer, which repeats the fact; other turns are learned."""
     main = ["ok", call("remember", fact="User is allergic to nuts"), "Noted: no MACADAMIA for you.", "ok"]
     sut = await make(main=main, extractor=[facts("User likes rain")])
     for text in ("I like rain", "please remember that I cannot eat MACADAMIA", "and I like snow"):
@@ -181,7 +181,7 @@ async def test_what_was_told_to_the_tool_is_not_learned_in_other_words_once_it_i
 
 
 async def test_a_fact_told_to_the_tool_goes_with_its_conversation(make: Make) -> None:
-    """It was taught nowhere else; what a tool of its own heard is of no conversation that is counted."""
+    """Only this conversation taught it; a fact that a nested tool stored belongs to no conversation."""
     sut = await make(main=[call("remember", fact="User has a dog"), "ok"])
     await sut.chat("u", "cli", "remember my dog")
     memory, scope = sut.gaia.memory, sut.scope("u")

@@ -1,4 +1,4 @@
-"""What a person does to their own memory by slash commands, in a conversation and in somebody else's Runner."""
+"""Slash commands that users give about their own memory, in a conversation and in a foreign Runner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.commands.forget import RESET_HINT
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.cli_runner import run_gaia
+from support.cli.cli_runner import run_gaia
 from support.harness import SYS, Sut, tool_names
 from support.plugin_host import (
     SCOPE,
@@ -34,7 +34,7 @@ NEW = [NewFact(text) for text in KNOWN]
 
 @pytest.mark.acceptance("C07")
 async def test_a_search_shows_rows_under_the_numbers_of_the_whole_list(make: Make) -> None:
-    """The neighbour's fact is not among them, the model is not asked, and nothing is left in the session."""
+    """Another user's fact is not shown, the model is not asked, and the session keeps no trace."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW)
     await sut.gaia.memory.add(sut.scope("neighbour"), [NewFact("sells nuts")])
@@ -50,7 +50,7 @@ async def test_a_search_shows_rows_under_the_numbers_of_the_whole_list(make: Mak
 
 @pytest.mark.acceptance("C07")
 async def test_a_search_leaves_out_what_was_only_said_beside_the_word_or_means_the_like(make: Make) -> None:
-    """Recall gives both to a model; who looks for a word wants to see it, in any of its forms."""
+    """Recall gives both to a model; a user who searches for a word wants to see it, in any of its forms."""
     sut = await make()
     said = ["likes tea", "is allergic to nuts", "eats no marzipan", "has an allergy pass", "owns a boat"]
     talk = [NewFact(text, session_id="talk", seq=seq) for seq, text in enumerate(said)]
@@ -80,7 +80,7 @@ async def test_a_search_in_somebody_elses_runner_reaches_no_model(tmp_path: Path
 
 @pytest.mark.acceptance("C09", "C10", "C13")
 async def test_a_person_forgets_some_of_what_is_known_after_seeing_it(make: Make) -> None:
-    """By numbers and by words; the rest, the neighbour's facts and the session stay, and neither model is asked."""
+    """By numbers and by words; other facts, other users and the session stay, and no model is asked."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW)
     await sut.gaia.memory.add(sut.scope("neighbour"), [NewFact("sells nuts")])
@@ -110,7 +110,7 @@ async def test_a_person_forgets_some_of_what_is_known_after_seeing_it(make: Make
 
 @pytest.mark.acceptance("C09", "C10")
 async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_about(make: Make) -> None:
-    """On this channel; the person is told how to go on, and everything goes once everything was asked about."""
+    """The answer explains how to continue; everything is forgotten after the question about everything."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW)
 
@@ -138,7 +138,7 @@ async def test_a_bare_yes_never_forgets_everything_where_a_few_rows_were_asked_a
 
 @pytest.mark.acceptance("C09", "C10")
 async def test_a_bare_yes_in_somebody_elses_runner_is_no_yes_to_everything_either(tmp_path: Path) -> None:
-    """The plugin keeps the same questions, over a restart of the host as well."""
+    """The plugin keeps the same questions, also when the host restarts."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
         memory = (await host.engine()).memory
         await memory.add(SCOPE, NEW)
@@ -152,7 +152,7 @@ async def test_a_bare_yes_in_somebody_elses_runner_is_no_yes_to_everything_eithe
         await host.run_turn("/forget yes")
         nothing = await memory.count(SCOPE)
 
-    assert "/forget 2 yes forgets that" in refused
+    assert "Send /forget 2 yes to forget these" in refused
     assert f"This forgets {len(KNOWN)} facts" in asked
     assert (left, still, nothing) == (len(KNOWN), len(KNOWN), 0)
 
@@ -170,7 +170,7 @@ PASTED = [
 @pytest.mark.acceptance("C15")
 @pytest.mark.parametrize("text", PASTED)
 async def test_a_command_that_is_pasted_or_quoted_is_talk(make: Make, tmp_path: Path, text: str) -> None:
-    """A command begins its message: on a later line, in a fence or behind a quotation mark it is none."""
+    """A command starts its message: on a later line, in a code block or after a quotation mark it is text."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
     [answer] = await sut.chat("u", "cli", text)
@@ -191,19 +191,19 @@ async def test_a_command_that_is_pasted_or_quoted_is_talk(make: Make, tmp_path: 
 @pytest.mark.acceptance("C15")
 @pytest.mark.parametrize("text", ["/forget yes\n```\nrm -rf /\n```", "/forget yes\nwhat does that do?"])
 async def test_what_stands_behind_a_yes_on_further_lines_makes_it_none(make: Make, text: str) -> None:
-    """It is a question about the words that it holds, and nothing holds them all."""
+    """The command then searches for these words, and no fact contains them all."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
 
     [answer] = await sut.chat("u", "cli", text)
 
-    assert "Nothing I remember about you holds that" in answer
+    assert "Nothing I remember about you contains that" in answer
     assert await sut.texts("u") == KNOWN[:2]
 
 
 @pytest.mark.acceptance("C10")
 async def test_the_answer_to_a_forget_names_the_reset_where_talk_is_still_open(make: Make) -> None:
-    """The session then begins anew at once; where nothing was said there is nothing to end."""
+    """The session then starts again at once; without a conversation there is nothing to end."""
     sut = await make()
     await sut.gaia.memory.add(sut.scope("u"), NEW[:2])
     await sut.chat("u", "cli", "/forget 1")
@@ -220,7 +220,7 @@ async def test_the_answer_to_a_forget_names_the_reset_where_talk_is_still_open(m
 
 @pytest.mark.acceptance("C09", "C10", "C13", "I07")
 async def test_a_person_forgets_some_in_somebody_elses_runner(tmp_path: Path) -> None:
-    """What was shown and the yes reach no model and no extractor, and what was forgotten is not learned again."""
+    """Neither the rows nor the confirmation reach a model or the extractor, and the fact is not learned again."""
     model = ScriptedLlm(default="ok")
     extractor = ScriptedExtractor(default=[])
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
@@ -242,7 +242,7 @@ async def test_a_person_forgets_some_in_somebody_elses_runner(tmp_path: Path) ->
 
 @pytest.mark.acceptance("C16", "C17")
 async def test_only_an_admin_switches_memory_off_and_on_for_everybody(make: Make) -> None:
-    """The file says it, its comments stay; tools and profile leave at the next turn and come back with all rows."""
+    """gaia.yaml changes and keeps its comments; tools and profile leave at the next turn and return with all facts."""
     sut = await make(PEOPLE, profiler=["- likes tea"])
     commented = f"# ours\n{await asyncio.to_thread(sut.config_path.read_text)}# end\n"
     await asyncio.to_thread(sut.config_path.write_text, commented)
@@ -275,7 +275,7 @@ async def test_only_an_admin_switches_memory_off_and_on_for_everybody(make: Make
 
 @pytest.mark.acceptance("C16", "C17")
 async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path) -> None:
-    """The commands reach neither the model nor the extractor; without a file the answer says how long it holds."""
+    """The commands reach neither the model nor the extractor; without a file the answer says how long it applies."""
     model = ScriptedLlm(default="ok")
     extractor = ScriptedExtractor(default=[])
     people = {"people": {"users": {"boss": {"admin": True}}}}
@@ -293,7 +293,7 @@ async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path)
         left = await engine.memory.facts(SCOPE)
 
     assert "Only an admin" in refused
-    assert "until memory is opened anew" in off
+    assert "until memory is opened again" in off
     assert "Memory is on again" in on
     assert [bool(offered_tools(request)) for request in model.requests] == [True, False, True]
     assert not any("/memory" in contents_text(request) for request in model.requests)
@@ -304,7 +304,7 @@ async def test_in_somebody_elses_runner_only_people_names_admins(tmp_path: Path)
 
 @pytest.mark.acceptance("C17")
 async def test_what_an_admin_switched_off_is_off_after_a_restart(make: Make) -> None:
-    """The file is what counts, for every process."""
+    """The file decides, for every process."""
     sut = await make(PEOPLE)
     await sut.chat("boss", "cli", "/memory off")
     await sut.close()
@@ -320,7 +320,7 @@ async def test_what_an_admin_switched_off_is_off_after_a_restart(make: Make) -> 
 
 
 def without_embedder(text: str) -> list[str]:
-    """The lines of a configuration but those of the embedder's section."""
+    """Return the lines of a configuration without the embedder's section."""
     lines = text.splitlines()
     first = lines.index("  embedder:")
     last = next(at for at in range(first + 1, len(lines)) if not lines[at].startswith("    "))
@@ -329,7 +329,7 @@ def without_embedder(text: str) -> list[str]:
 
 @pytest.mark.acceptance("C18")
 async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked first; the file alone changes, and after a restart all is there and found by its words."""
+    """After a confirmation only the file changes; after a restart all facts are there and found by their words."""
     sut = await make(PEOPLE)
     before = f"# ours\n{await asyncio.to_thread(sut.config_path.read_text)}# end\n"
     await asyncio.to_thread(sut.config_path.write_text, before)
@@ -349,7 +349,7 @@ async def test_an_admin_names_another_embedder_and_no_text_is_lost(make: Make, m
     written = await asyncio.to_thread(sut.config_path.read_text)
     status = await sut.gaia.memory.status(sut.scope("boss"))
     running = await sut.texts("boss")
-    assert "in force when memory is started again" in done
+    assert "takes effect at the next start" in done
     assert without_embedder(written) == without_embedder(before)
     assert yaml.safe_load(written)["memory"]["embedder"] == {"provider": "offline"}
     assert written.startswith("# ours\n")

@@ -1,4 +1,4 @@
-"""A person's memory leaves as data and comes in again, and what was forgotten does not come with it."""
+"""A user's memory is exported as data and imported again, without what was forgotten."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -18,14 +18,14 @@ SAID = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
 
 
 async def exported(sut: Sut, user: str) -> dict[str, Any]:
-    """Export, and check on the way that the data survives JSON."""
+    """Export, and check that the data survives JSON."""
     data = await sut.gaia.memory.export(sut.scope(user))
     assert json.loads(json.dumps(data)) == data
     return data
 
 
 async def filled(sut: Sut, user: str = "itay") -> None:
-    """Give a person facts of every kind."""
+    """Store facts of every kind for a user."""
     memory = sut.gaia.memory
     fact = NewFact("Sister is Noa", said_at=SAID, session_id="itay:cli", seq=4, metadata={"speaker": "Itay", "n": 1.5})
     await memory.add(sut.scope(user), [fact, NewFact("likes teal")])
@@ -33,7 +33,7 @@ async def filled(sut: Sut, user: str = "itay") -> None:
 
 
 def plain(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what of the facts has to survive a journey."""
+    """Return the parts of the facts that an export must preserve."""
     kept = ("text", "metadata", "said_at", "session_id", "seq", "source", "created_at", "updated_at")
     places = ("source", "app", "session_id", "seq", "said_at", "event_ids")
     return [
@@ -44,7 +44,7 @@ def plain(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 async def test_Q09_a_contact_is_given_when_it_is_certain(make: Make) -> None:
-    """One number, two different numbers, none; never another person's."""
+    """One number, two different numbers, none; never another user's."""
     sut = await make()
     memory = sut.gaia.memory
     await memory.remember(sut.scope("u"), "girlfriend is Grace, +972 50 123 4567")
@@ -62,7 +62,7 @@ async def test_Q09_a_contact_is_given_when_it_is_certain(make: Make) -> None:
 
 
 async def test_everything_held_about_a_person_is_exported(make: Make) -> None:
-    """Facts with their sources, the profile, what waits to be learned; nothing of others, no vector."""
+    """Facts with their sources, the profile and pending conversations; nothing of other users, no vector."""
     sut = await make(profiler=["- likes teal"])
     await filled(sut)
     await sut.gaia.memory.profile(sut.scope("itay"))
@@ -82,7 +82,7 @@ async def test_everything_held_about_a_person_is_exported(make: Make) -> None:
 
 
 async def test_what_a_conversation_taught_keeps_its_events(make: Make, tmp_path: Path) -> None:
-    """In the other home, too, a fact knows the conversation that taught it."""
+    """In the other home, a fact still names the conversation that taught it."""
     sut = await make(extractor=[facts("Itay has a dog")])
     await sut.chat("itay", "cli", "I got a dog")
     await sut.sweep_after_idle()
@@ -99,7 +99,7 @@ async def test_what_a_conversation_taught_keeps_its_events(make: Make, tmp_path:
 
 
 async def test_an_import_is_whole_findable_and_changes_nothing_the_second_time(make: Make, tmp_path: Path) -> None:
-    """Into another home or another person; plain mem0 holds it as well."""
+    """Into another home or for another user; plain mem0 has it as well."""
     sut = await make()
     await filled(sut)
     data = await exported(sut, "itay")
@@ -122,7 +122,7 @@ async def test_an_import_is_whole_findable_and_changes_nothing_the_second_time(m
 
 
 async def test_a_fact_forgotten_since_stays_forgotten_unless_asked_for(make: Make) -> None:
-    """Its tombstone binds imports, however it is spelled there."""
+    """Its tombstone applies to imports, in any spelling."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("itay")
     await filled(sut)
@@ -140,7 +140,7 @@ async def test_a_fact_forgotten_since_stays_forgotten_unless_asked_for(make: Mak
 
 
 async def test_an_import_does_not_undo_that_everything_was_forgotten(make: Make) -> None:
-    """What was noted before stays gone, what is new comes in; restoring is a decision of its own."""
+    """Earlier facts stay forgotten, later ones are imported; restoring needs its own option."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("itay")
     await filled(sut)
@@ -159,7 +159,7 @@ async def test_an_import_does_not_undo_that_everything_was_forgotten(make: Make)
 async def test_an_import_does_not_undo_that_a_conversation_was_forgotten(
     make: Make, scope: str, tmp_path: Path
 ) -> None:
-    """What only it taught stays away, what others taught too comes without it, what it taught since comes in."""
+    """Facts of this conversation alone stay away, shared ones come without it, later ones are imported."""
     sut = await make(
         f"memory: {{scope: {scope}}}", extractor=[facts("only cli", "both"), facts("both"), facts("later")]
     )
@@ -192,7 +192,7 @@ async def test_an_import_does_not_undo_that_a_conversation_was_forgotten(
 
 
 async def test_ids_in_the_data_are_nobodys(make: Make) -> None:
-    """Whoever takes in another person's export gets facts of their own, and that person keeps theirs untouched."""
+    """An import of another user's export creates new facts, and the other user's stay untouched."""
     sut = await make()
     await filled(sut)
     theirs = await exported(sut, "itay")
@@ -206,7 +206,7 @@ async def test_ids_in_the_data_are_nobodys(make: Make) -> None:
 
 
 async def test_what_is_forgotten_is_not_even_embedded(make: Make) -> None:
-    """No text that was forgotten leaves for a model."""
+    """No forgotten text is sent to a model."""
     sut = await make()
     memory, scope = sut.gaia.memory, sut.scope("itay")
     await filled(sut)
@@ -220,7 +220,7 @@ async def test_what_is_forgotten_is_not_even_embedded(make: Make) -> None:
 
 
 async def test_data_with_one_wrong_value_is_not_imported_at_all(make: Make) -> None:
-    """The good facts before it are not written either."""
+    """The valid facts before it are not written either."""
     sut = await make()
     data = {"format": "gaia-memory", "version": 1, "facts": [{"text": "fine"}, {"text": ""}]}
 
@@ -231,7 +231,7 @@ async def test_data_with_one_wrong_value_is_not_imported_at_all(make: Make) -> N
 
 
 async def test_memory_that_is_off_gives_its_data_and_takes_none(make: Make) -> None:
-    """What is held belongs to the person, whatever is switched."""
+    """Users can export their data, whatever is switched off."""
     sut = await make()
     await filled(sut)
     await sut.close()

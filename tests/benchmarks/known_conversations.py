@@ -30,7 +30,7 @@ from gaia_memory.engine import Engine
 from gaia_memory.models import EventPosition, Message, Scope, SessionKey, TranscriptSlice, Turn
 from gaia_memory.testing import FakeClock
 from support.databases import memory_url
-from support.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, make_due_again, populate_ledger
+from support.storage.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, make_due_again, populate_ledger
 
 CONVERSATION_COUNTS = (1_000, 100_000)
 DATABASES = ("sqlite", "postgresql")

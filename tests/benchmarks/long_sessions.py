@@ -39,7 +39,7 @@ from pydantic import PrivateAttr
 
 from benchmarks.session_plot import chart, charts
 from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory
-from support.session_history import conversation_events, sentences, store_session
+from support.hosts.session_history import conversation_events, sentences, store_session
 
 APP, USER = "gaia", "ada"
 EVENT_COUNTS = (500, 1_000, 5_000, 20_000)

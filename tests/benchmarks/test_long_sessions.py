@@ -22,13 +22,15 @@ from benchmarks.long_sessions import (
     RunnerBenchmark,
     measure_prefixes,
 )
-from support.session_history import conversation_events, store_session
+from support.hosts.session_history import conversation_events, store_session
 
 EVENTS = 2_000
 LEAST = 4.0
 """How many times faster a turn is there at least; measured are 13 on a machine at rest."""
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_turn_in_a_long_session_is_many_times_faster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A ratio of medians in one run, without a word about absolute times; it is told in a table, a file and a plot.
 
@@ -50,6 +52,8 @@ def test_a_turn_in_a_long_session_is_many_times_faster(tmp_path: Path, capsys: p
     assert len(ElementTree.fromstring(plot.read_text(encoding="utf-8")).findall(".//{*}polyline")) == 6
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_most_of_each_prompt_is_what_the_turn_before_had(tmp_path: Path) -> None:
     """On average over 60 turns, in six of which the window moves."""
     [stepped] = asyncio.run(measure_prefixes(tmp_path, 60, lambda _: None, sides=[STEPPED_WINDOW]))
@@ -58,6 +62,8 @@ def test_most_of_each_prompt_is_what_the_turn_before_had(tmp_path: Path) -> None
     assert sum(share < 0.5 for share in stepped.shares) == 6
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_a_turn_leaves_no_more_memory_behind_in_a_long_session(tmp_path: Path) -> None:
     """What further turns add does not depend on how long the session is, and is next to nothing."""
     bench = RunnerBenchmark(tmp_path)

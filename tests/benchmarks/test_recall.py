@@ -74,7 +74,7 @@ def published() -> list[Any]:
     return [{"sample_id": "own", "conversation": talk, "qa": questions(), "observation": observed}]
 
 
-@pytest.mark.parametrize(("shape", "count"), [("turns", 3), ("facts", 1)])
+@pytest.mark.parametrize(("shape", "count"), [pytest.param("turns", 3, marks=pytest.mark.slow), ("facts", 1)])
 def test_ours_ranks_above_its_peers(tmp_path: Path, capsys: pytest.CaptureFixture[str], shape: str, count: int) -> None:
     """All of it first, and not without knowing who spoke; told in a table, a file and a plot."""
     source, figures, drawn = tmp_path / "talk.json", tmp_path / "figures.json", tmp_path / "bars.svg"
@@ -106,6 +106,8 @@ async def shares(talks: list[Conversation]) -> dict[str, float]:
     return {name: fmean(each.at(10)) for name, each in figures.items()}
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_ours_finds_more_in_long_messages() -> None:
     """Details told in passing between answers of thousands of characters: more than BM25 and mem0 find."""
     told = asyncio.run(shares(load_conversations(None, "mixed")[:1]))

@@ -24,6 +24,7 @@ def measured(tmp_path: Path, *options: str) -> dict[str, Any]:
     return dict(json.loads(out.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_benchmark_writes_its_figures_and_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a few facts; ours are written many times as fast even so."""

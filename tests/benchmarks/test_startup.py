@@ -10,6 +10,8 @@ import pytest
 from benchmarks import startup
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_benchmark_writes_its_figures_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One round: ratios of medians, without a word about absolute times."""
     out = tmp_path / "startup.json"

@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from gaia_memory.adk.sessions.event_pages import unwrap_service
 from gaia_memory.engine import Engine
 from gaia_memory.ledger.tables import conversations
-from support.session_service_host import open_session_service_host
-from support.session_services import APP, SERVICE_KINDS
+from support.hosts.session_service_host import open_session_service_host
+from support.hosts.session_services import APP, SERVICE_KINDS
 
 DAY = 24 * 3600.0
 

@@ -19,7 +19,7 @@ from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrievers import DateRetriever, KeywordRetriever
 from gaia_memory.testing import FakeClock
 from support.databases import ITAY, NOA, NOW, database, make_draft
-from support.rare_tokens import noise_facts, planted_facts
+from support.storage.rare_tokens import noise_facts, planted_facts
 
 __all__ = ["database"]
 

@@ -12,7 +12,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.recall.settings import RecallSettings
-from support.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers
+from support.storage.scripted_backend import DIMENSIONS, PROVIDER, register_scripted_providers
 
 WEIGHTS = (
     *("keywords", "surroundings", "conversation", "phrases", "speaker", "subject", "names", "dates"),

@@ -11,10 +11,10 @@ import pytest
 
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.embedder import Mem0Embedder
-from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelError, ModelUnavailableError
-from support.fake_gemini import Failure, FakeGemini
-from support.scripted_backend import (
+from support.servers.call_limits import remove_retry_pauses
+from support.servers.fake_gemini import Failure, FakeGemini
+from support.storage.scripted_backend import (
     DIMENSIONS,
     ProviderScript,
     backend_config,
@@ -189,8 +189,7 @@ async def test_gemini_vectors_are_tried_for_again(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One 503 is not seen; failing throughout is `ModelUnavailableError`."""
-    monkeypatch.setattr(gemini_parts, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(gemini_parts, "JITTER", 0.01)
+    remove_retry_pauses(monkeypatch)
     made = Backend(backend_config(tmp_path))
     gemini.add("embedder", Failure(503))
     first = await made.embedder.embed(["x"], purpose="add")

@@ -71,8 +71,8 @@ async def test_whatever_is_held_comes_in_as_it_was(make: Make, tmp_path: Path) -
             chance = random.Random(seed)
             for _ in range(chance.randrange(1, 4)):
                 drafts = [any_draft(chance) for _ in range(chance.randrange(1, 9))]
-                async with sut.gaia.memory.database.transaction() as tx:
-                    await sut.gaia.memory.facts_store.write(tx, sut.scope(f"{seed}"), drafts, now=any_moment(chance))
+                async with sut.gaia.memory.stores.database.transaction() as tx:
+                    await sut.gaia.memory.stores.facts.write(tx, sut.scope(f"{seed}"), drafts, now=any_moment(chance))
         # A fact that has no vector yet is changed by whoever gives it one.
         await sut.gaia.memory.settled()
         for user in map(str, range(10)):
@@ -120,8 +120,8 @@ async def test_what_is_here_with_its_vector_is_not_embedded_again(make: Make, mo
     again = await sut.gaia.memory.import_(sut.scope("ada"), more)
     first = list(asked)
     await sut.gaia.memory.import_(sut.scope("ben"), data)
-    async with sut.gaia.memory.database.read_transaction() as tx:
-        vectors, _ = await sut.gaia.memory.facts_store.vectors(tx, sut.scope("ben"), embedder.identity)
+    async with sut.gaia.memory.stores.database.read_transaction() as tx:
+        vectors, _ = await sut.gaia.memory.stores.facts.vectors(tx, sut.scope("ben"), embedder.identity)
 
     assert first == ["has a new dog"]
     assert again == len(more["facts"])

@@ -13,14 +13,25 @@ from typing import Any
 
 import pytest
 
+from gaia_memory import model_calls
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.extractor import MAX_CONTEXT_CHARACTERS, format_observation_date, to_prompt_messages
 from gaia_memory.backend.language_model import Mem0LanguageModel
-from gaia_memory.backend.providers import gemini as gemini_parts
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.models import Chunk, EventPosition, Turn, load_time_zone
-from support.fake_gemini import Blocked, Drop, Failure, FakeGemini, Hang, facts, in_parts, truncated, with_thoughts
-from support.scripted_backend import (
+from support.servers.call_limits import change_limits, remove_retry_pauses
+from support.servers.fake_gemini import (
+    Blocked,
+    Drop,
+    Failure,
+    FakeGemini,
+    Hang,
+    facts,
+    in_parts,
+    truncated,
+    with_thoughts,
+)
+from support.storage.scripted_backend import (
     ProviderScript,
     backend_config,
     get_script,
@@ -88,8 +99,7 @@ async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 @pytest.fixture
 async def google(gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
     """Return the extractor over Gemini, which tries again at once."""
-    monkeypatch.setattr(gemini_parts, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(gemini_parts, "JITTER", 0.01)
+    remove_retry_pauses(monkeypatch)
     async with _closed(_of_gemini(gemini, Backend(backend_config(tmp_path)))) as made:
         yield made
 
@@ -271,7 +281,7 @@ async def test_gemini_is_tried_again_before_it_counts_as_unavailable(
         await google.extract(make_chunk(STATEMENT))
 
     assert first == ["User likes tea"]
-    assert len(gemini.requests_of("extractor")) == 2 + gemini_parts.MAX_ATTEMPTS
+    assert len(gemini.requests_of("extractor")) == 2 + model_calls.LEARNING.max_attempts
     assert "no-real-key" not in str(raised.value)
 
 
@@ -279,7 +289,7 @@ async def test_a_gemini_that_hangs_is_given_up(
     google: Case, gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After one time-out: a minute was enough, and the talk is learned later."""
-    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", 2.0)
+    change_limits(monkeypatch, "LEARNING", timeout_seconds=2.0)
     gemini.set_default("extractor", Hang())
     with pytest.raises(ModelUnavailableError, match="in time"):
         await google.extract(make_chunk(STATEMENT))
@@ -304,7 +314,7 @@ async def test_a_connection_that_gemini_drops_is_unavailable(google: Case) -> No
     google.script(Drop(), Drop("body"), facts("User likes tea"))
     assert await google.extract(make_chunk(STATEMENT)) == ["User likes tea"]
 
-    google.script(*[Drop()] * gemini_parts.MAX_ATTEMPTS)
+    google.script(*[Drop()] * model_calls.LEARNING.max_attempts)
     with pytest.raises(ModelUnavailableError, match="broke off"):
         await google.extract(make_chunk(STATEMENT))
 

@@ -8,8 +8,8 @@ import pytest
 
 from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.models import Profile, Scope, ScopeState, SessionKey
+from support.concurrency.two_writers import SteppedConnection
 from support.databases import ITAY, NOA, NOW, database, fact_texts, make_draft
-from support.two_writers import SteppedConnection
 
 __all__ = ["database"]
 

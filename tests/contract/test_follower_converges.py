@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory.models import Scope
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 ANN, BEN, CLEO = Scope("gaia", "ann"), Scope("gaia", "b*n x"), Scope(None, "cleo")
 WORDS = ["teal", "violin", "Haifa", "sourdough", "marathon", "parrot", "glacier", "tandem", "saffron", "origami"]

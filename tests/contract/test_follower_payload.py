@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.models import Draft, NewFact, Scope, StoredFact
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 ANN = Scope("gaia", "ann b*n")
 SAID = datetime(2024, 3, 1, 12, tzinfo=UTC)

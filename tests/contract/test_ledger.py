@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, is_owner_dead, new_owner, process_identity
-from gaia_memory.models import EventPosition, SessionKey, TurnRequest, WindowAnchor
+from gaia_memory.ledger import SqlLedger, is_owner_dead, new_owner, process_name
+from gaia_memory.models import (
+    EventPosition,
+    FrozenProfile,
+    LedgerRow,
+    SessionKey,
+    TurnRequest,
+    TurnState,
+    WindowAnchor,
+)
 from support.databases import database
 
 __all__ = ["database"]
@@ -13,6 +21,7 @@ __all__ = ["database"]
 ledger = SqlLedger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 OTHER = SessionKey("gaia", "noa", "noa:cli")
+FROZEN = FrozenProfile(block="- tea", key="k", made_at=7.5, made_by="fallback")
 ME = "elsewhere:1:1.00"
 YOU = "elsewhere:2:2.00"
 HOSTILE = ["*", "a b", " pad ", "a:b", "%", "i\x00", "\ud800", "\u05d0" * 2000]
@@ -68,11 +77,11 @@ async def test_turns_are_counted_and_mark_the_conversation_active_while_they_run
         await ledger.end_turn(tx, KEY, now=710.0)
         quiet = await ledger.row(tx, KEY)
 
-    assert (first.turn_no, first.active_until) == (1, 910.0)
-    assert renewed.active_until == 1400.0
-    assert second.turn_no == 2
-    assert (quiet.turn_no, quiet.active_until, quiet.touched) == (2, None, 710.0)
-    assert quiet == type(quiet)(key=KEY, turn_no=2, touched=710.0)
+    assert (first.turn.turn_no, first.turn.active_until) == (1, 910.0)
+    assert renewed.turn.active_until == 1400.0
+    assert second.turn.turn_no == 2
+    assert (quiet.turn.turn_no, quiet.turn.active_until, quiet.turn.touched) == (2, None, 710.0)
+    assert quiet == LedgerRow(key=KEY, turn=TurnState(turn_no=2, touched=710.0))
 
 
 async def test_holding_a_conversation_for_a_load_counts_nothing(database):
@@ -81,7 +90,7 @@ async def test_holding_a_conversation_for_a_load_counts_nothing(database):
         held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=20.0)
 
-    assert (held.turn_no, held.active_until) == (0, 910.0)
+    assert (held.turn.turn_no, held.turn.active_until) == (0, 910.0)
     assert await due(database, quiet_since=None) == []
 
 
@@ -89,15 +98,15 @@ async def test_a_hold_is_taken_back_unless_somebody_has_begun_to_talk(database):
     """The turn that began under it keeps the conversation from being learned and cleared."""
     async with database.transaction() as tx:
         held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=10.0, lease_seconds=900)
-        await ledger.release_turn(tx, KEY, expires_at=held.active_until)
+        await ledger.release_turn(tx, KEY, expires_at=held.turn.active_until)
         free = await ledger.row(tx, KEY)
         held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=20.0, lease_seconds=900)
         await ledger.begin_turn(tx, KEY, TurnRequest(), now=30.0, lease_seconds=900)
-        await ledger.release_turn(tx, KEY, expires_at=held.active_until)
+        await ledger.release_turn(tx, KEY, expires_at=held.turn.active_until)
         talking = await ledger.row(tx, KEY)
 
-    assert (free.active_until, free.touched) == (None, 10.0)
-    assert talking.active_until == 930.0
+    assert (free.turn.active_until, free.turn.touched) == (None, 10.0)
+    assert talking.turn.active_until == 930.0
 
 
 @pytest.mark.parametrize("odd", HOSTILE)
@@ -182,11 +191,11 @@ async def test_one_owner_at_a_time_holds_the_lease(database):
         assert await ledger.renew(tx, KEY, ME, now=120.0, lease_seconds=30)
         assert not await ledger.renew(tx, KEY, YOU, now=120.0, lease_seconds=30)
 
-    assert (taken.lease_owner, taken.lease_until, taken.turn_no) == (ME, 130.0, 1)
+    assert (taken.lease.owner, taken.lease.expires_at, taken.turn.turn_no) == (ME, 130.0, 1)
     assert await due(database, now=149.0) == []
     assert await claim(database, YOU, now=149.0) is None
     assert await claim(database, ME, now=149.0) is None
-    assert (await claim(database, YOU, now=150.0)).lease_owner == YOU
+    assert (await claim(database, YOU, now=150.0)).lease.owner == YOU
     async with database.transaction() as tx:
         assert not await ledger.renew(tx, KEY, ME, now=151.0, lease_seconds=30)
 
@@ -198,10 +207,10 @@ async def test_a_lease_that_is_given_back_is_free_at_once(database):
         await claim(database, ME, key)
     async with database.transaction() as tx:
         await ledger.release(tx, KEY, YOU)
-        assert (await ledger.row(tx, KEY)).lease_owner == ME
+        assert (await ledger.row(tx, KEY)).lease.owner == ME
         await ledger.release(tx, KEY, ME)
         await ledger.release_all(tx, YOU)
-        assert (await ledger.row(tx, OTHER)).lease_owner == ME
+        assert (await ledger.row(tx, OTHER)).lease.owner == ME
         await ledger.release_all(tx, ME)
 
     assert set(await due(database)) == {KEY, OTHER}
@@ -209,20 +218,20 @@ async def test_a_lease_that_is_given_back_is_free_at_once(database):
 
 async def test_the_lease_of_a_dead_process_of_this_host_is_taken_over_at_once(database):
     """With what it was clearing; that of another host runs to its end."""
-    dead = process_identity().rpartition("-")[0] + "-1/a1b2"
+    dead = process_name().rpartition("-")[0] + "-1/a1b2"
     await speak(database)
     await claim(database, dead)
     async with database.transaction() as tx:
         assert await ledger.begin_clearing(tx, KEY, dead, turn_no=1, now=100.0, seconds=60)
 
     assert is_owner_dead(dead)
-    assert not is_owner_dead(process_identity())
+    assert not is_owner_dead(process_name())
     assert not is_owner_dead(new_owner())
     assert new_owner() != new_owner()
     assert not is_owner_dead(ME)
     assert await due(database, now=101.0) == [KEY]
     taken = await claim(database, ME, now=101.0)
-    assert (taken.lease_owner, taken.clearing) == (ME, None)
+    assert (taken.lease.owner, taken.clearing.owner) == (ME, None)
     assert await claim(database, YOU, now=102.0) is None
 
 
@@ -245,8 +254,8 @@ async def test_the_watermark_moves_only_from_where_it_was_read_and_under_the_lea
     assert await advance(database, read=EventPosition(50.0, "e\x009"), to=EventPosition(60.0, "e10"))
 
     learned = await row(database)
-    assert learned.watermark == EventPosition(60.0, "e10")
-    assert learned.learned_turns == 3
+    assert learned.progress.watermark == EventPosition(60.0, "e10")
+    assert learned.progress.learned_turns == 3
 
 
 async def test_what_is_learned_but_not_cleared_is_still_due_though_no_longer_pending(database):
@@ -301,9 +310,9 @@ async def test_a_turn_waits_while_its_conversation_is_cleared(database):
         held = await ledger.reserve_turn(tx, KEY, TurnRequest(), now=104.0, lease_seconds=900)
         late = await ledger.begin_turn(tx, KEY, TurnRequest(), now=105.0, lease_seconds=900)
 
-    assert (waiting.clearing, waiting.turn_no, waiting.active_until) == (ME, 1, None)
-    assert held.clearing == ME
-    assert (late.clearing, late.turn_no, late.active_until) == (None, 2, 1005.0)
+    assert (waiting.clearing.owner, waiting.turn.turn_no, waiting.turn.active_until) == (ME, 1, None)
+    assert held.clearing.owner == ME
+    assert (late.clearing.owner, late.turn.turn_no, late.turn.active_until) == (None, 2, 1005.0)
 
 
 @pytest.mark.parametrize("case", ["not mine", "another turn", "active", "never claimed"])
@@ -319,14 +328,14 @@ async def test_a_clear_begins_only_where_nothing_has_moved(database, case):
         turn_no = 2 if case == "another turn" else 1
 
         assert not await ledger.begin_clearing(tx, KEY, ME, turn_no=turn_no, now=101.0, seconds=5)
-        assert (await ledger.row(tx, KEY)).clearing is None
+        assert (await ledger.row(tx, KEY)).clearing.owner is None
 
 
 async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
     """Its profile and the place of its window go; its turns are counted on."""
     await speak(database)
     async with database.transaction() as tx:
-        await ledger.freeze_profile(tx, KEY, profile="- tea", profile_key="k", made_at=7.5, made_by="fallback")
+        await ledger.freeze_profile(tx, KEY, FROZEN)
         await ledger.set_anchor(tx, KEY, WindowAnchor(turn_no=1, timestamp=0.5))
     before = await claim(database)
     await advance(database)
@@ -336,12 +345,15 @@ async def test_a_cleared_conversation_begins_anew_and_is_not_due(database):
         await ledger.release(tx, KEY, ME)
 
     after = await row(database)
-    assert (before.profile, before.profile_key, before.anchor) == ("- tea", "k", WindowAnchor(turn_no=1, timestamp=0.5))
-    assert (after.profile, after.profile_key, after.anchor) == (None, None, None)
-    assert (before.profile_made_at, before.profile_made_by) == (7.5, "fallback")
-    assert (after.profile_made_at, after.profile_made_by) == (None, None)
-    assert (after.cleared_at, after.clearing, after.clearing_until, after.turn_no) == (102.0, None, None, 1)
-    assert after.watermark == EventPosition(50.0, "e9")
+    assert (before.session.profile, before.session.anchor) == (FROZEN, WindowAnchor(turn_no=1, timestamp=0.5))
+    assert (after.session.profile, after.session.anchor) == (None, None)
+    assert (after.clearing.cleared_at, after.clearing.owner, after.clearing.expires_at, after.turn.turn_no) == (
+        102.0,
+        None,
+        None,
+        1,
+    )
+    assert after.progress.watermark == EventPosition(50.0, "e9")
     assert await due(database, quiet_since=None) == []
 
 
@@ -350,13 +362,13 @@ async def test_a_clear_that_was_refused_leaves_everything_as_it_was(database):
     await speak(database)
     await claim(database)
     async with database.transaction() as tx:
-        await ledger.freeze_profile(tx, KEY, profile="- tea", profile_key="k")
+        await ledger.freeze_profile(tx, KEY, FROZEN)
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=1, now=101.0, seconds=5)
         await ledger.end_clearing(tx, KEY, ME, cleared_at=None)
         await ledger.release(tx, KEY, ME)
 
     after = await row(database)
-    assert (after.clearing, after.cleared_at, after.profile) == (None, None, "- tea")
+    assert (after.clearing.owner, after.clearing.cleared_at, after.session.profile) == (None, None, FROZEN)
     assert await due(database) == [KEY]
 
 
@@ -378,7 +390,7 @@ async def test_a_failure_is_counted_told_and_retried_after_a_while(database):
     await claim(database, now=160.0)
     await advance(database, read=EventPosition(50.0, "e9"), to=EventPosition(60.0, "e10"))
     learned = await row(database)
-    assert (learned.attempts, learned.retry_at, learned.last_error) == (0, None, None)
+    assert (learned.failures.attempts, learned.failures.retry_at, learned.failures.last_error) == (0, None, None)
 
 
 async def test_bad_answers_are_counted_apart_until_something_is_learned(database):
@@ -395,9 +407,9 @@ async def test_bad_answers_are_counted_apart_until_something_is_learned(database
     await advance(database)
     learned = await row(database)
 
-    assert (failing.attempts, failing.bad_answers, failing.failing_since) == (4, 2, 100.0)
+    assert (failing.failures.attempts, failing.failures.bad_answers, failing.failures.failing_since) == (4, 2, 100.0)
     assert (waiting.attempts, waiting.failing_since) == (4, 100.0)
-    assert (learned.attempts, learned.bad_answers, learned.failing_since) == (0, 0, None)
+    assert (learned.failures.attempts, learned.failures.bad_answers, learned.failures.failing_since) == (0, 0, None)
 
 
 async def test_a_parked_conversation_is_left_alone_until_somebody_speaks_in_it(database):
@@ -411,7 +423,7 @@ async def test_a_parked_conversation_is_left_alone_until_somebody_speaks_in_it(d
     assert await due(database, quiet_since=None) == [KEY]
     await speak(database, at=60.0)
     assert await due(database) == [KEY]
-    assert (await row(database)).attempts == 1
+    assert (await row(database)).failures.attempts == 1
 
 
 async def test_profiles_are_frozen_for_a_session_and_dropped_for_a_person(database):
@@ -419,13 +431,13 @@ async def test_profiles_are_frozen_for_a_session_and_dropped_for_a_person(databa
     elsewhere = SessionKey("other", "itay", "s")
     async with database.transaction() as tx:
         for key in (KEY, OTHER, elsewhere):
-            await ledger.freeze_profile(tx, key, profile=f"- of {key.user}", profile_key="k")
+            await ledger.freeze_profile(tx, key, FrozenProfile(block=f"- of {key.user}", key="k"))
 
         assert await ledger.drop_profiles(tx, user="itay", app="gaia") == 1
-        assert (await ledger.row(tx, KEY)).profile is None
-        assert (await ledger.row(tx, elsewhere)).profile == "- of itay"
+        assert (await ledger.row(tx, KEY)).session.profile is None
+        assert (await ledger.row(tx, elsewhere)).session.profile.block == "- of itay"
         assert await ledger.drop_profiles(tx, user="itay", app=None) == 1
-        assert (await ledger.row(tx, OTHER)).profile == "- of noa"
+        assert (await ledger.row(tx, OTHER)).session.profile.block == "- of noa"
 
 
 async def test_events_to_skip_are_kept_for_their_conversation(database):
@@ -452,7 +464,7 @@ async def test_sessions_from_before_us_are_entered_once_an_app(database):
         assert await ledger.is_bootstrapped(tx, "gaia")
         assert not await ledger.is_bootstrapped(tx, "other")
         assert await ledger.bootstrap(tx, "gaia", {SessionKey("gaia", "new", "s"): 1.0}) == 0
-        assert (await ledger.row(tx, OTHER)).touched == 5.0
+        assert (await ledger.row(tx, OTHER)).turn.touched == 5.0
         assert len(await ledger.pending(tx, user=None, app="gaia")) == 3
 
     assert set(await due(database)) == {held, OTHER, KEY}
@@ -491,11 +503,11 @@ async def test_a_conversation_is_private_until_it_is_said_otherwise(database):
         await ledger.set_private(tx, KEY, is_private=False)
         ended = await ledger.row(tx, KEY)
 
-    assert begun.is_private
+    assert begun.session.is_private
     assert claimed is not None
-    assert cleared.is_private
-    assert cleared.cleared_at == 101.0
-    assert not ended.is_private
+    assert cleared.session.is_private
+    assert cleared.clearing.cleared_at == 101.0
+    assert not ended.session.is_private
     assert await row(database, OTHER) is None
 
 
@@ -511,10 +523,10 @@ async def test_a_question_about_rows_waits_until_it_is_said_otherwise(database):
         answered = await ledger.row(tx, KEY)
         waits = await ledger.row(tx, OTHER)
 
-    assert (asked.has_pending_confirmation, asked.is_done, asked.turn_no) == (True, True, 0)
-    assert begun.has_pending_confirmation
-    assert not answered.has_pending_confirmation
-    assert waits.has_pending_confirmation
+    assert (asked.session.has_pending_confirmation, asked.progress.is_done, asked.turn.turn_no) == (True, True, 0)
+    assert begun.session.has_pending_confirmation
+    assert not answered.session.has_pending_confirmation
+    assert waits.session.has_pending_confirmation
 
 
 async def test_talk_that_nobody_counted_is_entered_once(database):
@@ -532,7 +544,7 @@ async def test_talk_that_nobody_counted_is_entered_once(database):
         due = await ledger.due(tx, now=30.0, quiet_since=20.0, limit=9, apps=["gaia"])
         elsewhere = await ledger.sessions_of_other_apps(tx, apps=["other"])
 
-    assert {key: row.touched for key, row in found.items()} == {new: 20.0, known: 20.0, waits: 10.0}
-    assert [row.turn_no for row in found.values() if row.key == known] == [1]
+    assert {key: row.turn.touched for key, row in found.items()} == {new: 20.0, known: 20.0, waits: 10.0}
+    assert [row.turn.turn_no for row in found.values() if row.key == known] == [1]
     assert [one.key.session for one in due] == ["waits", "known", "new"]
     assert [key.app for key in elsewhere] == ["gaia"]

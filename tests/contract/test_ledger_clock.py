@@ -94,7 +94,7 @@ async def test_a_turn_that_began_in_the_future_ended_long_ago(database):
     async with database.transaction() as tx:
         await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=NOW + YEAR, lease_seconds=TURN_LEASE_SECONDS)
     assert await due(database, now=NOW) == []
-    assert (await row(database)).touched == NOW
+    assert (await row(database)).turn.touched == NOW
     assert await due(database, now=NOW + 1800.0) == [KEY]
     assert await claim(database, YOU, now=NOW + 1800.0) is not None
 
@@ -110,7 +110,7 @@ async def test_nobody_waits_for_a_turn_of_the_future(database, how):
             begun = await ledger.begin_turn(
                 tx, KEY, TurnRequest(owner=YOU, is_exclusive=True), now=NOW, lease_seconds=TURN_LEASE_SECONDS
             )
-            assert begun.active_owner == YOU
+            assert begun.turn.active_owner == YOU
 
 
 @pytest.mark.parametrize("jump", [YEAR, 86_400.0])
@@ -138,7 +138,7 @@ async def test_a_clear_of_the_future_keeps_no_turn_waiting(database):
         await tx.execute(update(c).where(where_session(KEY)).values(clearing_until=NOW + YEAR))
         begun = await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=NOW, lease_seconds=TURN_LEASE_SECONDS)
 
-    assert (begun.clearing, begun.turn_no) == (None, 2)
+    assert (begun.clearing.owner, begun.turn.turn_no) == (None, 2)
 
 
 async def test_a_conversation_put_off_by_a_clock_of_the_future_is_tried_now(database):
@@ -165,4 +165,4 @@ async def test_a_clock_that_is_a_little_ahead_is_believed(database):
     await speak(database, now=NOW + MAX_CLOCK_SKEW_SECONDS - 1.0)
     await due(database, now=NOW)
 
-    assert (await row(database)).touched == NOW + MAX_CLOCK_SKEW_SECONDS - 1.0
+    assert (await row(database)).turn.touched == NOW + MAX_CLOCK_SKEW_SECONDS - 1.0

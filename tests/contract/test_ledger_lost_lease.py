@@ -76,7 +76,7 @@ async def test_a_clear_that_was_done_before_the_lease_was_lost_is_noted(database
         await ledger.end_clearing(tx, KEY, ME, cleared_at=141.0)
     after = await row(database)
 
-    assert (after.cleared_at, after.clearing, after.lease_owner) == (141.0, None, YOU)
+    assert (after.clearing.cleared_at, after.clearing.owner, after.lease.owner) == (141.0, None, YOU)
 
 
 async def test_a_turn_that_came_into_a_clear_is_not_done_with_it(database):
@@ -109,9 +109,9 @@ async def test_a_conversation_waits_until_its_last_chunk_is_learned(database):
 
     first, last = EventPosition(1.0, "e1"), EventPosition(2.0, "e2")
     assert await step(None, first, is_all=False) == [KEY]
-    assert not (await row(database)).is_learned
+    assert not (await row(database)).progress.is_learned
     assert await step(first, last, is_all=True) == []
-    assert (await row(database)).is_learned
+    assert (await row(database)).progress.is_learned
 
 
 async def clear(database, *, now, rewound):
@@ -119,7 +119,7 @@ async def clear(database, *, now, rewound):
     await speak(database, now=now - 1)
     assert await claim(database, ME, now=now) is not None
     async with database.transaction() as tx:
-        turn_no = (await ledger.row(tx, KEY)).turn_no
+        turn_no = (await ledger.row(tx, KEY)).turn.turn_no
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=turn_no, now=now, seconds=5)
         await ledger.end_clearing(tx, KEY, ME, cleared_at=now, is_rewound=rewound)
         await ledger.release(tx, KEY, ME)
@@ -134,16 +134,16 @@ async def to_purge(database, *, before, apps=("gaia",)):
 async def test_talk_that_was_rewound_is_found_until_it_is_gone(database):
     """Once it is old enough, and nobody spoke since."""
     await clear(database, now=100.0, rewound=True)
-    assert (await row(database)).rewound_at == 100.0
+    assert (await row(database)).clearing.rewound_at == 100.0
     assert await to_purge(database, before=99.0) == []
     assert await to_purge(database, before=100.0) == [KEY]
     assert await to_purge(database, before=100.0, apps=["other"]) == []
     await clear(database, now=200.0, rewound=True)
-    assert (await row(database)).rewound_at == 100.0
+    assert (await row(database)).clearing.rewound_at == 100.0
     assert await to_purge(database, before=199.0) == []
     assert await to_purge(database, before=200.0) == [KEY]
     await speak(database, now=300.0)
     assert await to_purge(database, before=300.0) == []
     await clear(database, now=400.0, rewound=False)
-    assert (await row(database)).rewound_at is None
+    assert (await row(database)).clearing.rewound_at is None
     assert await to_purge(database, before=999.0) == []

@@ -43,7 +43,7 @@ async def clear(database, *, now, rewound):
     """Clear as a consolidation does."""
     await claim(database, now=now)
     async with database.transaction() as tx:
-        turn_no = (await ledger.row(tx, KEY)).turn_no
+        turn_no = (await ledger.row(tx, KEY)).turn.turn_no
         assert await ledger.begin_clearing(tx, KEY, ME, turn_no=turn_no, now=now, seconds=5)
         await ledger.end_clearing(tx, KEY, ME, cleared_at=now, is_rewound=rewound)
         await ledger.release(tx, KEY, ME)
@@ -116,7 +116,7 @@ async def test_what_was_learned_of_them_is_remembered_no_more(database):
         learned = await ledger.row(tx, KEY)
 
     assert set(await late(database)) == {"i4"}
-    assert (learned.learned_turns, learned.is_learned) == (3, False)
+    assert (learned.progress.learned_turns, learned.progress.is_learned) == (3, False)
 
 
 @pytest.mark.parametrize("meanwhile", [False, True])
@@ -150,5 +150,5 @@ async def test_a_turn_that_has_to_wait_is_not_remembered_before_it_begins(databa
             tx, KEY, TurnRequest(owner=ME, invocation=said), now=3_001.0, lease_seconds=900
         )
 
-    assert waiting.clearing == ME
+    assert waiting.clearing.owner == ME
     assert await late(database) == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner, process_identity
+from gaia_memory.ledger import SqlLedger, is_owner_dead, mark_dead, new_owner, process_name
 from gaia_memory.models import SessionKey, TurnRequest
 from support.databases import database
 
@@ -14,7 +14,7 @@ ledger = SqlLedger()
 KEY = SessionKey("gaia", "itay", "itay:cli")
 ME = "elsewhere:1:1.00/a"
 YOU = "elsewhere:2:2.00/b"
-DEAD = process_identity().rpartition("-")[0] + "-1/a1b2"
+DEAD = process_name().rpartition("-")[0] + "-1/a1b2"
 
 
 async def begin(database, owner=ME, *, now=10.0, active=900.0, **how):
@@ -53,9 +53,9 @@ async def test_a_turn_alone_waits_while_another_owner_talks(database, hold):
     own = await begin(database, ME, now=20.0, is_exclusive=True)
     late = await begin(database, YOU, now=920.0, is_exclusive=True)
 
-    assert (other.active_owner, other.active_until, other.turn_no) == (ME, 910.0, 1)
-    assert (own.active_owner, own.turn_no) == (ME, 2)
-    assert (late.active_owner, late.active_until, late.turn_no) == (YOU, 1820.0, 3)
+    assert (other.turn.active_owner, other.turn.active_until, other.turn.turn_no) == (ME, 910.0, 1)
+    assert (own.turn.active_owner, own.turn.turn_no) == (ME, 2)
+    assert (late.turn.active_owner, late.turn.active_until, late.turn.turn_no) == (YOU, 1820.0, 3)
 
 
 async def test_a_turn_that_does_not_wait_takes_the_mark_over(database):
@@ -64,16 +64,16 @@ async def test_a_turn_that_does_not_wait_takes_the_mark_over(database):
     taken = await begin(database, YOU, now=20.0)
     async with database.transaction() as tx:
         await ledger.renew_turn(tx, KEY, now=30.0, lease_seconds=900, owner=ME)
-        await ledger.release_turn(tx, KEY, expires_at=taken.active_until, owner=ME)
+        await ledger.release_turn(tx, KEY, expires_at=taken.turn.active_until, owner=ME)
         await ledger.end_turn(tx, KEY, now=40.0, owner=ME)
     left = await row(database)
     async with database.transaction() as tx:
         await ledger.end_turn(tx, KEY, now=50.0, owner=YOU)
     ended = await row(database)
 
-    assert (taken.active_owner, taken.turn_no) == (YOU, 2)
-    assert (left.active_owner, left.active_until, left.touched) == (YOU, 920.0, 40.0)
-    assert (ended.active_owner, ended.active_until, ended.touched) == (None, None, 50.0)
+    assert (taken.turn.active_owner, taken.turn.turn_no) == (YOU, 2)
+    assert (left.turn.active_owner, left.turn.active_until, left.turn.touched) == (YOU, 920.0, 40.0)
+    assert (ended.turn.active_owner, ended.turn.active_until, ended.turn.touched) == (None, None, 50.0)
 
 
 async def test_a_long_turn_that_was_given_up_marks_itself_again(database):
@@ -83,7 +83,7 @@ async def test_a_long_turn_that_was_given_up_marks_itself_again(database):
     async with database.transaction() as tx:
         await ledger.renew_turn(tx, KEY, now=920.0, lease_seconds=900, owner=ME)
 
-    assert (await row(database)).active_owner == ME
+    assert (await row(database)).turn.active_owner == ME
     assert await due(database, now=930.0) == []
 
 
@@ -92,11 +92,11 @@ async def test_a_turn_of_a_dead_process_of_this_host_is_over_at_once(database, h
     """A person is not kept waiting, nor is learning, for a process that was killed in a turn."""
     await begin(database, DEAD)
     if how == "alone":
-        assert (await begin(database, ME, now=20.0, is_exclusive=True)).active_owner == ME
+        assert (await begin(database, ME, now=20.0, is_exclusive=True)).turn.active_owner == ME
     elif how == "due":
         assert await due(database) == [KEY]
     elif how == "claim":
-        assert (await claim(database)).active_owner is None
+        assert (await claim(database)).turn.active_owner is None
     else:
         await claim(database)
         async with database.transaction() as tx:
@@ -109,7 +109,7 @@ async def test_a_turn_of_another_host_or_a_living_process_is_waited_for(database
     for living in (ME, new_owner()):
         await begin(database, living)
         if how == "alone":
-            assert (await begin(database, YOU, now=20.0, is_exclusive=True)).active_owner == living
+            assert (await begin(database, YOU, now=20.0, is_exclusive=True)).turn.active_owner == living
         elif how == "due":
             assert await due(database) == []
         else:
@@ -127,15 +127,15 @@ async def test_an_engine_of_this_process_whose_loop_is_over_is_gone(database):
 
     assert is_owner_dead(over)
     assert await due(database, now=21.0) == [KEY]
-    assert (await claim(database, YOU, now=21.0)).lease_owner == YOU
+    assert (await claim(database, YOU, now=21.0)).lease.owner == YOU
 
 
 async def test_that_a_foreign_runner_talks_in_it_is_kept_for_good(database):
     """A later turn of ours, or a clear, does not take it back."""
     await begin(database, ME)
-    assert not (await row(database)).is_foreign
+    assert not (await row(database)).session.is_foreign
     await begin(database, ME, is_foreign=True)
-    assert (await begin(database, ME)).is_foreign
+    assert (await begin(database, ME)).session.is_foreign
     await begin(database, YOU)
 
-    assert (await row(database)).is_foreign
+    assert (await row(database)).session.is_foreign

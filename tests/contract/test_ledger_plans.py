@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import event, select, text
 
-from gaia_memory.ledger import SqlLedger, process_identity
+from gaia_memory.ledger import SqlLedger, process_name
 from gaia_memory.ledger.tables import IS_SWEEPABLE, conversations
 from gaia_memory.models import SessionKey, TurnRequest
 from support.databases import database
-from support.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, QUIET_SINCE, populate_ledger
+from support.storage.populated_ledger import APP, DUE_COUNT, NOW, POPULATIONS, QUIET_SINCE, populate_ledger
 
 __all__ = ["database"]
 
@@ -87,7 +87,7 @@ async def test_marks_are_looked_through_engine_by_engine_not_turn_by_turn(databa
     with statements(database) as few:
         async with database.transaction() as tx:
             await ledger.expire(tx, now=NOW)
-    gone = process_identity().rpartition("-")[0] + "-1/a1b2"
+    gone = process_name().rpartition("-")[0] + "-1/a1b2"
     async with database.transaction() as tx:
         for name in (gone, f"{gone}/7", f"{gone}/8~", f"{gone}0"):
             key = SessionKey(APP, "late", name)

@@ -106,7 +106,7 @@ async def test_a_clear_and_a_turn_at_once_never_both_pass(database, second):
 
     async def speak(key):
         async with second.transaction() as tx:
-            return (await ledger.begin_turn(tx, key, TurnRequest(), now=6.0, lease_seconds=900)).clearing is None
+            return (await ledger.begin_turn(tx, key, TurnRequest(), now=6.0, lease_seconds=900)).clearing.owner is None
 
     for key in keys:
         cleared, spoke = await asyncio.gather(clear(key), speak(key))

@@ -32,7 +32,7 @@ from gaia_memory.errors import (
 )
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor
-from support.memory_service import service_over
+from support.hosts.memory_service import service_over
 from support.plugin_host import begin_turn
 
 APP, USER, OTHER = "app", "itay", "dana"

@@ -21,9 +21,9 @@ from gaia_memory.adk.plugins.frozen_profile import profile_block_for_session
 from gaia_memory.engine import Engine
 from gaia_memory.facts.tables import profiles
 from gaia_memory.models import NewFact, SessionKey
+from support.concurrency.two_writers import APP, KEY, SCOPE, USER, EnginePair, Operation, open_pair
 from support.databases import empty_database, shared_postgres_url
 from support.plugin_host import begin_turn, record_turn
-from support.two_writers import APP, KEY, SCOPE, USER, EnginePair, Operation, open_pair
 
 OTHER = SessionKey(APP, USER, "itay:web")
 LATER = 3600.0
@@ -240,14 +240,14 @@ async def test_a_profile_never_outlives_what_it_was_made_of(both: EnginePair) ->
         await spoken(both.first)
 
     async def profiled(engine: Engine) -> Any:
-        row = await engine.turn_presence.row(KEY)
+        row = await engine.conversations.row(KEY)
         assert row is not None
         return await profile_block_for_session(engine, KEY, row)
 
     async def check(both: EnginePair) -> None:
-        row = await both.first.turn_presence.row(KEY)
+        row = await both.first.conversations.row(KEY)
         assert row is not None
-        assert not row.profile
+        assert row.session.profile is None or not row.session.profile.block
         async with both.first.database.read_transaction() as tx:
             kept = (await tx.execute(select(profiles.c.bullets))).scalars().all()
         assert kept in ([], [[]])
@@ -265,7 +265,7 @@ async def test_a_turn_while_its_conversation_is_learned_and_cleared_is_learned_t
     async def turn(engine: Engine) -> None:
         hold = await begin_turn(engine, KEY)
         both.transcript.add_turn("more", at=2_000.0)
-        await engine.turn_presence.release(hold)
+        await engine.turns.release(hold)
 
     async def check(both: EnginePair) -> None:
         for engine in (both.first, both.second):
@@ -362,10 +362,10 @@ async def test_a_clock_that_is_behind_takes_no_forgetting_back(both: EnginePair)
     for said_until in (100.0, 40.0):
         async with both.first.database.transaction() as tx:
             await both.first.ledger.forget_session(tx, user=USER, app=APP, session=KEY.session, said_until=said_until)
-    row = await both.first.turn_presence.row(KEY)
+    row = await both.first.conversations.row(KEY)
 
     assert row is not None
-    assert row.forgotten_at == 100.0
+    assert row.progress.forgotten_at == 100.0
 
 
 async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: EnginePair) -> None:
@@ -383,9 +383,9 @@ async def test_a_turn_that_begins_as_a_clear_ends_is_counted(both: EnginePair) -
             await engine.ledger.end_clearing(tx, KEY, "elsewhere:1:1", cleared_at=now)
 
     async def check(both: EnginePair) -> None:
-        row = await both.first.turn_presence.row(KEY)
+        row = await both.first.conversations.row(KEY)
         assert row is not None
-        assert (row.turn_no, row.clearing) == (2, None)
+        assert (row.turn.turn_no, row.clearing.owner) == (2, None)
 
     async def turn(engine: Engine) -> None:
         await record_turn(engine, KEY)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 
 import pytest
 
-from support.acceptance import check_ids, checks_named_by_tests, contract_checks, report
+from support.acceptance import (
+    check_ids,
+    checks_named_by_tests,
+    checks_of_the_normal_tier,
+    contract_checks,
+    report,
+    runs_in_the_normal_tier,
+)
 
 
 def test_the_contract_has_116_checks():
@@ -23,6 +31,30 @@ def test_every_acceptance_id_that_a_test_names_is_in_the_contract():
     unknown = {name: places for name, places in checks_named_by_tests().items() if name not in contract_checks()}
 
     assert unknown == {}
+
+
+def test_every_check_that_a_test_names_is_held_in_the_normal_tier():
+    """A check that only `-m slow` runs would be broken for days before anyone sees it."""
+    only_slow = sorted(checks_named_by_tests().keys() - checks_of_the_normal_tier().keys())
+
+    assert only_slow == []
+
+
+@pytest.mark.parametrize(
+    ("marks", "is_normal"),
+    [
+        ('@pytest.mark.acceptance("S03")', True),
+        ('@pytest.mark.slow\n@pytest.mark.acceptance("S03")', False),
+        ('@pytest.mark.parametrize("n", [1, pytest.param(9, marks=pytest.mark.slow)])', True),
+        ('@pytest.mark.parametrize("n", [pytest.param(9, marks=slow), pytest.param(5, marks=slow)])', False),
+        ("@pytest.mark.live", False),
+    ],
+)
+def test_a_test_is_normal_where_one_of_its_cases_is(marks, is_normal):
+    """A slow case takes out that case alone."""
+    (function,) = ast.parse(f"{marks}\ndef test_S03():\n  pass").body
+
+    assert runs_in_the_normal_tier(function) == is_normal
 
 
 def test_the_coverage_of_the_contract_is_told(request):

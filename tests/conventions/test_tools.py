@@ -33,6 +33,7 @@ def test_the_code_is_formatted():
     run("-m", "ruff", "format", "--no-cache", "--check", ".")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_types_hold():
     """Strict, over all of src."""

@@ -1,5 +1,7 @@
 """Every Python block of the README and the docs runs as it is printed."""
 
+import ast
+import importlib
 import os
 import re
 import subprocess
@@ -12,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+EVERY_RUN = ("README.md", "first-agent.md")
+"""The pages a newcomer reads first run in every tier; of the others, only the names they import are checked there."""
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
@@ -21,7 +25,13 @@ def code_of(page: Path) -> list[str]:
 
 
 @pytest.mark.acceptance("G11")
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=str(page.relative_to(ROOT)), marks=() if page.name in EVERY_RUN else pytest.mark.slow)
+        for page in WITH_CODE
+    ],
+)
 def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
     """A reader who pastes the blocks in order sees them work, with warnings as errors."""
     program = tmp_path / "page.py"
@@ -43,6 +53,16 @@ def test_the_blocks_of_a_page_run_one_after_the_other(page: Path, tmp_path: Path
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_blocks_of_a_page_import_names_that_exist(page: Path) -> None:
+    """Every block compiles, and each name that it imports from the package can be imported."""
+    for code in code_of(page):
+        for node in ast.walk(compile(code, str(page), "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gaia_memory"):
+                module = importlib.import_module(str(node.module))
+                assert [name.name for name in node.names if not hasattr(module, name.name)] == []
+
+
 def test_the_readme_and_the_tutorial_are_among_them() -> None:
     """The search for blocks finds the pages that have some, in tabs too."""
     assert {"README.md", "first-agent.md", "gaia-memory.md"} <= {page.name for page in WITH_CODE}
@@ -62,9 +82,24 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 
 def test_every_page_can_be_reached_from_the_readme() -> None:
-    """A page that nobody is led to is not read; the decisions are led to by their folder."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pages = [page.relative_to(ROOT).as_posix() for page in PAGES[1:] if page.parent.name != "decisions"]
+    """By links from page to page; the decisions are linked by their folder."""
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+            waiting += [(page.parent / link).resolve() for link in links]
+    unreached = [page for page in PAGES if page not in reached and page.parent.name != "decisions"]
 
-    assert [page for page in pages if f"]({page})" not in readme] == []
-    assert "](docs/decisions/)" in readme
+    assert unreached == []
+    assert "](decisions/)" in (ROOT / "docs/index.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_leads_to_the_start_page_and_the_start_page_to_every_other() -> None:
+    """The start page is the complete list."""
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs") for page in PAGES[1:] if page.parent.name != "decisions"]
+
+    assert "](docs/index.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [str(page) for page in pages if page.name != "index.md" and f"]({page.as_posix()})" not in index] == []

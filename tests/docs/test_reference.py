@@ -6,10 +6,12 @@ import inspect
 from pathlib import Path
 
 import pytest
+from docs.render import config_files
+from docs.render import reference_pages as render
+from docs.render.__main__ import COMMAND, main
 
 import gaia_memory
 from gaia_memory import errors
-from gaia_memory.cli import render
 from gaia_memory.commands.dispatch import COMMANDS
 from gaia_memory.memory import Memory
 
@@ -24,10 +26,10 @@ def pages() -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ["cli", "commands", "errors", "public-api"])
 def test_the_rendered_pages_in_the_repository_are_fresh(name: str, pages: dict[str, str]) -> None:
-    """`python -m gaia_memory.cli.render` in the checkout refreshes them."""
+    """`python -m docs.render` in the checkout refreshes them."""
     committed = (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8")
 
-    assert committed == pages[f"docs/reference/{name}.md"], f"{name}.md is stale: run `{render.COMMAND}`"
+    assert committed == pages[f"docs/reference/{name}.md"], f"{name}.md is stale: run `{COMMAND}`"
 
 
 def test_every_option_of_a_command_stands_on_its_page(pages: dict[str, str]) -> None:
@@ -70,15 +72,16 @@ def test_every_public_name_stands_on_its_page(pages: dict[str, str]) -> None:
 def test_rendering_writes_into_a_checkout_and_nowhere_else(tmp_path, monkeypatch, capsys):
     """In another folder it would litter."""
     monkeypatch.chdir(tmp_path)
-    refused = render.main()
+    refused = main()
     left = list(tmp_path.rglob("*.md"))
     (tmp_path / "src/gaia_memory/config").mkdir(parents=True)
     (tmp_path / "src/gaia_memory/config/schema.py").touch()
-    written = render.main()
+    written = main()
 
     assert (refused, left, written) == (2, [], 0)
     assert (tmp_path / "docs/reference/cli.md").read_text(encoding="utf-8") == render.render_cli()
-    assert render.COMMAND in capsys.readouterr().err
+    assert (tmp_path / "config/gaia.yaml").read_text(encoding="utf-8") == config_files.render_yaml()
+    assert COMMAND in capsys.readouterr().err
 
 
 def _page(name: str) -> str:

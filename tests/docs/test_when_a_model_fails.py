@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.backend.extractor import MAX_ATTEMPTS
+from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS
 from gaia_memory.sessions.learning.backoff import (
     JITTER_RATIO,
     MAX_RETRY_AFTER_SECONDS,
@@ -34,7 +34,7 @@ PAGE = Path(__file__).parents[2] / "docs/explanation/when-a-model-fails.md"
         ),
         ("the provider names (at most an hour)", MAX_RETRY_AFTER_SECONDS == 3600),
         ("Each pause is up to a quarter longer by chance", JITTER_RATIO == 0.25),
-        ("Each attempt asks up to three times", MAX_ATTEMPTS == 3),
+        ("Each attempt asks up to three times", BAD_ANSWER_ATTEMPTS == 3),
         (f"fails for {FAILURE_THRESHOLD} different people in a row", True),
         (f"after {FAILURE_THRESHOLD} in a row only that", True),
         (f"oldest first, {MAX_PARALLEL_CONVERSATIONS} conversations at once in each process", True),

@@ -22,7 +22,7 @@ from gaia_memory.facts import SqlFacts, SqlIndexes, scopes, tables
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.ledger import SqlLedger
 from gaia_memory.ledger.tables import bootstraps, conversations, late_turns, skips
-from gaia_memory.models import EventPosition, SessionKey, WindowAnchor
+from gaia_memory.models import EventPosition, FrozenProfile, LearningProgress, SessionKey, WindowAnchor
 from support.databases import ITAY, fact_texts, memory_url, on_each_database
 
 facts, ledger = SqlFacts(), SqlLedger()
@@ -146,8 +146,13 @@ async def test_everything_is_kept_and_what_is_new_begins_empty(kind, tmp_path):
     assert outdated == 2
     assert skipped == {"e/1"}
     assert (cached.bullets, cached.fingerprint, cached.made_by, cached.made_at) == (("tea",), "f", None, None)
-    assert (learned.watermark, learned.learned_turns, learned.is_learned) == (EventPosition(90.0, "e/3"), 3, True)
-    assert (known.profile, known.anchor) == ("- tea", WindowAnchor(turn_no=1, timestamp=1.0))
+    assert learned.progress == LearningProgress(
+        watermark=EventPosition(90.0, "e/3"), learned_turns=3, is_learned=True, is_done=True, forgotten_at=5.0
+    )
+    assert (known.session.profile, known.session.anchor) == (
+        FrozenProfile(block="- tea", key="k"),
+        WindowAnchor(turn_no=1, timestamp=1.0),
+    )
     assert len(rows) == len(STATES)
     for state in STATES:
         row = rows[encode_id(state)]._mapping

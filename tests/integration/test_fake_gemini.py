@@ -10,12 +10,12 @@ import pytest
 from google import genai
 from google.genai import errors, types
 
-from support.fake_gemini import Blocked, Drop, Failure, Hang, call, facts, in_parts, truncated, with_thoughts
+from support.servers.fake_gemini import Blocked, Drop, Failure, Hang, call, facts, in_parts, truncated, with_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from gaia_memory import open_memory
 from gaia_memory.adk.sessions.session_service import RaceSafeSessionService
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.errors import MemoryUnavailable
-from support.cli_runner import run_gaia_process
+from support.cli.cli_runner import run_gaia_process
 from support.databases import memory_url, on_each_database
 
 

@@ -1,6 +1,7 @@
-"""Which checks of the acceptance contract the tests name.
+"""The checks of the acceptance contract and the tests that name them.
 
-`python -m support.acceptance`, run in tests/, prints for each id the tests that name it, and the ids that none names.
+`python -m support.acceptance`, run in tests/, prints for each id the number of tests that name it, and the ids that no
+test names.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ import ast
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from support.checkout import TESTS, functions, python_files, relative_name, syntax_tree
+from support.checkout import TESTS, Function, functions, python_files, relative_name, syntax_tree
 
 CONTRACT = TESTS / "conventions" / "acceptance.txt"
 
@@ -28,17 +30,65 @@ def contract_checks() -> dict[str, str]:
 
 def checks_named_by_tests(folder: Path = TESTS) -> dict[str, list[str]]:
     """Each id that a test names, known or not, with the places that name it."""
+    return _collect(folder, lambda _: True)
+
+
+def checks_of_the_normal_tier(folder: Path = TESTS) -> dict[str, list[str]]:
+    """Each id that a test names which runs without `-m slow` or `-m live`, in at least one of its cases."""
+    return _collect(folder, runs_in_the_normal_tier)
+
+
+def runs_in_the_normal_tier(test: Function | ast.Module) -> bool:
+    """Say whether neither the marks of a test nor those of all its cases leave it out."""
+    if isinstance(test, ast.Module):
+        marks = [node.value for node in test.body if isinstance(node, ast.Assign) and _assigns_marks(node)]
+    else:
+        marks = test.decorator_list
+    return not any(_leaves_out(mark) for mark in marks)
+
+
+def _assigns_marks(node: ast.Assign) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == "pytestmark" for target in node.targets)
+
+
+def _leaves_out(mark: ast.expr) -> bool:
+    if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith("parametrize"):
+        cases = mark.args[1] if len(mark.args) > 1 else None
+        return (
+            isinstance(cases, ast.List | ast.Tuple)
+            and bool(cases.elts)
+            and all(isinstance(case, ast.Call) and _names_another_tier(case) for case in cases.elts)
+        )
+    return _names_another_tier(mark)
+
+
+def _names_another_tier(mark: ast.expr) -> bool:
+    return re.search(r"\b(slow|live)\b", ast.unparse(mark)) is not None
+
+
+def _collect(folder: Path, is_wanted: Callable[[Function | ast.Module], bool]) -> dict[str, list[str]]:
     locations: dict[str, list[str]] = defaultdict(list)
     for file in python_files(folder):
-        for node in ast.walk(syntax_tree(file)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acceptance":
-                for argument in node.args:
-                    if isinstance(argument, ast.Constant):
-                        locations[str(argument.value)].append(f"{relative_name(file)}:{node.lineno}")
+        if not is_wanted(syntax_tree(file)):
+            continue
+        for name in _marked_ids([node.value for node in syntax_tree(file).body if isinstance(node, ast.Assign)]):
+            locations[name].append(relative_name(file))
         for function in functions(file):
-            for found in check_ids(function.name):
-                locations[found].append(f"{relative_name(file)}:{function.lineno}")
+            if is_wanted(function):
+                for name in {*check_ids(function.name), *_marked_ids(function.decorator_list)}:
+                    locations[name].append(f"{relative_name(file)}:{function.lineno}")
     return dict(locations)
+
+
+def _marked_ids(marks: Iterable[ast.expr]) -> set[str]:
+    return {
+        str(argument.value)
+        for mark in marks
+        for node in ast.walk(mark)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "acceptance"
+        for argument in node.args
+        if isinstance(argument, ast.Constant)
+    }
 
 
 def check_ids(name: str) -> set[str]:

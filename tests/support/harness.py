@@ -24,8 +24,8 @@ from google.genai import types
 from gaia_memory import open_memory
 from gaia_memory.models import Scope, SweepReport
 from gaia_memory.testing import FakeClock, ScriptedAnswer, ScriptedLlm
-from support import scripted_mem0
-from support.scripted_mem0 import Mem0Script
+from support.storage import scripted_mem0
+from support.storage.scripted_mem0 import Mem0Script
 
 if TYPE_CHECKING:
     from google.adk.agents.base_agent import BaseAgent
@@ -220,8 +220,8 @@ class Sut:
         """Return all facts of a person, after checking that plain mem0 holds exactly these once settled."""
         memory = self.gaia.memory
         if not self.gaia.config.memory.enabled:
-            async with memory.database.read_transaction() as tx:
-                kept = await memory.facts_store.facts(tx, self.scope(user))
+            async with memory.stores.database.read_transaction() as tx:
+                kept = await memory.stores.facts.facts(tx, self.scope(user))
             return [{"id": fact.id, "text": fact.text} for fact in kept]
         await memory.settled()
         listed = [

@@ -15,10 +15,10 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from gaia_memory import Mem0MemoryService, MemoryPlugin, Scope, SessionWindowPlugin
 from gaia_memory.engine import Engine
 from gaia_memory.testing import ScriptedLlm
-from support import scripted_mem0
 from support.harness import Sut
-from support.plain_runner import APP, SESSION, USER, build_runner, run_turn
-from support.scripted_mem0 import Mem0Script
+from support.hosts.plain_runner import APP, SESSION, USER, build_runner, run_turn
+from support.storage import scripted_mem0
+from support.storage.scripted_mem0 import Mem0Script
 
 
 class Host(Protocol):
@@ -132,8 +132,8 @@ async def force_sweep(host: Host) -> None:
 async def stored_fact_texts(host: Host) -> list[str]:
     """Return the texts of the person's facts as the database holds them, whatever is switched off."""
     memory = (await host.engine()).memory
-    async with memory.database.read_transaction() as tx:
-        return [fact.text for fact in await memory.facts_store.facts(tx, host.scope)]
+    async with memory.stores.database.read_transaction() as tx:
+        return [fact.text for fact in await memory.stores.facts.facts(tx, host.scope)]
 
 
 async def wait_until(condition: Any, *, seconds: float = 60.0) -> None:

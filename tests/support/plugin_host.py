@@ -28,6 +28,7 @@ from gaia_memory.ports import Extractor, LanguageModel
 from gaia_memory.profile.distil import Distiller, ProfileSettings
 from gaia_memory.recall.pipeline import Recall
 from gaia_memory.recall.retrievers import KeywordRetriever
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import TurnLease
 
 APP, USER, SESSION = "host", "itay", "s1"
@@ -97,7 +98,7 @@ class PluginHost:
 
     async def ledger_row(self) -> LedgerRow | None:
         """Return the ledger's row of the session."""
-        return await (await self.engine()).turn_presence.row(KEY)
+        return await (await self.engine()).conversations.row(KEY)
 
     async def run_turn(
         self,
@@ -163,14 +164,14 @@ def set_extractor(engine: Engine, extractor: Extractor) -> None:
 
 async def begin_turn(engine: Engine, key: SessionKey) -> TurnLease:
     """Count a turn as a host does when it begins, which keeps no other one waiting."""
-    turn_lease = engine.turn_presence.new_lease(key, is_shared=True)
-    await engine.turn_presence.begin_turn(turn_lease)
+    turn_lease = engine.turns.new_lease(key, is_shared=True)
+    await engine.turns.begin_turn(turn_lease)
     return turn_lease
 
 
 async def record_turn(engine: Engine, key: SessionKey) -> None:
     """Count a turn that begins and ends."""
-    await engine.turn_presence.release(await begin_turn(engine, key))
+    await engine.turns.release(await begin_turn(engine, key))
 
 
 class BrokenDatabase:
@@ -183,6 +184,12 @@ class BrokenDatabase:
     read_transaction = transaction
 
 
+def broken_ledger_client(engine: Engine) -> LedgerClient:
+    """Return a ledger client whose database is away, to set as `engine.turns._client`."""
+    database: Any = BrokenDatabase()
+    return LedgerClient(database, engine.ledger, engine.clock, owner=engine.owner)
+
+
 def break_database(engine: Engine) -> None:
     """Take the memory database away from the memory, not from the ledger."""
     database: Any = BrokenDatabase()
@@ -190,4 +197,5 @@ def break_database(engine: Engine) -> None:
     model = engine.backend.language_model
     distiller = Distiller(database, engine.facts, model, None, settings=_profile_settings(engine), clock=engine.clock)
     recaller = Recall(database, engine.facts, [KeywordRetriever(database, engine.facts)], engine.clock)
-    engine.memory = replace(memory, database=database, distiller=distiller, recaller=recaller)
+    stores = memory.stores._replace(database=database)
+    engine.memory = replace(memory, stores=stores, distiller=distiller, recaller=recaller)

@@ -1,4 +1,4 @@
-"""Tests over generated cases: some hundred in every run, thousands with `-m slow`."""
+"""Tests over generated cases: 25 with `-m fast`, some hundred in a normal run, thousands with `-m slow`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from hypothesis.strategies import SearchStrategy
 
 
 def case_counts(default_cases: int = 200, slow_cases: int = 5_000) -> pytest.MarkDecorator:
-    """Give the test the number of `cases` to generate: `default_cases`, or in the slow tier `slow`."""
+    """Give the test the number of `cases` to generate: `default_cases`, or `slow_cases` in the slow tier.
+
+    The fast tier generates as many as its Hypothesis profile allows.
+    """
+    if settings.get_current_profile_name() == "fast":
+        default_cases = min(default_cases, settings().max_examples)
     return pytest.mark.parametrize(
         "cases", [default_cases, pytest.param(slow_cases, marks=[pytest.mark.slow, pytest.mark.timeout(7_200)])]
     )

@@ -1,4 +1,4 @@
-"""A log line shows what it is given and obeys nothing in it."""
+"""Log lines escape untrusted values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORM = "%(levelname)s %(message)s"
 
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
-    """What a handler at the root writes of a logger of this package."""
+    """Return the output of a root handler for a logger of this package."""
     written = io.StringIO()
     handler, root = logging.StreamHandler(written), logging.getLogger()
     handler.setFormatter(logging.Formatter(FORM))
@@ -31,35 +31,35 @@ logger = logger_for("gaia_memory.test_log")
 
 
 def one_of(written: io.StringIO) -> str:
-    """The only line, in signs that any terminal shows as they are."""
+    """Return the only line, which must be printable ASCII."""
     [line] = written.getvalue().split("\n")[:-1]
     assert line.isprintable()
     return line
 
 
-def test_what_fills_a_line_cannot_begin_another(lines: io.StringIO) -> None:
-    """Whatever breaks, erases or turns a line is shown as its escape."""
+def test_an_argument_cannot_start_another_line(lines: io.StringIO) -> None:
+    """Line breaks, control and bidirectional characters are escaped."""
     logger.warning("conversation %s is put off: %d", FORGED, 3)
 
     assert one_of(lines).startswith("WARNING conversation ada\\nERROR forged: all is lost\\r\\x1b[2J\\u202egnorw")
 
 
-def test_a_line_without_arguments_is_looked_at_itself(lines: io.StringIO) -> None:
-    """A reason that is logged as it is may hold a path with an escape sequence."""
+def test_a_message_without_arguments_is_escaped(lines: io.StringIO) -> None:
+    """It may be a reason that contains a path with an escape sequence."""
     logger.warning("/tmp/\x1b[31m%s: is gone")
 
     assert one_of(lines) == "WARNING /tmp/\\x1b[31m%s: is gone"
 
 
-def test_an_argument_by_name_is_looked_at_too(lines: io.StringIO) -> None:
-    """The other form of `logging`."""
+def test_named_arguments_are_escaped(lines: io.StringIO) -> None:
+    """`logging` also accepts a mapping."""
     logger.warning("of %(user)s", {"user": FORGED})
 
     assert one_of(lines).startswith("WARNING of ada\\nERROR")
 
 
-def test_text_of_several_lines_is_indented(lines: io.StringIO) -> None:
-    """A list of problems and a traceback stay readable, and no line of them begins as a record does."""
+def test_multi_line_text_is_indented(lines: io.StringIO) -> None:
+    """Lists of problems and tracebacks stay readable, and none of their lines looks like a record."""
     logger.warning("refused: %s", ConfigError(["a: wrong", f"b: {FORGED}"], source="x"))
     logger.warning("broke:\n%s", MultiLine("KeyError\nERROR forged\n  File x"))
 
@@ -68,8 +68,8 @@ def test_text_of_several_lines_is_indented(lines: io.StringIO) -> None:
     assert "\x1b" not in lines.getvalue()
 
 
-def test_the_words_of_an_error_are_indented_in_its_traceback(lines: io.StringIO) -> None:
-    """What `--debug` shows may quote an answer."""
+def test_the_message_of_an_error_is_indented_in_its_traceback(lines: io.StringIO) -> None:
+    """The traceback of `--debug` may quote an answer."""
     try:
         raise ValueError(FORGED)
     except ValueError:
@@ -82,8 +82,8 @@ def test_the_words_of_an_error_are_indented_in_its_traceback(lines: io.StringIO)
     assert "forged" in others[-1]
 
 
-def test_fields_are_as_legible_as_the_line(caplog: pytest.LogCaptureFixture) -> None:
-    """A formatter may write them into a line; numbers stay numbers."""
+def test_fields_are_escaped_like_the_line(caplog: pytest.LogCaptureFixture) -> None:
+    """A formatter may write them into a line. Numbers stay numbers."""
     logger.warning("x", extra={"gaia_session": FORGED, "gaia_facts": 3})
 
     fields = vars(caplog.records[0])
@@ -92,7 +92,7 @@ def test_fields_are_as_legible_as_the_line(caplog: pytest.LogCaptureFixture) -> 
 
 
 @pytest.mark.parametrize("text", ["ada:cli", "שוקו", "日本 語", "domain\\ada", "😀", ""])
-def test_what_anybody_can_read_stays(text: str) -> None:
-    """Ids in any script, and what a path of Windows holds."""
+def test_printable_text_stays_as_it_is(text: str) -> None:
+    """Examples are ids in any script and Windows paths."""
     assert escape_line(text) == text
     assert escape_lines(f"{text}\n  - {text}") == f"{text}\n  - {text}"

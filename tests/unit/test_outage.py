@@ -1,4 +1,4 @@
-"""What kept a model from answering is told apart and said in words, whichever client raised it."""
+"""Errors of model clients are classified and described, whichever client raised them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from google.genai.types import GenerateContentResponse
 from openai import OpenAI
 from tenacity import Retrying
 
-from gaia_memory.outage import classify_error, retry_policy
+from gaia_memory.model_calls import CallLimits, retry_policy
+from gaia_memory.outage import classify_error
+
+pytestmark = pytest.mark.heavy
 
 ADDRESS = ConnectionKey("models.local", 8443, True, None, None, None, None)
 WORDS = "a person's words"
@@ -24,7 +27,7 @@ KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "OPENAI_ADMIN_KEY"
 
 
 def refused(code: int, message: str = WORDS, *, delay: str | None = None, header: str | None = None) -> APIError:
-    """Return google-genai's error of an answer with this status."""
+    """Return google-genai's error for a response with this status."""
     error: dict[str, Any] = {"message": message}
     if delay is not None:
         error["details"] = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]
@@ -33,14 +36,14 @@ def refused(code: int, message: str = WORDS, *, delay: str | None = None, header
 
 
 def no_response() -> pydantic.ValidationError:
-    """Return what google-genai raises for JSON of another form."""
+    """Return google-genai's error for JSON of another form."""
     with pytest.raises(pydantic.ValidationError) as raised:
         GenerateContentResponse.model_validate({"candidates": WORDS})
     return raised.value
 
 
 def without_key(client: Callable[[], Any]) -> Exception:
-    """Return what a client raises that finds no key."""
+    """Return a client's error for a missing key."""
     with pytest.MonkeyPatch.context() as patch:
         for name in KEYS:
             patch.delenv(name, raising=False)
@@ -52,14 +55,14 @@ def without_key(client: Callable[[], Any]) -> Exception:
 
 
 def around(error: Exception) -> Exception:
-    """Return another error that was raised from this one."""
+    """Return another error whose cause is this one."""
     outer = RuntimeError(WORDS)
     outer.__cause__ = error
     return outer
 
 
 @pytest.mark.parametrize(
-    ("error", "told", "may_pass"),
+    ("error", "described", "may_pass"),
     [
         (refused(401), "it refused the key (401): check it in the environment", False),
         (refused(400, "API key not valid"), "it refused the key (400): check it in the environment", False),
@@ -112,18 +115,18 @@ def around(error: Exception) -> Exception:
     ],
     ids=str,
 )
-def test_what_went_wrong_is_worded_without_the_words_of_the_error(error: Exception, told: str, may_pass: bool) -> None:
-    """Also where another error stands around it."""
+def test_a_model_error_is_described_without_its_own_message(error: Exception, described: str, may_pass: bool) -> None:
+    """This also works for an error that wraps it."""
     for found in (error, around(error)):
         outage = classify_error(found)
 
         assert outage is not None
-        assert outage.describe("it") == told
+        assert outage.describe("it") == described
         assert outage.is_transient is may_pass
 
 
-def test_what_has_nothing_to_do_with_a_model_is_not_worded() -> None:
-    """A tool's or a callback's own error, also one of another service that wants a key."""
+def test_errors_that_do_not_come_from_a_model_are_not_described() -> None:
+    """Examples are errors of tools and callbacks, even for a missing key of another service."""
     assert classify_error(around(ZeroDivisionError(WORDS))) is None
     assert classify_error(around(RuntimeError("no api key for the weather"))) is None
 
@@ -143,10 +146,8 @@ def test_what_has_nothing_to_do_with_a_model_is_not_worded() -> None:
     ],
     ids=str,
 )
-def test_the_pause_a_provider_names_is_read_from_header_and_body(
-    asked: Mapping[str, str], seconds: float | None
-) -> None:
-    """The longer one counts; what is no number of seconds is left aside."""
+def test_the_requested_delay_is_read_from_header_and_body(asked: Mapping[str, str], seconds: float | None) -> None:
+    """The longer one counts; a value that is no number of seconds is ignored."""
     outage = classify_error(refused(429, **asked))
 
     assert outage is not None
@@ -156,8 +157,8 @@ def test_the_pause_a_provider_names_is_read_from_header_and_body(
 @pytest.mark.parametrize(
     "body", [None, [], "page", {"error": "quota"}, {"error": {"details": "x"}}, {"error": {"details": [1]}}], ids=str
 )
-def test_an_error_of_any_form_is_read(body: Any) -> None:
-    """Whoever stands in between words it as they like."""
+def test_a_body_of_any_form_is_accepted(body: Any) -> None:
+    """Proxies change it freely."""
     error = refused(429)
     error.details = body
 
@@ -168,7 +169,7 @@ def test_an_error_of_any_form_is_read(body: Any) -> None:
 
 
 class Sleeps:
-    """Takes the place of time."""
+    """Records the pauses instead of sleeping."""
 
     def __init__(self) -> None:
         self.taken: list[float] = []
@@ -177,7 +178,7 @@ class Sleeps:
         self.taken.append(seconds)
 
 
-def asked(*answers: Exception | str, **changes: float) -> tuple[str | Exception, list[float], int]:
+def asked(*answers: Exception | str) -> tuple[str | Exception, list[float], int]:
     """Ask until there is an answer or patience ends; return it, the pauses, and how often it was asked."""
     left, sleeps = list(answers), Sleeps()
 
@@ -187,31 +188,26 @@ def asked(*answers: Exception | str, **changes: float) -> tuple[str | Exception,
             raise answer
         return answer
 
-    terms: dict[str, Any] = {
-        "max_attempts": 4,
-        "initial_seconds": 1.0,
-        "max_seconds": 2.0,
-        "jitter_seconds": 0.5,
-        "window_seconds": 10.0,
-        **changes,
-    }
-    retrying = Retrying(**retry_policy(**terms), sleep=sleeps)
+    limits = CallLimits(
+        60.0, max_attempts=4, first_pause_seconds=1.0, max_pause_seconds=2.0, jitter_seconds=0.5, window_seconds=10.0
+    )
+    retrying = Retrying(**retry_policy(limits), sleep=sleeps)
     try:
         return retrying(ask), sleeps.taken, len(answers) - len(left)
     except Exception as error:
         return error, sleeps.taken, len(answers) - len(left)
 
 
-def test_what_may_pass_is_asked_again_after_growing_pauses() -> None:
-    """Up to so many times."""
+def test_temporary_failures_are_retried_after_growing_pauses() -> None:
+    """The number of attempts is limited."""
     answer, pauses, _ = asked(refused(503), httpx.ReadError("x"), refused(500), "fine")
 
     assert answer == "fine"
     assert [1.0 <= pauses[0] <= 1.5, 2.0 <= pauses[1] <= 2.5, 2.0 <= pauses[2] <= 2.5] == [True] * 3
 
 
-def test_the_last_failure_is_raised_as_it_is() -> None:
-    """So that it can be told."""
+def test_the_last_failure_is_raised_unchanged() -> None:
+    """The caller can then describe it."""
     failures = [refused(503) for _ in range(5)]
     error, _, times = asked(*failures)
 
@@ -219,21 +215,21 @@ def test_the_last_failure_is_raised_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("error", [refused(400), refused(404), httpx.ReadTimeout("x"), ZeroDivisionError()], ids=str)
-def test_what_does_not_pass_is_asked_once(error: Exception) -> None:
-    """Among it what took too long: whoever waits has waited long enough."""
+def test_permanent_failures_are_not_retried(error: Exception) -> None:
+    """Time-outs are not retried either: the caller has waited long enough."""
     assert asked(error, "fine") == (error, [], 1)
 
 
-def test_a_pause_that_the_provider_names_is_kept() -> None:
-    """With a little more, so that not all who were refused come back at once."""
+def test_the_delay_of_the_provider_is_respected() -> None:
+    """Jitter is added, so that clients do not retry at the same time."""
     answer, pauses, _ = asked(refused(429, delay="3s"), "fine")
 
     assert answer == "fine"
     assert 3.0 <= pauses[0] <= 3.5
 
 
-def test_a_pause_that_is_longer_than_anybody_waits_ends_it_at_once() -> None:
-    """Coming back earlier would only be refused again."""
+def test_a_delay_beyond_the_time_limit_fails_at_once() -> None:
+    """An earlier retry would be refused again."""
     error = refused(429, delay="40s")
 
     assert asked(error, "fine") == (error, [], 1)

@@ -1,4 +1,4 @@
-"""Who is speaking is decided from the configuration alone."""
+"""The configuration maps senders to users."""
 
 import pytest
 
@@ -11,8 +11,8 @@ CLOSED = PeopleConfig.model_validate({"users": USERS})
 OPEN = PeopleConfig.model_validate({"users": USERS, "unknown": "allow"})
 
 
-def test_a_named_sender_is_that_person_on_every_channel():
-    """With the admin flag, and whether the channel gives a number or its digits."""
+def test_a_configured_sender_is_the_same_user_on_every_channel():
+    """The admin flag is included; a number equals the text of its digits."""
     itay = Speaker(user_id="itay", admin=True)
 
     assert identify_speaker(CLOSED, "telegram", "12345") == identify_speaker(CLOSED, "telegram", 12345) == itay
@@ -21,15 +21,15 @@ def test_a_named_sender_is_that_person_on_every_channel():
 
 
 @pytest.mark.parametrize("sender", ["1234", "12345 ", "itay", "itay@x", "\u0667"])
-def test_an_unknown_sender_is_nobody(sender):
-    """Nothing is trimmed, folded or looked up on another channel."""
+def test_an_unknown_sender_is_refused(sender):
+    """Senders are not trimmed, casefolded or looked up on another channel."""
     assert identify_speaker(CLOSED, "telegram", sender) is None
     assert identify_speaker(PeopleConfig(), "telegram", sender) is None
 
 
 @pytest.mark.parametrize("sender", ["itay", "noa", "99", "a:b"])
-def test_an_allowed_unknown_sender_is_nobody_who_is_named(sender):
-    """Whoever calls themselves like a user gets a memory of their own, and is no admin."""
+def test_an_accepted_unknown_sender_never_gets_the_id_of_a_configured_user(sender):
+    """A sender with a user's name gets a separate memory and is no admin."""
     guest = identify_speaker(OPEN, "telegram", sender)
 
     assert guest is not None
@@ -41,7 +41,7 @@ def test_an_allowed_unknown_sender_is_nobody_who_is_named(sender):
 @pytest.mark.parametrize(
     ("channel", "sender"), [("", "1"), ("telegram", ""), ("telegram", " "), ("telegram", None), ("telegram", True)]
 )
-def test_a_missing_sender_is_an_error_not_a_person(channel, sender):
-    """All the nameless would share one memory."""
-    with pytest.raises(InvalidInputError, match="pass what the channel calls it"):
+def test_a_missing_sender_is_an_error(channel, sender):
+    """Otherwise all of them would share one memory."""
+    with pytest.raises(InvalidInputError, match="pass the id that the channel uses"):
         identify_speaker(OPEN, channel, sender)

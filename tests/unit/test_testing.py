@@ -28,8 +28,10 @@ from gaia_memory.testing import (
     call,
 )
 
+pytestmark = pytest.mark.heavy
 
-async def said(model: ScriptedLlm, text: str, *, tools: list[Any] | None = None, stream: bool = False) -> list[Any]:
+
+async def run_turn(model: ScriptedLlm, text: str, *, tools: list[Any] | None = None, stream: bool = False) -> list[Any]:
     """Run one turn of a fresh conversation and return its events."""
     agent = LlmAgent(name="root", model=model, tools=tools or [])
     async with InMemoryRunner(agent=agent, app_name="app") as runner:
@@ -51,15 +53,15 @@ def chunk(text: str) -> Chunk:
     return Chunk(key=SessionKey("app", "u", "s"), turns=(turn,))
 
 
-async def test_a_scripted_model_answers_in_order_and_keeps_what_it_was_asked() -> None:
-    """A tool call is answered by ADK, and each request is kept as it was."""
+async def test_a_scripted_model_answers_in_order_and_records_requests() -> None:
+    """ADK runs the tool call; each request is recorded as it was."""
 
     def look(city: str) -> str:
         """Look outside."""
         return f"sun over {city}"
 
     model = ScriptedLlm(call("look", city="Rome"), "It is sunny.")
-    events = await said(model, "weather?", tools=[look])
+    events = await run_turn(model, "weather?", tools=[look])
 
     assert events[-1].content.parts[0].text == "It is sunny."
     assert [len(request.contents) for request in model.requests] == [1, 3]
@@ -67,41 +69,41 @@ async def test_a_scripted_model_answers_in_order_and_keeps_what_it_was_asked() -
 
 
 async def test_a_scripted_model_streams_its_words_before_the_whole() -> None:
-    """Partial events carry the words, the last one the whole answer."""
-    events = await said(ScriptedLlm("one two three"), "hi", stream=True)
+    """Partial events contain the words, the last event the whole answer."""
+    events = await run_turn(ScriptedLlm("one two three"), "hi", stream=True)
     texts = [(event.partial, event.content.parts[0].text) for event in events]
 
     assert texts == [(True, "one "), (True, "two "), (True, "three"), (False, "one two three")]
 
 
 async def test_a_scripted_model_raises_the_error_of_its_script() -> None:
-    """An exception in the script is what the Runner sees."""
+    """The Runner gets the exception of the script."""
     with pytest.raises(TimeoutError, match="too slow"):
-        await said(ScriptedLlm(TimeoutError("too slow")), "hi")
+        await run_turn(ScriptedLlm(TimeoutError("too slow")), "hi")
 
 
-async def test_a_scripted_model_asks_a_function_for_its_answer() -> None:
-    """A function of the script is called with the request, and awaited when it is async."""
+async def test_a_scripted_model_calls_a_function_for_its_answer() -> None:
+    """The function gets the request and is awaited if it is async."""
 
     async def later(request: LlmRequest) -> str:
         await asyncio.sleep(0)
         return f"you said {request.contents[-1].parts[0].text}"
 
-    events = await said(ScriptedLlm(later), "boo")
+    events = await run_turn(ScriptedLlm(later), "boo")
 
     assert events[-1].content.parts[0].text == "you said boo"
 
 
-async def test_a_scripted_model_says_clearly_that_its_script_ran_out() -> None:
-    """The error names the number of answers and the request beyond them."""
-    with pytest.raises(ScriptExhaustedError, match=r"asked 1 times and its script has 0 answers.*'hello there'"):
-        await said(ScriptedLlm(), "hello there")
+async def test_a_scripted_model_reports_an_exhausted_script() -> None:
+    """The error contains the number of answers and the request."""
+    with pytest.raises(ScriptExhaustedError, match=r"got 1 requests, but its script has 0 answers.*'hello there'"):
+        await run_turn(ScriptedLlm(), "hello there")
 
-    assert (await said(ScriptedLlm(default="ok"), "hello"))[-1].content.parts[0].text == "ok"
+    assert (await run_turn(ScriptedLlm(default="ok"), "hello"))[-1].content.parts[0].text == "ok"
 
 
-async def test_a_scripted_embedder_puts_texts_with_common_words_near_each_other() -> None:
-    """The vectors have length one, are the same each time and order texts by their common words."""
+async def test_a_scripted_embedder_places_texts_with_common_words_close_together() -> None:
+    """The vectors are deterministic, have length one and rank texts by common words."""
     embedder = ScriptedEmbedder()
     tea, drinks, car = await embedder.embed(["likes green tea", "drinks green tea", "sold the car"], purpose="add")
 
@@ -114,8 +116,8 @@ async def test_a_scripted_embedder_puts_texts_with_common_words_near_each_other(
     assert embedder.identity == "scripted/bag-of-words/64"
 
 
-async def test_a_scripted_embedder_fails_and_waits_when_told_to() -> None:
-    """A shut gate holds the caller until it opens, an error is raised while it is set."""
+async def test_a_scripted_embedder_fails_and_waits_on_request() -> None:
+    """A shut gate blocks the caller until it opens; a set error is raised."""
     embedder = ScriptedEmbedder()
     embedder.gate.shut()
     waiting = asyncio.create_task(embedder.embed(["a"], purpose="search"))
@@ -133,7 +135,7 @@ async def test_a_scripted_embedder_fails_and_waits_when_told_to() -> None:
 
 
 async def test_scripted_extractor_and_language_model_follow_their_scripts() -> None:
-    """Both keep what they were asked and raise the errors of their scripts."""
+    """Both record requests and raise the errors of their scripts."""
     extractor = ScriptedExtractor(["likes tea"], ValueError("broken"), default=[])
     model = ScriptedLanguageModel("- tea")
 
@@ -148,8 +150,8 @@ async def test_scripted_extractor_and_language_model_follow_their_scripts() -> N
         await model.complete("again", system="")
 
 
-def test_a_fake_clock_moves_only_when_told_to() -> None:
-    """It goes forward by seconds and by timedeltas."""
+def test_a_fake_clock_moves_only_when_advanced() -> None:
+    """It advances by seconds and by timedeltas."""
     clock = FakeClock(datetime(2026, 1, 1, tzinfo=UTC))
     clock.advance(60)
     clock.advance(timedelta(hours=1))
@@ -158,7 +160,7 @@ def test_a_fake_clock_moves_only_when_told_to() -> None:
 
 
 async def test_tests_reach_neither_the_network_nor_keys() -> None:
-    """A test can neither resolve nor connect to another machine, and sees no key."""
+    """A test cannot resolve or connect to another machine, and sees no API key."""
     with pytest.raises(socket.gaierror):
         socket.getaddrinfo("example.org", 80)
     with socket.socket() as outside, pytest.raises(RuntimeError), pytest.warns(UserWarning, match="192.0.2.1"):
@@ -167,8 +169,8 @@ async def test_tests_reach_neither_the_network_nor_keys() -> None:
     assert not [name for name in os.environ if name.endswith("_API_KEY")]
 
 
-async def test_blocking_code_of_ours_on_the_loop_fails_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sleep called from a function of the package raises while a loop runs."""
+async def test_blocking_code_of_the_package_on_the_loop_fails_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A blocking sleep in a function of the package raises while a loop runs."""
     import gaia_memory.testing as scanned
 
     source = compile("def nap(sleep):\n    sleep(0)\n", scanned.__file__, "exec")

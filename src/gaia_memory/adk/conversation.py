@@ -1,4 +1,4 @@
-"""A person's conversation on a channel: one message in, one reply out."""
+"""The conversation of a user on a channel: one message in, one reply out."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ logger = logger_for(__name__)
 __all__ = ["APOLOGY", "COMMAND_FAILED", "Conversation", "Reply"]
 
 APOLOGY = "Sorry, I could not answer that just now. Please try again."
-"""What a person reads when the model failed; it is neither kept in the session nor learned."""
+"""The reply when the model fails; it is neither stored in the session nor learned."""
 
-COMMAND_FAILED = "Memory cannot do that right now. Please try again in a while."
+COMMAND_FAILED = "Memory is not available right now. Please try again later."
 
 
 class Conversation:
-    """Takes the messages of one person on one channel, in order, one turn at a time.
+    """Answers the messages of one user on one channel, in order, one turn at a time.
 
-    Any number of these may exist for one session: bursts and order are kept by the engine they share.
+    Several objects may exist for one session: they share the engine, which keeps the order and merges bursts.
     """
 
     def __init__(self, runner: Runner, engine: Engine, key: SessionKey, *, admin: bool = False) -> None:
-        """Talk through `runner` in the session `key`; an `admin` may switch memory off and on for everybody."""
+        """Use `runner` for the session `key`; an `admin` may switch memory off and on for all users."""
         self._runner = runner
         self._engine = engine
         self._key = key
@@ -55,26 +55,25 @@ class Conversation:
 
     @property
     def key(self) -> SessionKey:
-        """The conversation's app, user and session."""
+        """The app, user and session of the conversation."""
         return self._key
 
     @property
     def has_failed(self) -> bool:
-        """Whether the model gave no usable answer to the last message."""
+        """Whether the model failed to answer the last message."""
         return self._has_failed
 
     async def send(self, text: str, *, private: bool = False) -> Reply:
         """Return the reply to one message.
 
-        Messages that follow each other within `sessions.coalesce_seconds` make one turn: the last caller gets
-        the reply, the others one with `merged` set. Slash commands are answered without the model and leave no
-        trace in the session, but for `/private MESSAGE`, which sends a message as `private` does: nothing of its
-        turn is learned. A model that fails, or says nothing at all, costs the answer, not the conversation: the reply
-        is one short apology.
+        Messages within `sessions.coalesce_seconds` of each other form one turn: the last caller gets the reply, the
+        others get one with `merged` set. Nothing of a `private` turn is learned. Slash commands are answered without
+        the model and leave no trace in the session, except `/private MESSAGE`, which sends a private message. If the
+        model fails or returns nothing, the reply is a short apology and the conversation continues.
 
         Raises:
-            InvalidInputError: `text` is no text.
-            InsideTurnError: a tool of a turn in this conversation sent it.
+            InvalidInputError: `text` is not a text.
+            InsideTurnError: a tool of a turn in this conversation sent the message.
             MemoryUnavailable: memory is closed.
         """
         await self._prepare(text)
@@ -89,7 +88,7 @@ class Conversation:
             return Reply(await self._answer(burst_text, private=private))
 
     async def stream(self, text: str, *, private: bool = False) -> AsyncGenerator[str, None]:
-        """Yield the reply to one message in pieces, as the model makes them; nothing for a merged message."""
+        """Yield the reply in pieces as the model produces them; yield nothing for a merged message."""
         await self._prepare(text)
         command, text, private = _parse_message(text, private=private)
         if command is not None:
@@ -105,27 +104,26 @@ class Conversation:
                     yield piece
 
     async def _prepare(self, text: object) -> None:
-        """Return only for a text from outside its turns, while memory is open, with the newest configuration in force.
+        """Validate the message and reload a changed configuration.
 
-        On closed memory ADK's Runner would go on and open it anew.
+        The check for closed memory comes first, because ADK's Runner would open it again.
         """
-        self._engine.database.require_open()
+        self._engine.require_open()
         if not isinstance(text, str):
-            raise_invalid("text", text, "pass what the person said")
+            raise_invalid("text", text, "pass the user's message as text")
         if is_in_tool_of(self._key):
             raise InsideTurnError(self._key.session)
-        await self._engine.live.reload_if_changed()
+        await self._engine.reload_config()
 
     @asynccontextmanager
     async def _turn(self, text: str, *, private: bool) -> AsyncIterator[str | None]:
-        """Hold the conversation for one turn over the burst's messages; None when a later one answers them."""
+        """Lock the conversation for one turn; yield the burst's text, or None if a later message answers it."""
         debouncer, seconds = self._engine.debouncer, self._engine.config.sessions.coalesce_seconds
         burst_text = await debouncer.coalesce(self._key, text, quiet_seconds=seconds, private=private)
         if burst_text is None:
             yield None
             return
-        turn_lock, session_lock = debouncer.turn_lock(self._key), self._engine.locks.for_session(self._key)
-        async with turn_lock, session_lock:
+        async with debouncer.turn(self._key):
             yield burst_text
 
     async def _answer(self, message_text: str, *, private: bool) -> str:
@@ -163,7 +161,7 @@ class Conversation:
                 yield event
 
     def _record_outcome(self, error: Exception | None, reason: str | None) -> bool:
-        """Say whether the person must be told; with `memory.on_unavailable: fail` memory's own errors are raised."""
+        """Return whether the turn failed; with `memory.on_unavailable: fail`, raise memory's own error."""
         self._has_failed = error is not None or reason is not None
         if error is None and reason is not None:
             logger.error("the agent's turn failed: the model ended it with %s", reason)
@@ -175,7 +173,7 @@ class Conversation:
     async def _command(self, name: str, argument: str) -> Reply:
         debouncer = self._engine.debouncer
         self._has_failed = False
-        # What was said before the command goes before it.
+        # Earlier messages are answered before the command.
         await debouncer.flush(self._key)
         turn_lock = debouncer.turn_lock(self._key)
         async with turn_lock:
@@ -192,14 +190,14 @@ class Conversation:
 
 
 def _parse_message(text: str, *, private: bool) -> tuple[tuple[str, str] | None, str, bool]:
-    """Return the command that a message is, else what it says and whether that is private."""
+    """Split a message into a command (if it is one), its text and whether it is private."""
     command = parse(text)
     private_text = private_message(*command) if command is not None else None
     return (command, text, private) if private_text is None else (None, private_text, True)
 
 
 def _find_memory_error(error: BaseException | None) -> GaiaMemoryError | None:
-    """Return memory's own error from the chain that ADK wrapped around it."""
+    """Return memory's own error from a chain of causes; None if there is none."""
     while error is not None and not isinstance(error, GaiaMemoryError):
         error = error.__cause__
     return error

@@ -1,4 +1,4 @@
-"""Which engine a part dropped into somebody's Runner uses."""
+"""Finds the engine for a part in a foreign Runner."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ logger = logger_for(__name__)
 ConfigSource = LoadedConfig | GaiaConfig | Mapping[str, Any] | str | Path
 
 RELEASE_TIMEOUT_SECONDS = 1.0
-"""How long giving back waits for the engine to close, which goes on by itself: a request may wait behind it, and ADK
-gives a plugin 5 s."""
+"""How long `release` waits for the engine to close, which continues in the background.
+
+A request may be waiting, and ADK allows a plugin 5 s.
+"""
 
 
 class EngineSource:
     """Finds, opens and shares the engine of one part.
 
     The configuration is the argument, else the URI's `config=` (relative to `agents_dir`, else to the working
-    directory), else `GAIA_CONFIG`, else `$GAIA_HOME/gaia.yaml`, else the defaults. Making one does no I/O and
-    needs no event loop. `is_named` says whether argument or URI names it.
+    directory), else `GAIA_CONFIG`, else `$GAIA_HOME/gaia.yaml`, else the defaults. `is_named` is true if the argument
+    or the URI names it. The constructor does no I/O and needs no event loop.
     """
 
     def __init__(
@@ -45,11 +47,11 @@ class EngineSource:
         self._engines: dict[int, Engine] = {}
 
     async def inherit_config(self, other: EngineSource) -> None:
-        """Use the configuration of another part, unless this one's was named.
+        """Use the configuration of another part, unless this one names its own.
 
         Raises:
-            ConfigError: the other one's is missing or wrong.
-            MemoryUnavailable: this part serves another configuration already.
+            ConfigError: the other part's configuration is missing or invalid.
+            MemoryUnavailable: this part already uses a different configuration.
         """
         if self.is_named or other is self._parent:
             return
@@ -59,14 +61,14 @@ class EngineSource:
             with _log_open_failure():
                 raise MemoryUnavailable(
                     "one plugin is in two Runners whose memory services have different configurations",
-                    remedy="make a plugin for each Runner",
+                    remedy="create a plugin for each Runner",
                 )
 
     async def load_config(self) -> LoadedConfig:
-        """Return the configuration that an engine is, or would now be, opened with.
+        """Return the configuration of the open engine, or the one that would be opened.
 
         Raises:
-            ConfigError: it is missing or wrong.
+            ConfigError: it is missing or invalid.
         """
         if self._parent is not None:
             return await self._parent.load_config()
@@ -75,22 +77,22 @@ class EngineSource:
             with _log_open_failure():
                 self._loaded = await asyncio.to_thread(lambda: load(locate() if source is None else source))
         elif not is_open(self._loaded):
-            # It may have been closed for long.
+            # The file may have changed while the engine was closed.
             self._loaded = await load_newest(self._loaded)
         return self._loaded
 
     @asynccontextmanager
     async def use_engine(self, *, reload_config: bool = True) -> AsyncIterator[Engine]:
-        """Give the open engine for a call: it is not closed under it, and not kept open by it afterwards.
+        """Yield the open engine for one call: it stays open meanwhile, and is not kept open afterwards.
 
-        With `reload_config` the newest good version of its configuration is in force then.
+        With `reload_config`, the newest valid version of the configuration is in force.
         """
         loaded = await self.load_config()
         async with AsyncExitStack() as stack:
             with _log_open_failure():
                 engine = await stack.enter_async_context(use(loaded))
             if reload_config:
-                await engine.live.reload_if_changed()
+                await engine.reload_config()
             yield engine
 
     async def engine(self) -> Engine:
@@ -99,16 +101,16 @@ class EngineSource:
             return engine
 
     async def acquire(self) -> Engine:
-        """Return the open engine and keep it open until `release`; each event loop has one of its own.
+        """Return this event loop's engine and keep it open until `release`.
 
-        The newest good version of its configuration is in force then.
+        The newest valid version of the configuration is in force.
         """
         engine = await self._acquire()
-        await engine.live.reload_if_changed()
+        await engine.reload_config()
         return engine
 
     async def release(self) -> None:
-        """Give back what `acquire` took, in every event loop; returns within seconds, whatever still closes."""
+        """Release the acquired engines of every event loop; return within seconds, even if one is still closing."""
         engines, self._engines = list(self._engines.values()), {}
         loop = asyncio.get_running_loop()
         for engine in engines:
@@ -129,7 +131,7 @@ class EngineSource:
             engine = await acquire(await self.load_config())
         existing = self._engines.get(id(loop))
         if existing is not None and existing.loop is loop:
-            # Another first use was quicker: what is held once is given back once.
+            # A concurrent first use was faster: keep a single reference.
             await release(engine)
             return existing
         self._engines[id(loop)] = engine
@@ -138,7 +140,7 @@ class EngineSource:
 
 @contextmanager
 def _log_open_failure() -> Iterator[None]:
-    """Log what keeps memory from being opened when it is met first, so that nobody else needs to."""
+    """Log a failure to open memory once, and mark the error as logged."""
     try:
         yield
     except GaiaMemoryError as error:
@@ -149,21 +151,21 @@ def _log_open_failure() -> Iterator[None]:
 
 
 def _config_path_from_uri(uri: str | None, agents_dir: str | None) -> Path | None:
-    """Return the file that a URI names, None where it names none.
+    """Return the file that the URI names; None if it names none.
 
     Raises:
-        InvalidInputError: it names several files, or an empty one; ADK shows a ValueError as one line.
+        InvalidInputError: it names several files or an empty one. ADK shows a ValueError as a single line.
     """
     parts = urlsplit(uri or "")
     query = parse_qs(parts.query, keep_blank_values=True)
     config_values = query.pop("config", [])
     if len(config_values) > 1 or config_values == [""]:
         problem = f"{len(config_values)} times" if config_values[0] else "without a file"
-        raise InvalidInputError(f"the memory URI gives config {problem}: write {parts.scheme}://?config=gaia.yaml")
+        raise InvalidInputError(f"the memory URI has `config` {problem}: write {parts.scheme}://?config=gaia.yaml")
     unused = sorted(query) if config_values else [*filter(None, [parts.netloc + parts.path]), *sorted(query)]
     if unused:
         logger.warning(
-            "the memory URI names %s, which is not used: the configuration is named as in %s://?config=gaia.yaml",
+            "the memory URI contains %s, which is ignored: name the configuration as in %s://?config=gaia.yaml",
             ", ".join(unused),
             parts.scheme,
         )

@@ -1,6 +1,6 @@
-"""Memory at work for one configuration: everything a host gets from `open_memory`.
+"""The result of `open_memory`: memory and its ADK half for one configuration.
 
-ADK is imported when something of it is first asked for: a program that only remembers and recalls never pays for it.
+ADK is imported at its first use: a program that only remembers and recalls never loads it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.adk.lazy_imports import load_adk
 from gaia_memory.adk.models.model_factory import build_model, close_model
-from gaia_memory.adk.sessions.configured_sessions import DatabaseTranscriptFinder
-from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript
+from gaia_memory.adk.sessions.database_transcript import DatabaseTranscript, DatabaseTranscriptFinder
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.commands.command import Reply
 from gaia_memory.config.schema import GaiaConfig
@@ -39,15 +38,15 @@ if TYPE_CHECKING:
 
 logger = logger_for(__name__)
 
-_USER_ID_FIX = "pass the id of the person"
+_USER_ID_FIX = "pass the id of the user"
 _CHANNEL_FIX = "pass the name of the channel"
 
 
 class Gaia:
-    """The parts of memory, wired for ADK, and the shortest way to use them."""
+    """The parts of memory, wired for ADK, with shortcuts for common use."""
 
     def __init__(self, engine: Engine, model: BaseLlm | None) -> None:
-        """Take an open engine; `model` overrides the configured one."""
+        """Wrap an open engine; `model` overrides the configured one."""
         self._engine = engine
         self._given_model = model
         self._own_model: BaseLlm | None = None
@@ -55,13 +54,13 @@ class Gaia:
         self._sessions = SessionDatabase(engine)
         app = engine.config.app
         engine.attach_transcript(app, DatabaseTranscript(self._sessions, app, clear_method="delete"))
-        engine.transcripts.set_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
+        engine.set_transcript_fallback(DatabaseTranscriptFinder(self._sessions).find_transcript)
 
     async def require_sessions(self) -> None:
-        """Return only where sessions can be kept; none of their tables is made yet.
+        """Check that sessions can be stored, without creating their tables.
 
         Raises:
-            MemoryUnavailable: the session database cannot be opened, or is none.
+            MemoryUnavailable: the session database cannot be opened, or is not a database.
         """
         await self._sessions.require_usable()
 
@@ -72,27 +71,27 @@ class Gaia:
 
     @property
     def memory(self) -> Memory:
-        """The memory of every person."""
+        """The memory of all users."""
         return self._engine.memory
 
     @property
     def session_service(self) -> DatabaseSessionService:
-        """ADK's session service over `sessions.database_url`; it makes its tables at its first use."""
+        """ADK's session service over `sessions.database_url`; it creates its tables at its first use."""
         return self._sessions.service
 
     @cached_property
     def memory_service(self) -> Mem0MemoryService:
-        """The memory for a Runner of your own."""
+        """The memory service for a Runner of your own."""
         from gaia_memory.adk.memory_service import Mem0MemoryService
 
         return Mem0MemoryService(config=self._engine.loaded)
 
     @property
     def model(self) -> BaseLlm:
-        """The model for `LlmAgent(model=…)`: the one given, the configured one, or the offline model.
+        """The model for `LlmAgent(model=…)`: the argument of `open_memory`, the configured model, or the offline one.
 
         Raises:
-            ConfigError: ADK knows no model of the configured name.
+            ConfigError: ADK has no model with the configured name.
         """
         if self._given_model is not None:
             return self._given_model
@@ -102,7 +101,7 @@ class Gaia:
 
     @property
     def plugins(self) -> list[BasePlugin]:
-        """New plugins for an App: the replay window and the memory."""
+        """New plugins for an App: the replay window and memory."""
         from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
         from gaia_memory.adk.plugins.window_plugin import SessionWindowPlugin
 
@@ -111,21 +110,21 @@ class Gaia:
 
     @property
     def tools(self) -> list[BaseTool]:
-        """The tools `remember` and `load_memory`, for agents that want to list them themselves."""
+        """The tools `remember` and `load_memory`, for agents that list them explicitly."""
         from gaia_memory.adk.tools import memory_tools
 
         return memory_tools(EngineSource(self._engine.loaded))
 
     @property
     def mem0(self) -> Any:
-        """The `mem0.Memory` over the follower's store, for reading; its `user_id` is `scope.partition`.
+        """The `mem0.Memory` over the follower's store, for reading only; its `user_id` is `scope.partition`.
 
-        Valid until the next erasure; its calls block.
+        It is valid until the next erasure. Its calls block.
 
         Raises:
-            StoreNotOwnedError: another process owns the store, or it is still being opened.
+            StoreNotOwnedError: another process owns the store, or this process has not opened it yet.
         """
-        return self._engine.follower.mem0
+        return self._engine.mem0
 
     def app(self, root_agent: BaseAgent) -> App:
         """Return an ADK App with the plugins."""
@@ -134,7 +133,7 @@ class Gaia:
         return App(name=self.config.app, root_agent=root_agent, plugins=self.plugins)
 
     def runner(self, root_agent: BaseAgent) -> GaiaRunner:
-        """Return a Runner over `app(root_agent)` with the session and memory services; one for each agent."""
+        """Return the Runner for an agent: `app(root_agent)` with the session and memory services."""
         from gaia_memory.adk.runner import GaiaRunner
 
         runner = self._runners.get(id(root_agent))
@@ -148,12 +147,12 @@ class Gaia:
         return runner
 
     def conversation(self, root_agent: BaseAgent, *, user_id: str, channel: str, admin: bool = False) -> Conversation:
-        """Return the conversation of a person on a channel; its session id is `user:channel`.
+        """Return the conversation of a user on a channel; its session id is `user:channel`.
 
-        An `admin` may switch memory off and on for everybody, as may whom `people.users` names one.
+        An `admin` may switch memory off and on for all users, and so may the admins in `people.users`.
 
         Raises:
-            InvalidInputError: an id is empty, none of text, whole number and UUID, or holds NUL or a surrogate.
+            InvalidInputError: an id is empty, not a text, whole number or UUID, or contains NUL or a lone surrogate.
         """
         from gaia_memory.adk.conversation import Conversation
 
@@ -162,23 +161,23 @@ class Gaia:
         return Conversation(self.runner(root_agent), self._engine, key, admin=admin)
 
     async def inbound(self, channel: str, sender_id: str | int, text: str, *, agent: BaseAgent) -> list[Reply]:
-        """Return the replies to a message that came in on a channel: one, or none.
+        """Return the replies to a message from a channel: one or none.
 
-        `people:` in the configuration says who the sender is; the message goes to that person's conversation on
-        the channel. A sender it does not name gets no reply and leaves no trace: no model is asked, nothing is
-        stored. Without `people:` that is everybody; `people.unknown: allow` lets unknown senders in, each as a
-        person of their own with the user id `channel:sender` (both percent-encoded). A message that a later one
-        of the same burst is answered with has no reply either.
+        `people:` in the configuration maps the sender to a user, whose conversation on the channel gets the message.
+        An unknown sender gets no reply and leaves no trace: the model is not called and nothing is stored. Without
+        `people:`, all senders are unknown. `people.unknown: allow` accepts them, each as a user of their own with the
+        id `channel:sender` (both percent-encoded). A message that is answered together with a later one of the same
+        burst has no reply either.
 
         Raises:
-            InvalidInputError: the channel or the sender is missing, or holds NUL or a surrogate.
+            InvalidInputError: channel or sender is missing, or contains NUL or a lone surrogate.
         """
         channel = _session_id_part("channel", channel, fix=_CHANNEL_FIX)
-        sender_id = _session_id_part("sender_id", sender_id, fix="pass what the channel calls the sender")
-        await self._engine.live.reload_if_changed()
+        sender_id = _session_id_part("sender_id", sender_id, fix="pass the id that the channel uses")
+        await self._engine.reload_config()
         speaker = identify_speaker(self.config.people, channel, sender_id)
         if speaker is None:
-            logger.info("a message on %r was refused: its sender is not under `people.users`", channel)
+            logger.info("a message on %r was refused: add its sender to `people.users` to accept it", channel)
             return []
         await load_adk()
         conversation = self.conversation(agent, user_id=speaker.user_id, channel=channel, admin=speaker.admin)
@@ -186,28 +185,28 @@ class Gaia:
         return [reply] if reply.text else []
 
     def scope(self, user_id: str) -> Scope:
-        """Return the scope of a person in the configured app.
+        """Return the scope of a user in the configured app.
 
         Raises:
-            InvalidInputError: the id is empty, or neither text nor a whole number.
+            InvalidInputError: the id is empty, or neither a text nor a whole number.
         """
         return self._engine.scope(self.config.app, require_id("user_id", user_id, _USER_ID_FIX))
 
     def describe(self) -> str:
-        """Return one line that says which model and memory are used."""
-        memory = self._engine.backend.describe() if self.config.memory.enabled else "off"
+        """Return one line that names the agent's model and the memory in use."""
+        memory = self._engine.describe_model() if self.config.memory.enabled else "off"
         return f"agent: {self.model.model} · memory: {memory}"
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
-        """Learn every conversation that went quiet.
+        """Learn from every quiet conversation.
 
-        `force` ignores idleness, back-off and parking, never an active turn.
+        `force` ignores idleness, back-off and parking, but never an active turn.
         """
-        self._engine.database.require_open()
+        self._engine.require_open()
         return await self._engine.sweep(force=force, progress=progress)
 
     async def close(self) -> None:
-        """Close the Runners made here, with their plugins, and the client of the model made here."""
+        """Close the Runners and plugins created here, and the client of the model created here."""
         for runner in self._runners.values():
             await runner.close()
         self._runners.clear()
@@ -216,8 +215,8 @@ class Gaia:
 
 
 def _session_id_part(name: str, value: object, *, fix: str) -> str:
-    """Return an id as text, which ADK's session database can hold."""
+    """Return an id as text that ADK's session database can store."""
     part = require_id(name, value, fix)
     if replace_unstorable(part) != part:
-        raise_invalid(name, value, "pass an id without NUL and lone surrogates, which no session database can hold")
+        raise_invalid(name, value, "pass an id without NUL and lone surrogates, which session databases cannot store")
     return part

@@ -68,7 +68,7 @@ class Mem0MemoryService(BaseMemoryService):
             if not engine.config.memory.enabled:
                 return
             key = SessionKey(session.app_name, session.user_id, session.id)
-            if key.app in engine.transcripts.hosted_apps:
+            if engine.is_hosted(key.app):
                 await engine.consolidate(key, clear=False)
                 return
             try:
@@ -169,8 +169,8 @@ class Mem0MemoryService(BaseMemoryService):
 
 
 async def _learn(engine: Engine, key: SessionKey, events: Sequence[Event], *, zone: tzinfo = UTC) -> None:
-    row = await engine.ensure_ledger_row(key)
-    turns = turns_of(events, turns_before=row.learned_turns, zone=zone)
+    row = await engine.conversations.ensure_row(key)
+    turns = turns_of(events, turns_before=row.progress.learned_turns, zone=zone)
     if turns:
         await engine.learn(key, turns)
 

@@ -13,7 +13,9 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.runners import Runner
 
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
+from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
 from gaia_memory.adk.plugins.run_context import current_lease, enter_lease
+from gaia_memory.adk.plugins.slash_commands import parse_message
 from gaia_memory.adk.plugins.window_plugin import START_ANCHOR, RetainedContext, WindowedSessionLoad
 from gaia_memory.adk.sessions.stale_session import is_stale_error
 from gaia_memory.models import SessionKey, WindowAnchor
@@ -73,7 +75,7 @@ class GaiaRunner(Runner):
             "yield_user_message": yield_user_message,
             "abort_signal": abort_signal,
         }
-        async with self._lease_session(SessionKey(self.app_name, user_id, session_id)) as lease:
+        async with self._lease_session(SessionKey(self.app_name, user_id, session_id), new_message) as lease:
             config = self._with_window(run_config or RunConfig(), lease, new_message, invocation_id)
             for tries_left in reversed(range(_MAX_TRIES)):
                 try:
@@ -87,21 +89,29 @@ class GaiaRunner(Runner):
                         raise
 
     @asynccontextmanager
-    async def _lease_session(self, key: SessionKey) -> AsyncIterator[TurnLease]:
-        """Keep a session from being cleared and from others' turns; what is run inside a turn runs in its hold."""
-        outer_lease, marks = current_lease(key), self._engine.turn_presence
-        lease = outer_lease or marks.new_lease(key)
+    async def _lease_session(self, key: SessionKey, message: types.Content | None) -> AsyncIterator[TurnLease]:
+        """Keep a session from being cleared and from others' turns; a run inside a turn uses that turn's lease.
+
+        The statement that acquires the lease counts the turn too, for the MemoryPlugin to claim.
+        """
+        outer_lease, presence = current_lease(key), self._engine.turns
+        lease = outer_lease or presence.new_lease(key)
         enter_lease(lease)
         try:
-            with ErrorBoundary("holding a session for a turn"):
-                await self._engine.live.reload_if_changed()
+            with ErrorBoundary("acquiring a session for a turn"):
+                await self._engine.reload_config()
                 if outer_lease is None:
-                    await marks.acquire(lease)
+                    await presence.acquire(lease, counts_turn=self._is_remembered_turn(message))
             yield lease
         finally:
             if outer_lease is None:
-                with ErrorBoundary("letting go of a session after a turn"):
-                    await marks.release(lease)
+                with ErrorBoundary("releasing a session after a turn"):
+                    await presence.release(lease)
+
+    def _is_remembered_turn(self, message: types.Content | None) -> bool:
+        has_plugin = any(isinstance(plugin, MemoryPlugin) for plugin in self.plugin_manager.plugins)
+        command, _ = parse_message(message)
+        return has_plugin and command is None and self._engine.config.memory.enabled
 
     def _with_window(
         self, config: RunConfig, lease: TurnLease, message: types.Content | None, invocation_id: str | None
@@ -109,7 +119,7 @@ class GaiaRunner(Runner):
         """Return a configuration that loads what the replay window needs."""
         if not self._can_use_window(config, message, invocation_id):
             return config
-        anchor = (lease.row.anchor if lease.row else None) or START_ANCHOR
+        anchor = (lease.row.session.anchor if lease.row else None) or START_ANCHOR
         return config.model_copy(update={"get_session_config": self._windowed_load(lease.key, anchor)})
 
     def _can_use_window(self, config: RunConfig, message: types.Content | None, invocation_id: str | None) -> bool:
@@ -147,5 +157,4 @@ class GaiaRunner(Runner):
 
     async def _save_anchor(self, key: SessionKey, anchor: WindowAnchor) -> None:
         with ErrorBoundary("keeping where the replay window begins"):
-            async with self._engine.database.transaction() as tx:
-                await self._engine.ledger.set_anchor(tx, key, anchor)
+            await self._engine.conversations.set_anchor(key, anchor)

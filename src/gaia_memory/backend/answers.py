@@ -1,4 +1,4 @@
-"""What the extractor's model answered, read strictly."""
+"""Strict parsing of the extraction model's answers."""
 
 from __future__ import annotations
 
@@ -39,19 +39,18 @@ class _Answer(BaseModel):
 
 
 def parse_extraction(answer: str) -> list[ExtractedFact]:
-    """Return the facts of an answer, each once a side that said it; an empty list only for a well-formed empty one.
+    """Return the facts of an answer, without duplicates of one speaker; an empty list only for a well-formed empty one.
 
     The answer is a JSON object whose `memory` is a list of objects with a `text`, alone or in one code block. Small
-    models write sentences around that block; then the list must not be empty, because one that excuses itself
-    shows the form too.
+    models write sentences around that block; then the list must not be empty, because a refusal may quote the form.
 
     Raises:
-        BadAnswerError: it is anything else. Nothing is taken from an answer that is partly wrong, because what
-            is missing there cannot be known.
+        BadAnswerError: the answer is anything else. Nothing is taken from a partly wrong answer, because its missing
+            facts are unknown.
     """
     text, is_whole_answer = _unwrap_code_block(answer)
     try:
-        # Models put line breaks into strings; that is no reason to lose an answer.
+        # Models put raw line breaks into strings, which `strict=False` accepts.
         parsed = json.loads(text, strict=False)
     except (ValueError, RecursionError) as error:
         raise BadAnswerError(f"the answer is no JSON: {error}") from error
@@ -60,7 +59,7 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
     except ValidationError as error:
         raise BadAnswerError(f"the answer is of another form: {_describe_error_location(error)}") from error
     if not items and not is_whole_answer:
-        raise BadAnswerError("the answer says more than an empty list")
+        raise BadAnswerError("the answer contains more than an empty list")
     seen: dict[tuple[str, str | None], ExtractedFact] = {}
     for item in items:
         speaker = item.attributed_to if isinstance(item.attributed_to, str) else None
@@ -71,7 +70,7 @@ def parse_extraction(answer: str) -> list[ExtractedFact]:
 
 
 def _unwrap_code_block(answer: str) -> tuple[str, bool]:
-    """Return what stands for the answer, and whether it stands alone."""
+    """Return the JSON of the answer, and whether it is the whole answer."""
     if answer.lstrip().startswith("{"):
         return answer, True
     if whole := _WHOLE_CODE_BLOCK.match(answer):
@@ -81,7 +80,7 @@ def _unwrap_code_block(answer: str) -> tuple[str, bool]:
 
 
 def _describe_error_location(error: ValidationError) -> str:
-    """Name what is wrong and where, without quoting the answer."""
+    """Describe the first error and its location without quoting the answer."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     location = ".".join(str(part) for part in first["loc"]) or "the whole"
     return f"{location}: {_ERROR_DESCRIPTIONS.get(first['type'], first['msg'])}"

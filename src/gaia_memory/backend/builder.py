@@ -7,7 +7,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
 class Backend:
     """Everything that needs mem0, behind our ports.
 
-    Nothing is imported or opened by the constructor. The blocking methods are for worker threads, such as
-    those of `pools`; they refuse to run where an event loop runs.
+    The constructor imports and opens nothing. The blocking methods are for worker threads, such as those of `pools`,
+    and refuse to run on an event loop.
     """
 
     def __init__(
@@ -46,8 +45,8 @@ class Backend:
     ) -> None:
         """Resolve the providers of `config`.
 
-        `stored_embedder` is the identity of the vectors already in the database: it decides what
-        `embedder.provider: auto` means before the environment does.
+        `stored_embedder` is the identity of the vectors in the database. With `embedder.provider: auto` it takes
+        precedence over the environment.
         """
         self._config = config
         self._environ = os.environ if environ is None else environ
@@ -68,7 +67,7 @@ class Backend:
 
     @property
     def reranker_provider(self) -> provider_specs.Provider:
-        """The reranker in force; its name is `none` where there is none."""
+        """The current reranker; without one, its name is `none`."""
         settings = self._config.memory.reranker
         return resolve_provider(provider_specs.Provider(settings.provider, dict(settings.config)), self._config.home)
 
@@ -78,13 +77,13 @@ class Backend:
 
     @property
     def llm_provider(self) -> provider_specs.Provider:
-        """The provider of the language model in force."""
+        """The provider of the current language model."""
         return self._llm.provider
 
     def reconfigure(self, config: GaiaConfig) -> None:
-        """Put the language model and the reranker of another configuration in force, on the event loop.
+        """Switch to the language model and the reranker of another configuration, on the event loop.
 
-        Calls under way end on the model they began with, which is closed afterwards.
+        Running calls finish on their model, which is closed afterwards.
         """
         previous_reranker = self.reranker_provider
         self._config = config
@@ -105,7 +104,7 @@ class Backend:
         closing.add_done_callback(self._on_client_closed)
 
     def describe(self) -> str:
-        """Return one line: which model and embedder are used, and why where that is not what one may expect."""
+        """Return one line: the model and the embedder, and the reason if they may surprise."""
         llm, embedder = self.llm_provider, self.embedder_provider
         line = f"{llm.model or llm.name} + {embedder.model or embedder.name} embedder"
         memory = self._config.memory
@@ -121,18 +120,18 @@ class Backend:
         return f"{line} ({'; '.join(reasons)})" if reasons else line
 
     async def check(self) -> None:
-        """Import mem0 and return if it knows every provider and key of the configuration.
+        """Import mem0 and return if it supports every provider and key of the configuration.
 
         Raises:
-            ConfigError: it does not; every problem is named.
+            ConfigError: it does not; the error lists every problem.
         """
         await self.pools.store.run(self.load)
 
     def load(self) -> Any:
-        """Return the mem0 module, imported as it should be and with our providers entered. Blocking.
+        """Import mem0 safely, register our providers and return the module. Blocking.
 
         Raises:
-            ConfigError: mem0 does not know a provider, or a provider a key.
+            ConfigError: mem0 does not know a provider, or a provider does not take a key.
         """
         assert_off_event_loop("Backend.load")
         with self._build_lock:
@@ -150,19 +149,19 @@ class Backend:
             return mem0
 
     def llm(self) -> Any:
-        """Return mem0's language model object in force, made once. Blocking.
+        """Return mem0's object of the current language model, built once. Blocking.
 
         Raises:
-            ModelUnavailableError: it could not be made: a package or a key is missing.
+            ModelUnavailableError: it could not be built, because a package or a key is missing.
         """
         assert_off_event_loop("Backend.llm")
         return self._llm.instance()
 
     def embedding_model(self) -> Any:
-        """Return mem0's embedder object, made once. Blocking.
+        """Return mem0's embedder object, built once. Blocking.
 
         Raises:
-            ModelUnavailableError: it could not be made: a package or a key is missing.
+            ModelUnavailableError: it could not be built, because a package or a key is missing.
         """
         assert_off_event_loop("Backend.embedding_model")
         with self._build_lock:
@@ -171,20 +170,20 @@ class Backend:
             return self._embedding_model
 
     async def preload_embedder(self) -> None:
-        """Have the model of the embedder `local` in memory, which takes seconds; every other one is there at once.
+        """Load the model of the embedder `local`, which takes seconds; other embedders need no loading.
 
-        A process that only asks one question would else have its answer before the vectors.
+        Otherwise a process with a single question would answer it before the vectors are there.
         """
         if self.embedder_provider.name == provider_specs.LOCAL:
-            # What keeps it from answering is told by whoever asks it next.
+            # The next caller reports the failure.
             with contextlib.suppress(ModelError):
                 await self.embedder.embed(["ready"], purpose="search")
 
     def mem0_config(self, store_path: Path) -> Any:
-        """Return the `mem0.configs.base.MemoryConfig` of a store in `store_path`, without any key. Blocking.
+        """Return the `mem0.configs.base.MemoryConfig` of a store in `store_path`, without secrets. Blocking.
 
-        A store that stands elsewhere (a server, a database) gets no path. A store that must know the length
-        of the vectors is told it, which may ask the embedder once.
+        A store on a server or in a database gets no path. A store that needs the length of the vectors gets it, which
+        may ask the embedder once.
         """
         assert_off_event_loop("Backend.mem0_config")
         self.load()
@@ -193,12 +192,12 @@ class Backend:
         from mem0.llms.configs import LlmConfig
         from mem0.vector_stores.configs import VectorStoreConfig
 
-        dimensions = partial(self.embedder.measure_dimensions, self.embedding_model)
-        store = provider_specs.store_config(self.store_provider, str(store_path), dimensions)
+        measure = self.embedder.measure_dimensions
+        store = provider_specs.store_config(self.store_provider, str(store_path), measure)
         history = mem0_import.create_private_file(mem0_import.mem0_home(self._config.home) / "history.db")
         return MemoryConfig(
             vector_store=VectorStoreConfig(provider=self.store_provider.name, config=store),
-            # mem0 checks these names against lists of its own, which know no registered provider.
+            # mem0 checks these names against fixed lists, which lack registered providers.
             llm=LlmConfig.model_construct(provider=self.llm_provider.name, config=dict(self.llm_provider.config)),
             embedder=EmbedderConfig.model_construct(
                 provider=self.embedder_provider.name, config=dict(self.embedder_provider.config)
@@ -207,9 +206,9 @@ class Backend:
         )
 
     def open_memory(self, store_path: Path, *, client: Any = None) -> Any:
-        """Return a `mem0.Memory` over the store in `store_path`, sharing our model and embedder. Blocking.
+        """Return a `mem0.Memory` over the store in `store_path`, with our model and embedder. Blocking.
 
-        `client` is a Chroma client to be used instead of one that mem0 would make.
+        `client` is a Chroma client to use instead of one of mem0's.
         """
         assert_off_event_loop("Backend.open_memory")
         mem0 = self.load()
@@ -221,8 +220,7 @@ class Backend:
             "llm": type(config.llm).model_construct(provider=offline, config={}),
             "embedder": type(config.embedder).model_construct(provider=offline, config={}),
         }
-        # mem0's constructor makes a model and an embedder of its own; ours take their place, so let it make
-        # those that cost nothing.
+        # mem0's constructor builds a model and an embedder, which ours replace: the offline ones cost nothing.
         memory = mem0.Memory(config.model_copy(update=offline_models))
         memory.config = config
         memory.llm = self._llm
@@ -230,14 +228,14 @@ class Backend:
         return memory
 
     async def close(self, *, grace: float = 3.0) -> None:
-        """Wait up to `grace` seconds for calls under way and close what was opened here."""
+        """Wait up to `grace` seconds for running calls and close every client."""
         await self.pools.close(grace=grace)
         await asyncio.to_thread(self._close_clients)
 
     def _on_client_closed(self, closing: asyncio.Future[None]) -> None:
         self._closing_tasks.discard(closing)
         if not closing.cancelled():
-            # Where the backend was closed meanwhile there is nothing left to close.
+            # If the backend was closed in between, nothing is left to close.
             closing.exception()
 
     def _close_clients(self) -> None:

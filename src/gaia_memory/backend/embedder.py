@@ -1,4 +1,4 @@
-"""Vectors from mem0's embedder, checked, in worker threads."""
+"""Checked vectors from mem0's embedder, in worker threads."""
 
 from __future__ import annotations
 
@@ -11,37 +11,36 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gaia_memory.backend.model_errors import redact_user_text, to_model_error
-from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
+from gaia_memory.backend.offline.offline_embedder import DIMENSIONS, OfflineEmbedder
 from gaia_memory.backend.providers.gemini import DEFAULT_DIMENSIONS
 from gaia_memory.backend.providers.local import ModelFingerprint
 from gaia_memory.backend.providers.provider_specs import GEMINI, LOCAL, OFFLINE, Provider
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.backend.vector_cache import VectorCache
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
+from gaia_memory.model_calls import EMBEDDING_DEADLINE_SECONDS
 from gaia_memory.models import Vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-DEADLINE_SECONDS = 45.0
 MAX_BATCH_TEXTS = 100
 MAX_TEXT_CHARACTERS = 8_000
-"""Characters of a text that its vector is made of: some providers refuse more, and none tells more by it."""
+"""A vector is made of this part of a text: some providers refuse more, and none gains by it."""
 
 _MIN_SQUARED_NORM = 1e-200
 OFFLINE_MODEL = "hashed-ngrams-1"
-OFFLINE_DIMENSIONS = 384
 _PROBE_TEXT = "dimensions"
 
 
 class Mem0Embedder:
-    """The port `Embedder` over mem0's embedding model. Every vector comes at length 1.
+    """The port `Embedder` over mem0's embedding model. Every vector has length 1.
 
-    `identity` is known from the start for `offline`, for `gemini`, for a provider whose configuration names its
-    `embedding_dims`, and for `local` once `adopt_fingerprint` was told of its files. For others its dimensions read `?`
-    until the first vector came: read it after an `embed`, not before.
+    `identity` is known from the start for `offline`, for `gemini`, for a provider with `embedding_dims` in its
+    configuration, and for `local` after `adopt_fingerprint`. For others its dimensions are `?` until the first vector:
+    read it after an `embed`, not before.
 
-    A text is asked for once as long as its vector is among the last ones, however often it comes.
+    A text whose vector is still in the cache is not sent again.
     """
 
     def __init__(
@@ -50,9 +49,9 @@ class Mem0Embedder:
         provider: Provider,
         pool: WorkerPool,
         *,
-        deadline: float = DEADLINE_SECONDS,
+        deadline: float = EMBEDDING_DEADLINE_SECONDS,
     ) -> None:
-        """Take a function that returns mem0's object, blocking, and the pool it may block in.
+        """Ask the object that `embedding_model` returns, in a thread of `pool`.
 
         `deadline` bounds each batch of up to 100 texts, in seconds.
         """
@@ -70,16 +69,16 @@ class Mem0Embedder:
         return f"{self._provider.name}/{self._model or 'default'}/{self._dimensions or '?'}"
 
     def adopt_fingerprint(self, fingerprint: ModelFingerprint) -> None:
-        """Take the identity from what the files of the model tell, before it is loaded; the first time counts."""
+        """Take the identity from the files of the model, before it is loaded; only the first call counts."""
         if self._model is None:
             self._model, self._dimensions = fingerprint.name, fingerprint.dimensions or self._dimensions
 
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
-        """Return one vector a text, of its first 8,000 characters.
+        """Return one vector for each text, of its first 8,000 characters.
 
         Raises:
-            ModelUnavailableError: the embedder could not be reached in time.
-            BadAnswerError: it gave too many, too few or unusable vectors.
+            ModelUnavailableError: the embedder did not answer in time.
+            BadAnswerError: it returned too many, too few or unusable vectors.
         """
         texts = [text[:MAX_TEXT_CHARACTERS] for text in texts]
         unique_texts = list(dict.fromkeys(texts))
@@ -87,7 +86,7 @@ class Mem0Embedder:
         uncached = [text for text in unique_texts if text not in found]
         for start in range(0, len(uncached), MAX_BATCH_TEXTS):
             batch = uncached[start : start + MAX_BATCH_TEXTS]
-            # Paid for: what came before a batch that fails is not asked for again.
+            # Vectors are paid for: those before a failing batch are not requested again.
             vectors = await self._embed_within_deadline(batch, purpose)
             self._cache.put_many(zip(batch, vectors, strict=True), purpose)
             found.update(zip(batch, vectors, strict=True))
@@ -102,8 +101,8 @@ class Mem0Embedder:
             message = f"the embedder {self.identity} gave no answer within {self._deadline:g} s"
             raise ModelUnavailableError(message) from late
 
-    def measure_dimensions(self, embedding_model: Callable[[], Any]) -> int:
-        """Return the length of this embedder's vectors, asking it once if need be. Blocking."""
+    def measure_dimensions(self) -> int:
+        """Return the length of this embedder's vectors; asks it once when that is not known. Blocking."""
         if self._dimensions is None:
             self._embed_batch([_PROBE_TEXT], "add")
         assert self._dimensions is not None
@@ -112,8 +111,8 @@ class Mem0Embedder:
     def _embed_batch(self, texts: list[str], purpose: str) -> list[array[float]]:
         model = self._embedding_model()
         if self._provider.name == LOCAL and model.name != self._model:
-            # Its vectors would pass for those of the model that was there at the start.
-            message = f"the model in {self._provider.model} is another one than when memory was started: start it again"
+            # Its vectors would be mixed with those of the model that was there at the start.
+            message = f"the model in {self._provider.model} has changed since memory was started: restart it"
             raise ModelUnavailableError(message)
         if self._model is None:
             self._model = getattr(getattr(model, "config", None), "model", None)
@@ -123,7 +122,7 @@ class Mem0Embedder:
             raise to_model_error(error, subject=f"the embedder {self.identity}") from error
         if len(raw) != len(texts):
             raise BadAnswerError(f"the embedder {self.identity} gave {len(raw)} vectors for {len(texts)} texts")
-        # What is too large for a square is looked at again, so nobody has to be warned of it.
+        # `_norm` handles values whose squares overflow, so a warning would be noise.
         with np.errstate(over="ignore", invalid="ignore"):
             if isinstance(raw, np.ndarray):
                 return _normalize_rows(raw)
@@ -148,28 +147,28 @@ class Mem0Embedder:
 
 
 def _normalize_rows(matrix: NDArray[np.float64]) -> list[array[float]]:
-    """Return the rows of our own matrix at length 1: the same as one by one, to the bit."""
+    """Return the rows of our own matrix at length 1, bit by bit the same as one by one."""
     norms = np.sqrt(np.matmul(matrix[:, np.newaxis, :], matrix[:, :, np.newaxis]).reshape(-1, 1))
     return [array("d", row.tobytes()) for row in matrix / norms]
 
 
 def _norm(values: NDArray[np.float64]) -> float:
     squared_norm = float(values @ values)
-    # Squares of the very large and the very small leave what a number can hold.
+    # Squares of very large and very small values overflow and underflow.
     return math.sqrt(squared_norm) if _MIN_SQUARED_NORM < squared_norm < math.inf else math.hypot(*values.tolist())
 
 
 def _known_model(provider: Provider) -> str | None:
-    """Return the model's name; a folder has none until it is looked into: it may be moved, and hold another one."""
+    """Return the model's name; a folder has none before its files are read, because its model may be replaced."""
     if provider.name == OFFLINE:
         return OFFLINE_MODEL
     return None if provider.name == LOCAL else provider.model
 
 
 def _known_dimensions(provider: Provider) -> int | None:
-    """Return the dimensions that the configuration settles; mem0's own labels are not trusted."""
+    """Return the dimensions that the configuration determines; mem0's defaults are not trusted."""
     if provider.name == OFFLINE:
-        return OFFLINE_DIMENSIONS
+        return DIMENSIONS
     given = provider.config.get("embedding_dims")
     if given is None and provider.name == GEMINI:
         given = provider.config.get("output_dimensionality") or DEFAULT_DIMENSIONS
@@ -177,7 +176,7 @@ def _known_dimensions(provider: Provider) -> int | None:
 
 
 def _raw_vectors(model: Any, texts: list[str], purpose: str) -> list[Any] | NDArray[np.float64]:
-    """Ask for all at once where the provider can, else one by one; our own gives a matrix."""
+    """Ask for all texts at once if the provider can, otherwise one by one; the offline embedder returns a matrix."""
     if isinstance(model, OfflineEmbedder):
         return model.embed_rows(texts)
     embed_batch = getattr(model, "embed_batch", None)

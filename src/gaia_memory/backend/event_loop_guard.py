@@ -1,4 +1,4 @@
-"""The guard at the door: nothing of mem0 or Chroma runs on a thread that has an event loop running."""
+"""Keeps calls to mem0 and Chroma off threads with a running event loop."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import asyncio
 
 
 def assert_off_event_loop(operation: str) -> None:
-    """Return only where blocking is allowed.
+    """Return if blocking is allowed on this thread.
 
-    mem0 and Chroma block in native code, where no tool that watches Python calls can see them, so each of our
-    own calls asks here first.
+    mem0 and Chroma block in native code, which tools that watch Python calls cannot see. Each of our calls to them
+    checks here first.
 
     Raises:
         RuntimeError: an event loop runs on this thread; `operation` names the call.

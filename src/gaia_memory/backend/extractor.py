@@ -1,4 +1,4 @@
-"""Facts from talk, by mem0's own extraction prompt through mem0's language model."""
+"""Extracts facts from a conversation with mem0's own prompt and language model."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from gaia_memory.backend.answers import parse_extraction
 from gaia_memory.backend.model_errors import redact_user_text
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError
+from gaia_memory.model_calls import BAD_ANSWER_ATTEMPTS
 from gaia_memory.models import Chunk, ExtractedFact, Message
 
-MAX_ATTEMPTS = 3
-"""A bad answer is asked for again twice: models slip, and seldom three times in a row."""
-
 MAX_CONTEXT_CHARACTERS = 300
-"""mem0 shows no more of one earlier message: a longer one is shown as several."""
+"""mem0 shows no more of an earlier message: a longer one is sent in pieces."""
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_RETRY_HINT = "\n\nAn earlier answer to this could not be used ({reason}). Answer with the JSON object alone."
+_RETRY_HINT = "\n\nYour previous answer could not be used ({reason}). Answer with the JSON object only."
 
 
 class _ChatModel(Protocol):
@@ -30,16 +28,16 @@ class _ChatModel(Protocol):
 
 
 class Mem0Extractor:
-    """The port `Extractor`: the two halves of mem0's `add`, of which only the asking is used.
+    """The port `Extractor`, with the extraction half of mem0's `add`.
 
-    mem0's own `add` is never called: it takes an unreadable answer for "nothing to learn", dates everything
-    today, and stores in the same step.
+    mem0's own `add` is never called: it treats an unreadable answer as "nothing to learn", dates everything today,
+    and stores in the same step.
     """
 
     def __init__(
-        self, model: _ChatModel, load: Callable[[], Any], pool: WorkerPool, *, max_attempts: int = MAX_ATTEMPTS
+        self, model: _ChatModel, load: Callable[[], Any], pool: WorkerPool, *, max_attempts: int = BAD_ANSWER_ATTEMPTS
     ) -> None:
-        """Take the model to ask, a function that imports mem0, blocking, and the pool it may block in."""
+        """Ask `model`; `load` imports mem0 in a thread of `pool`."""
         self._model = model
         self._load = load
         self._pool = pool
@@ -49,8 +47,8 @@ class Mem0Extractor:
         """Return the facts of a chunk; an empty list only for a well-formed "nothing to learn".
 
         Raises:
-            ModelUnavailableError: the model could not be reached.
-            BadAnswerError: its answer is blank, blocked, cut or of another form, several times in a row.
+            ModelUnavailableError: the model did not answer.
+            BadAnswerError: its answer was blank, blocked, cut off or malformed, several times in a row.
         """
         with redact_user_text(message.text for message in (*chunk.before, *chunk.messages)):
             return await self._extract_with_retries(*await self._pool.run(self._build_prompt, chunk, instructions))
@@ -81,7 +79,7 @@ class Mem0Extractor:
             new_messages=to_prompt_messages(chunk.messages),
             last_k_messages=to_context_messages(chunk.before),
             timestamp=format_observation_date(chunk.said_at),
-            # Of the day on which it is learned nothing is told: no "tomorrow" may be counted from it.
+            # The model must not see the current day: "tomorrow" counts from the day of the conversation.
             current_date=chunk.said_at.date().isoformat(),
             custom_instructions=instructions,
             use_input_language=True,
@@ -90,7 +88,7 @@ class Mem0Extractor:
 
 
 def format_observation_date(said_at: datetime) -> str:
-    """Return the day and the time zone of a moment: `2026-11-20 (Friday), time zone Asia/Tokyo (UTC+09:00)`."""
+    """Return the day and the time zone of a time: `2026-11-20 (Friday), time zone Asia/Tokyo (UTC+09:00)`."""
     offset = said_at.strftime("%z")
     utc = f"UTC{offset[:3]}:{offset[3:5]}"
     name = getattr(said_at.tzinfo, "key", None) or said_at.tzname()
@@ -99,7 +97,7 @@ def format_observation_date(said_at: datetime) -> str:
 
 
 def to_prompt_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Return messages in the form of mem0's prompt; a person other than "the user" goes by name."""
+    """Return messages in the form of mem0's prompt; a speaker other than "the user" gets a name."""
     entries = []
     for message in messages:
         entry = {"role": message.role, "content": message.text}
@@ -110,7 +108,7 @@ def to_prompt_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
 
 
 def to_context_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
-    """Return earlier messages in pieces of which mem0's prompt cuts nothing off."""
+    """Return earlier messages in pieces that mem0's prompt does not cut off."""
     return [
         {**entry, "content": entry["content"][start : start + MAX_CONTEXT_CHARACTERS]}
         for entry in to_prompt_messages(messages)

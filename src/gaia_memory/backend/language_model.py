@@ -1,4 +1,4 @@
-"""Answers from mem0's language model, checked, in worker threads."""
+"""Checked answers from mem0's language model, in worker threads."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ from gaia_memory.backend.model_errors import to_model_error
 from gaia_memory.backend.providers.provider_specs import Provider
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
-
-DEADLINE_SECONDS = 200.0
-"""What a server of one's own may take for the longest prompt; Gemini and OpenAI give up much earlier by themselves."""
+from gaia_memory.model_calls import LEARNING_DEADLINE_SECONDS
 
 _THINKING_BLOCK = re.compile(r"\A\s*(?:<think>|(?![\s{`<\-*])).*?</think>", re.DOTALL)
-"""Some servers send the thoughts without the tag that opens them, which stands in their prompt."""
+"""Some servers omit the opening tag of the thoughts, because it is part of their prompt."""
 
 
 class Mem0LanguageModel:
     """The port `LanguageModel` over mem0's LLM object."""
 
     def __init__(
-        self, llm: Callable[[], Any], provider: Provider, pool: WorkerPool, *, deadline: float = DEADLINE_SECONDS
+        self,
+        llm: Callable[[], Any],
+        provider: Provider,
+        pool: WorkerPool,
+        *,
+        deadline: float = LEARNING_DEADLINE_SECONDS,
     ) -> None:
-        """Take a function that returns mem0's object, blocking, and the pool it may block in.
+        """Ask the object that `llm` returns, in a thread of `pool`.
 
-        `deadline` bounds one question, in seconds. `provider` names the object, and may be exchanged with it.
+        `deadline` bounds one question, in seconds. `provider` describes the object and is replaced together with it.
         """
         self._llm = llm
         self.provider = provider
@@ -40,11 +43,11 @@ class Mem0LanguageModel:
         return f"{self.provider.name}/{self.provider.model or 'default'}"
 
     async def complete(self, prompt: str, *, system: str) -> str:
-        """Return the whole answer, without a leading block of thoughts.
+        """Return the whole answer without a leading block of thoughts.
 
         Raises:
             ModelUnavailableError: the model could not be reached in time.
-            BadAnswerError: its answer is blank, blocked or cut.
+            BadAnswerError: its answer is blank, blocked or cut off.
         """
         return await self.ask([{"role": "system", "content": system}, {"role": "user", "content": prompt}])
 
@@ -53,7 +56,7 @@ class Mem0LanguageModel:
 
         Raises:
             ModelUnavailableError: the model could not be reached in time.
-            BadAnswerError: its answer is blank, blocked or cut.
+            BadAnswerError: its answer is blank, blocked or cut off.
         """
         try:
             async with asyncio.timeout(self._deadline):
@@ -65,7 +68,7 @@ class Mem0LanguageModel:
             raise BadAnswerError(f"the model {self.identity} answered with a {type(answer).__name__}, not with text")
         answer = _THINKING_BLOCK.sub("", answer).strip()
         if answer.startswith("<think>"):
-            raise BadAnswerError(f"the model {self.identity} did not come to the end of its thoughts")
+            raise BadAnswerError(f"the model {self.identity} did not finish its thoughts")
         if not answer:
             raise BadAnswerError(f"the model {self.identity} gave a blank answer")
         return answer

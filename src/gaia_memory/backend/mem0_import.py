@@ -1,4 +1,4 @@
-"""What has to be true before mem0 and Chroma are imported, and what has to be put right after."""
+"""Imports mem0 and Chroma safely: the environment before, and corrections after."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 from gaia_memory.backend.event_loop_guard import assert_off_event_loop
 
 _import_lock = threading.Lock()
-"""Two threads that import at once would each restore the other's half-changed logger level."""
+"""Two threads that import mem0 at once would each restore a logger level that the other has half changed."""
 
 IMPORT_EXIT_WAIT_SECONDS = 20.0
-"""How long the end of the process waits for an import."""
+"""How long the exit of the process waits for an import."""
 
 _LOGGER_SILENCED_BY_MEM0 = "urllib3"
 _RERANKER_LOGGER_PREFIX = "mem0.reranker."
@@ -30,7 +30,7 @@ _MEM0_LOGGERS_WITH_TEXT = (
 
 
 def mem0_home(home: Path) -> Path:
-    """Return the folder for mem0's own files, `home`/mem0, made for its owner only."""
+    """Create the folder for mem0's own files, `home`/mem0, accessible only by its owner, and return it."""
     folder = home / "mem0"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)
@@ -38,9 +38,9 @@ def mem0_home(home: Path) -> Path:
 
 
 def create_private_file(path: Path) -> Path:
-    """Return `path`, made empty and readable by its owner only if it was not there.
+    """Return `path`, created empty if it does not exist, and readable only by the file owner.
 
-    A library that opens it later keeps that mode, and SQLite gives it to the journal beside it.
+    A library that opens it later keeps that mode, and SQLite uses it for the journal, too.
     """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     path.chmod(0o600)
@@ -49,17 +49,17 @@ def create_private_file(path: Path) -> Path:
 
 @atexit.register
 def _wait_for_import() -> None:
-    # A daemon that is cut off while it imports a library in C++ ends the process with an abort.
+    # A daemon thread that is stopped while it imports a C++ library aborts the process.
     if _import_lock.acquire(timeout=IMPORT_EXIT_WAIT_SECONDS):
         _import_lock.release()
 
 
 def load_mem0(home: Path) -> Any:
-    """Import mem0 without its telemetry, downloads and log lines of people's text; return the module.
+    """Import mem0 without telemetry, downloads and log lines with users' texts; return the module.
 
-    The environment is set for the whole process, because mem0 reads it once, at its import: `MEM0_TELEMETRY`
-    and `ANONYMIZED_TELEMETRY` (Chroma's) to False, and `MEM0_DIR` to a folder under `home`, where mem0 writes
-    a file at import. Where mem0 was imported before, its folder stays what it was.
+    The environment changes for the whole process, because mem0 reads it once, at its import: `MEM0_TELEMETRY` and
+    `ANONYMIZED_TELEMETRY` (Chroma's) become False, and `MEM0_DIR` a folder under `home`, where mem0 writes a file at
+    import. If mem0 is already imported, its folder stays.
     """
     assert_off_event_loop("importing mem0")
     with _import_lock:
@@ -79,7 +79,7 @@ def load_mem0(home: Path) -> Any:
 
 
 def _disable_telemetry() -> None:
-    """Cover the host that imported mem0 first: its telemetry would name our collections and people."""
+    """Disable telemetry in a mem0 that the host imported first: it would send our collection and user names."""
     from mem0.memory import main, telemetry
 
     telemetry.MEM0_TELEMETRY = False
@@ -87,10 +87,10 @@ def _disable_telemetry() -> None:
 
 
 def _disable_spacy_download() -> None:
-    """Tell mem0 that its language model could not be loaded, before it runs an installer to get it.
+    """Mark mem0's spaCy model as failed before mem0 tries to install it.
 
-    With spaCy there and its model missing, mem0 downloads it inside the first call and ends the process when
-    that fails.
+    With spaCy installed and its model missing, mem0 downloads it inside the first call and ends the process when that
+    fails.
     """
     from mem0.utils import spacy_models
 
@@ -99,11 +99,11 @@ def _disable_spacy_download() -> None:
 
 
 class _UserTextFilter(logging.Filter):
-    """Lets mem0's lines through only where DEBUG is wanted: they quote what people said.
+    """Passes mem0's log lines only at DEBUG, because they quote users.
 
-    What mem0 says from WARNING up is repeated without its text, so that a problem stays visible. The warning
-    that a store has no keyword search is dropped: keywords are searched in the memory database. So is what rerankers
-    say: recall says it itself.
+    Lines from WARNING up are repeated without their text, so that a problem stays visible. Two kinds are dropped: the
+    warning that a store has no keyword search, which the memory database does, and lines of rerankers, whose failures
+    recall logs.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -113,7 +113,7 @@ class _UserTextFilter(logging.Filter):
             return False
         if record.name.startswith(_RERANKER_LOGGER_PREFIX):
             return False
-        record.msg = f"mem0 reports a problem in {record.funcName}; its words are shown at level DEBUG"
+        record.msg = f"mem0 reports a problem in {record.funcName}; its message is shown at level DEBUG"
         record.args = None
         record.exc_info = None
         record.exc_text = None

@@ -1,19 +1,19 @@
-"""What went wrong with a model, told apart by whether asking later can help."""
+"""Translates the errors of models into ours, by whether a later attempt can help."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from gaia_memory.errors import BadAnswerError, GaiaMemoryError, ModelError, ModelUnavailableError
 from gaia_memory.outage import Outage, classify_error, exception_chain
+from gaia_memory.redaction.mask import mask_secrets
 
 _BAD_REQUEST_STATUSES = frozenset({400, 413, 422})
-_SECRET_ENDINGS = ("_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_ACCESS_KEY")
 _MAX_QUOTE_CHARACTERS = 300
 _WORD = re.compile(r"\w{2,}")
 _COMMON_WORDS = """
@@ -24,15 +24,15 @@ request response see server set should so some such support text than that the t
 token tokens too try unable unknown up use used user valid value was we were what when which while who will with
 would you your
 """
-"""Words of errors that people use too: what has no others in common with the talk does not repeat it."""
+"""Common words of error messages: a message that shares only these with a conversation does not quote it."""
 
 
 def to_model_error(error: BaseException, *, subject: str) -> GaiaMemoryError:
-    """Return `error` as one of ours, worded for a person; `subject` names who failed.
+    """Return `error` as one of ours, with a message for users; `subject` is its subject.
 
-    Only a request that was refused for what it holds (400, 413, 422) is a bad answer: that stays so. Whatever
-    else kept the model from answering, a wrong key too, is gone once somebody puts it right. An answer that
-    cannot be read is not quoted: it may hold what a person said.
+    Only a request that was refused for its content (400, 413, 422) is a bad answer, because it would be refused again.
+    Any other problem, such as a wrong key, can be corrected. An unreadable answer is not quoted: it may contain a
+    user's text.
     """
     if isinstance(error, GaiaMemoryError):
         return error
@@ -51,9 +51,9 @@ def to_model_error(error: BaseException, *, subject: str) -> GaiaMemoryError:
 
 @contextmanager
 def redact_user_text(texts: Iterable[str]) -> Iterator[None]:
-    """Take out of a `ModelError` what the provider says where that repeats something of `texts`.
+    """Remove the provider's message from a `ModelError` if it quotes `texts`.
 
-    What a model was asked about is a person's: the reason is kept on disk, outlives a `forget`, and is shown to others.
+    The texts belong to a user, but the reason of a failure is stored, outlives a `forget`, and is shown to others.
     """
     try:
         yield
@@ -64,13 +64,13 @@ def redact_user_text(texts: Iterable[str]) -> Iterator[None]:
 
 
 def quotes_user_text(quote: str, texts: Iterable[str]) -> bool:
-    """Say whether a quote has a word of `texts` that is no usual one, or cannot be read."""
+    """Return whether a quote contains an uncommon word of `texts`, or is escaped and unreadable."""
     if "\\u" in quote or "\\x" in quote:
         return True
     source_text = "\n".join(texts).casefold()
     words = set(_WORD.findall(source_text)).difference(_COMMON_WORDS.split())
     quoted_words = _WORD.findall(quote.casefold())
-    # The last word may be cut off. Where words are not parted by spaces, a part of them is one.
+    # The last word may be cut off. In scripts without spaces, any part of a text may be a word.
     return any(
         word in words
         or (not word.isascii() and word in source_text)
@@ -85,21 +85,13 @@ def _is_word_prefix(word: str, words: Iterable[str]) -> bool:
 
 def _quote_suffix(words: str) -> str:
     text = " ".join(words.split())
-    return f": {redact_secrets(text, os.environ)[:_MAX_QUOTE_CHARACTERS]}" if text else ""
+    return f": {mask_secrets(text, os.environ)[:_MAX_QUOTE_CHARACTERS]}" if text else ""
 
 
 def _address_suffix(error: BaseException) -> str:
-    """Return where it was asked, for errors that know; without what may follow the path, which may hold a key."""
+    """Return the address of the request, if the error has it; without the query, which may contain a key."""
     for found in exception_chain(error):
         url: Any = getattr(vars(found).get("request"), "url", None)
         if getattr(url, "host", None):
             return f" (at {url.scheme}://{url.host}{f':{url.port}' if url.port else ''}{url.path})"
     return ""
-
-
-def redact_secrets(text: str, environ: Mapping[str, str]) -> str:
-    """Return `text` with the values of key-like environment variables struck out."""
-    for name, value in environ.items():
-        if name.upper().endswith(_SECRET_ENDINGS) and len(value) >= 8:
-            text = text.replace(value, f"[{name}]")
-    return text

@@ -1,7 +1,7 @@
-"""Worker threads for what blocks: one bounded pool each for the model, the embedder, the reranker and the mem0 store.
+"""Worker threads for blocking calls: a bounded pool each for the model, the embedder, the reranker and the store.
 
-A pool of its own each, so that slow extractions cannot keep a search waiting. The threads are daemons: a
-provider that hangs without a time-out of its own must not keep the process from ending.
+With separate pools, slow extractions cannot delay a search. The threads are daemons, so a provider that hangs without a
+time-out cannot keep the process from ending.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ EMBEDDER_THREADS = 8
 STORE_THREADS = 2
 RERANKER_THREADS = 2
 EXIT_WAIT_SECONDS = 5.0
-"""How long the end of the process waits for a call to the store."""
+"""How long the exit of the process waits for a call to the store."""
 
 CLOSE_GRACE_SECONDS = 3.0
-"""How long a close waits for calls that are under way; the daemon threads die with the process."""
+"""How long a close waits for running calls; the daemon threads end with the process."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """One call, and the future of the loop that waits for it."""
+    """One call, and the future of the event loop that waits for it."""
 
     call: Callable[[], Any]
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
 
     def run(self) -> None:
-        """Make the call, unless nobody waits any more, and hand its outcome to the loop."""
+        """Make the call, unless it was cancelled, and hand its result to the loop."""
         if self.future.cancelled():
             return
         try:
             outcome, error = self.call(), None
-        except BaseException as raised:  # Whatever it is, it belongs to the one who waits, not to the thread.
+        except BaseException as raised:  # Any error belongs to the waiting caller.
             outcome, error = None, raised
         try:
             self.loop.call_soon_threadsafe(self._resolve, outcome, error)
         except RuntimeError:
-            # The loop was closed while the call ran: nobody is there to be told.
+            # The loop was closed while the call ran.
             return
 
     def _resolve(self, outcome: Any, error: BaseException | None) -> None:
@@ -64,7 +64,7 @@ class _Job:
         elif isinstance(error, Exception) and not isinstance(error, StopIteration):
             self.future.set_exception(error)
         else:
-            # SystemExit and the like would tear the loop down, and a future refuses StopIteration.
+            # SystemExit and the like would stop the loop, and a future refuses StopIteration.
             self.future.set_exception(RuntimeError(f"a backend call ended in {type(error).__name__}: {error}"))
 
 
@@ -79,13 +79,13 @@ def _join_pools_at_exit() -> None:
 
 
 class WorkerPool:
-    """At most `size` threads, started when there is work for them, shared by any number of event loops."""
+    """At most `size` threads, started on demand and shared by any number of event loops."""
 
     def __init__(self, name: str, size: int, *, join_at_exit: bool = False) -> None:
-        """Name the threads `name`; none is started yet.
+        """Start no thread yet; `name` is the prefix of their names.
 
-        With `join_at_exit` the end of the process waits for the call that is under way: its daemons would be cut off in
-        the middle of a library in C++ or Rust, which ends the process with an abort.
+        With `join_at_exit` the exit of the process waits for running calls. A daemon thread that is stopped inside a
+        C++ or Rust library would abort the process.
         """
         self._name = name
         self._size = size
@@ -97,10 +97,10 @@ class WorkerPool:
             _pools_joined_at_exit.add(self)
 
     async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what `call` returns, or raise what it raises; the event loop stays free meanwhile.
+        """Return or raise the result of `call`, without blocking the event loop.
 
-        Cancelled while it waits for a thread, the call is not made; cancelled later, it runs to its end
-        unheard.
+        Cancelled before a thread is free, the call is not made; cancelled later, it runs to its end and the result is
+        dropped.
 
         Raises:
             MemoryClosedError: the pool is closed.
@@ -116,28 +116,28 @@ class WorkerPool:
         return answer
 
     async def close(self, *, grace: float = CLOSE_GRACE_SECONDS) -> None:
-        """Take no more work and wait up to `grace` seconds for what is under way."""
+        """Take no more work and wait up to `grace` seconds for running calls."""
         self.shut_down()
         loop = asyncio.get_running_loop()
         deadline = loop.time() + grace
-        # Joining a thread would block the loop, and a daemon's end has no event to wait for.
+        # Joining a thread would block the loop, and the end of a thread has no event to wait for.
         while loop.time() < deadline and any(thread.is_alive() for thread in self._threads):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
     def shut_down(self) -> None:
-        """Take no more work, and have each thread end when it has done its own."""
+        """Take no more work, and let each thread end after its current call."""
         self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
 
     def join(self, deadline: float) -> None:
-        """Take no more work and wait for each thread until this time of the monotonic clock, without an event loop."""
+        """Take no more work and wait for the threads until `deadline` on the monotonic clock, without an event loop."""
         self.shut_down()
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _ensure_thread(self) -> None:
-        # Popping a deque is atomic, so no lock is taken on the event loop.
+        # Popping a deque is atomic, so the event loop needs no lock.
         try:
             self._idle.pop()
         except IndexError:
@@ -157,7 +157,7 @@ class WorkerPool:
             if job is None:
                 return
             job.run()
-            # Drop the job before waiting for the next one: it holds a person's text.
+            # Drop the job before waiting for the next one: it contains a user's text.
             del job
 
 
@@ -175,7 +175,7 @@ class WorkerPools:
         await asyncio.gather(*(pool.close(grace=grace) for pool in self._pools))
 
     def shut_down(self) -> None:
-        """Take no more work in any of them."""
+        """Take no more work in any pool."""
         for pool in self._pools:
             pool.shut_down()
 

@@ -1,4 +1,4 @@
-"""Vectors that an embedder gave lately, by what they are of."""
+"""A cache of an embedder's latest vectors."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from hashlib import blake2b
 from gaia_memory.models import Vector
 
 MAX_NUMBERS_PER_PURPOSE = 500_000
-"""Numbers kept for each purpose, 4 MB: 1,300 vectors of 384, 160 of 3,072."""
+"""Numbers kept for each purpose, 4 MB: 1,300 vectors of 384 dimensions, or 160 of 3,072."""
 
 
 class VectorCache:
-    """The last vectors of one embedder, apart for each purpose: texts added in bulk push no question out.
+    """The latest vectors of one embedder, separate for each purpose, so that texts added in bulk evict no questions.
 
-    It holds no text. A vector is found by a hash of its text under a key that is made at random, kept nowhere and gone
-    with the process: what was forgotten cannot be read from it, nor can anybody test a guess on it later.
+    It contains no text. A vector's key is a hash of its text, keyed with a random secret that exists only in this
+    process. So forgotten texts can neither be read from it nor guessed later.
     """
 
     def __init__(self, *, max_numbers: int = MAX_NUMBERS_PER_PURPOSE) -> None:
-        """Keep at most so many numbers for each purpose."""
+        """Keep at most `max_numbers` for each purpose."""
         self._max_numbers = max_numbers
         self._hash_key = secrets.token_bytes(32)
         self._entries: defaultdict[str, OrderedDict[bytes, bytes]] = defaultdict(OrderedDict)
 
     def get_many(self, texts: Iterable[str], purpose: str) -> dict[str, Vector]:
-        """Return the vectors that are known of these texts."""
+        """Return the cached vectors of these texts."""
         entries, found = self._entries[purpose], dict[str, Vector]()
         for text in texts:
             key = self._key(text)
@@ -38,11 +38,11 @@ class VectorCache:
         return found
 
     def put_many(self, vectors: Iterable[tuple[str, Vector]], purpose: str) -> None:
-        """Take in vectors with their texts; those that were not asked for longest leave."""
+        """Add vectors with their texts, and evict the least recently used."""
         entries = self._entries[purpose]
         for text, vector in vectors:
             key = self._key(text)
-            # Bytes: nobody changes them, and numbers of Python's own take four times as much and as long.
+            # Bytes are immutable, and Python's own numbers take four times as much memory and time.
             entries[key] = array("d", vector).tobytes()
             entries.move_to_end(key)
             while entries and len(entries) * len(vector) > self._max_numbers:

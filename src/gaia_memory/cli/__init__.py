@@ -14,9 +14,9 @@ _NO_DETECTION_VARIABLE = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
 
 
 def main() -> None:
-    """Run the command line and leave the process with its exit code.
+    """Run the command line and exit with its code.
 
-    What nobody foresaw is told in one line too; `--debug` shows the traceback.
+    An unexpected error, too, is shown in one line; `--debug` shows the traceback.
     """
     _use_named_shell(sys.argv)
     from gaia_memory.cli.app import app
@@ -24,12 +24,12 @@ def main() -> None:
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # What a terminal's encoding has no sign for is shown as `?`, and costs no answer.
+            # A character that the terminal cannot encode is shown as `?`.
             stream.reconfigure(errors="replace")
     try:
         app(prog_name="gaia")
     except Exception as error:
-        # The last boundary: a person at a terminal is helped by a sentence, not by a traceback.
+        # The last boundary: a user at a terminal needs a sentence, not a traceback.
         if "--debug" in sys.argv:
             raise
         if isinstance(error, OSError) and error.filename and error.strerror:
@@ -40,11 +40,11 @@ def main() -> None:
 
 
 def _use_named_shell(arguments: Sequence[str]) -> None:
-    """Let a shell that is named count: Typer goes by the one that runs, unless this variable is set."""
+    """Make Typer use the named shell: unless this variable is set, it detects the running one."""
     for option, shell in pairwise(arguments):
         if option in _COMPLETION_OPTIONS and shell in _SHELLS:
             os.environ[_NO_DETECTION_VARIABLE] = "1"
         elif option in _COMPLETION_OPTIONS and arguments[1] == option:
             known_shells = f"{', '.join(_SHELLS[:-1])} or {_SHELLS[-1]}"
-            sys.stderr.write(f"gaia: {shell!r} is no shell that is known: name {known_shells}\n")
+            sys.stderr.write(f"gaia: {shell!r} is no known shell: pass {known_shells}\n")
             sys.exit(2)

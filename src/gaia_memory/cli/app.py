@@ -1,4 +1,4 @@
-"""The commands of `gaia` and what they have in common. Nothing heavy is imported before a command runs."""
+"""The commands of `gaia`. Nothing heavy is imported before a command runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gaia_memory.language.printable_text import escape_lines
 
 
 class ErrorReportingGroup(TyperGroup):
-    """A group of commands in which an error of this package ends in one clear message and exit code 1."""
+    """A group of commands that turns an error of this package into one message and exit code 1."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -61,13 +61,13 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="Begin with `gaia demo`, then `gaia chat`. Each command has examples: `gaia memory list --help`.",
+    epilog="Start with `gaia demo`, then `gaia chat`. Each command has examples: `gaia memory list --help`.",
 )
 def gaia(
     context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show log lines and tracebacks.")] = False,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Long-term memory for Google ADK agents."""

@@ -16,7 +16,7 @@ import typer
 
 from gaia_memory.cli.engines import ChannelOption, ConfigOption, SpeakerOption, load_config, run_async
 from gaia_memory.cli.ui.read_input import is_interactive, iter_stdin_lines, require_stdin
-from gaia_memory.cli.ui.terminal import print_line, print_note, print_text, progress_bar
+from gaia_memory.cli.ui.terminal import print_line, print_note, print_text
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
@@ -26,21 +26,23 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia chat` talks as the user of this machine.
+`gaia chat` uses your login name as the user id.
 
 `gaia chat --user itay --channel telegram` continues the conversation `itay:telegram`.
 
-`echo "What do you know about me?" | gaia chat --user itay` asks one question.
+`echo "What do you know about me?" | gaia chat --user itay` sends one message.
 
 In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D ends it.
 """
 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
-GOODBYE_MESSAGE = "Bye. This conversation is kept"
-_UNFINISHED_ERASURE_MESSAGE = "What was forgotten is still in files: whatever opens this memory next rewrites them."
+GOODBYE_MESSAGE = "Bye. This conversation is saved"
+_UNFINISHED_ERASURE_MESSAGE = (
+    "Files still contain forgotten text: the next process that opens this memory rewrites them."
+)
 VERTEX_VARIABLES = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
-"""Where one of these is set, Google Cloud's own credentials stand in for a key."""
-LEARNED_LATER_SUFFIX = ", and learned from once it has been quiet for a while"
+"""If one of these is set, Google Cloud credentials replace the key."""
+LEARNED_LATER_SUFFIX = ", and memory learns from it once it is quiet"
 
 
 def chat(
@@ -51,15 +53,15 @@ def chat(
         typer.Option(
             "--model",
             "-m",
-            help="The agent's model: `offline`, or a name that ADK knows.",
+            help="The agent's model: `offline`, or a model name of ADK.",
             autocompletion=lambda: ["auto", "offline"],
         ),
     ] = None,
     config: ConfigOption = None,
 ) -> None:
-    """Talk to an agent that remembers you. Leaves with 1 when a piped message got no answer."""
+    """Talk to an agent that remembers you. Exits with 1 if a piped message got no answer."""
     require_stdin()
-    # A terminal sends one message at a time: there is no burst to wait for.
+    # A terminal sends one message at a time, so there is no burst to merge.
     loaded = load_config(config, model=model, settings={"sessions": {"coalesce_seconds": 0.0}})
     unanswered = 0
     try:
@@ -76,12 +78,12 @@ def _login_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        # A container may run as a user id without a name.
+        # A container may run as a user without a name.
         return "me"
 
 
 async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
-    """Talk until there is nothing more to say; return how many messages got no answer."""
+    """Answer messages until the input ends; return how many got no answer."""
     from google.adk.agents.llm_agent import LlmAgent
 
     from gaia_memory.runtime import open_memory
@@ -97,22 +99,18 @@ async def _chat(config: LoadedConfig, user: str, channel: str) -> int:
             unanswered = await converse(lambda line: _answer(conversation, line))
         else:
             unanswered = sum([not await _answer(conversation, line) async for line in _piped_lines()])
-        await _finish_erasure(gaia, user)
+        await _finish_erasures(gaia)
         return unanswered
 
 
-async def _finish_erasure(gaia: Gaia, user: str) -> None:
-    """Let no forget leave its text in a file when the conversation ends; Ctrl-C leaves that to the next start."""
-    from gaia_memory.cli.memory.erasure_progress import wait_for_erasure
+async def _finish_erasures(gaia: Gaia) -> None:
+    """Wait for erasures when the conversation ends; after Ctrl-C the next process finishes them."""
+    from gaia_memory.cli.memory.erasure_progress import finish_erasures
     from gaia_memory.errors import MemoryUnavailable
 
-    scope = gaia.scope(user)
     try:
-        if not (await gaia.memory.status(scope)).erasures:
-            return
-        with progress_bar("Rewriting files") as advance:
-            if other_owner := await wait_for_erasure(gaia._engine, scope, advance):
-                print_note(f"What was forgotten is still in files: {other_owner}.")
+        if await gaia.memory.pending_erasures() and (remaining := await finish_erasures(gaia.memory)):
+            print_note(f"Files still contain forgotten text: {remaining}.")
     except asyncio.CancelledError:
         print_note(_UNFINISHED_ERASURE_MESSAGE)
         raise
@@ -121,7 +119,7 @@ async def _finish_erasure(gaia: Gaia, user: str) -> None:
 
 
 def _require_key(gaia: Gaia) -> None:
-    """Refuse to begin a conversation in which no message can be answered.
+    """Refuse to start a conversation without a key for its model.
 
     Raises:
         ModelUnavailableError: the agent's model is Gemini, and there is no key.
@@ -134,12 +132,12 @@ def _require_key(gaia: Gaia) -> None:
     uses_vertex = any(os.environ.get(name, "").lower() in {"1", "true"} for name in VERTEX_VARIABLES)
     if isinstance(gaia.model, Gemini) and not has_gemini_key() and not uses_vertex:
         raise ModelUnavailableError(
-            f"{gaia.model.model} needs a key: set GEMINI_API_KEY, or talk to `--model offline`, which needs none"
+            f"{gaia.model.model} needs a key: set GEMINI_API_KEY, or pass `--model offline`, which needs none"
         )
 
 
 async def _answer(conversation: Conversation, line: str) -> bool:
-    """Show the answer to a line; False where the model gave none."""
+    """Show the answer to a line; False if the model gave none."""
     if not line.strip():
         return True
     async with aclosing(conversation.stream(line)) as pieces:
@@ -157,12 +155,12 @@ async def _piped_lines() -> AsyncIterator[str]:
 
     def read_lines() -> None:
         with contextlib.suppress(RuntimeError):
-            # The loop may be closed by Ctrl-C while this waits for a line.
+            # Ctrl-C may close the loop while this thread waits for a line.
             for line in iter_stdin_lines():
                 loop.call_soon_threadsafe(lines.put_nowait, line)
             loop.call_soon_threadsafe(lines.put_nowait, None)
 
-    # A daemon: a thread of the loop's pool would keep the process from ending before the next line.
+    # A daemon, because a pool thread that waits for a line would keep the process from ending.
     threading.Thread(target=read_lines, daemon=True).start()
     while (line := await lines.get()) is not None:
         yield line

@@ -1,4 +1,4 @@
-"""`gaia config`: is the configuration right, what is in force, and what there is to set."""
+"""`gaia config`: check, show and describe the configuration."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ app = typer.Typer(no_args_is_help=True, help="Check, show and describe the confi
 _CHECK_EXAMPLES = """
 Examples:
 
-`gaia config check` looks at the file that every command would use.
+`gaia config check` checks the file that every command would use.
 
-`gaia config check my-agents/gaia.yaml && adk web my-agents` starts only with a file that is right.
+`gaia config check my-agents/gaia.yaml && adk web my-agents` starts only if the file is valid.
 """
 _SHOW_EXAMPLES = """
 Examples:
 
-`gaia config show` shows every setting, its value, and who set it.
+`gaia config show` shows every setting, its value and its source.
 
-`gaia config show --json | jq '.settings[] | select(.from != "default")'` shows what is not a default.
+`gaia config show --json | jq '.settings[] | select(.from != "default")'` shows only settings that are not defaults.
 """
 _SCHEMA_EXAMPLES = """
 Examples:
 
 `gaia config schema > gaia.schema.json`, then `# yaml-language-server: $schema=gaia.schema.json` as the first line of
-gaia.yaml, lets an editor complete and check it.
+gaia.yaml, makes an editor complete and check it.
 """
 
 
 @app.command("check", epilog=_CHECK_EXAMPLES)
 def check(
     path: Annotated[
-        Path | None, typer.Argument(help="The gaia.yaml; else GAIA_CONFIG, else the one in GAIA_HOME.")
+        Path | None, typer.Argument(help="The gaia.yaml. Default: GAIA_CONFIG, else the one in GAIA_HOME.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Look whether the configuration is right, the environment included. Leaves with 1 when anything is not.
+    """Check the configuration and the environment. Exits with 1 if anything is wrong.
 
-    Listed at once: values that are refused, and keys and variables that are unknown and would be ignored. Once all
-    values are right, what mem0 says of its providers, too.
+    Lists all invalid values and unknown keys and variables at once. If all values are valid, mem0 checks its providers,
+    too.
     """
     from gaia_memory.errors import ConfigError
 
@@ -77,7 +77,7 @@ def check(
 
 
 def _unknown_variables(problems: Sequence[str]) -> list[str]:
-    """Return a line for each variable that sets nothing; where its section is known, a problem tells it already."""
+    """Return a line for each unknown variable that no other problem names."""
     from gaia_memory.config.sources.environment import classify_variables
 
     _, suggestions = classify_variables(os.environ)
@@ -96,28 +96,28 @@ def _lookup_note() -> str:
 
 
 async def _check_providers(loaded: LoadedConfig) -> None:
-    """Ask mem0 about providers other than the usual ones; it takes a second to load, and is left alone else.
+    """Check providers with mem0 if they are not the usual ones, because mem0 takes a second to load.
 
     Raises:
         ConfigError: a provider or one of its keys is unknown.
     """
     import tempfile
 
-    from gaia_memory.cli.unopened_home import unopened_engine
+    from gaia_memory.engine_probe import EngineProbe
 
     with tempfile.TemporaryDirectory(prefix="gaia-config-") as scratch:
-        engine = await unopened_engine(loaded.config, Path(scratch))
+        probe = await EngineProbe.open(loaded.config, Path(scratch))
         try:
-            await engine.check()
+            await probe.check_providers()
         finally:
-            await engine.backend.close(grace=0.1)
+            await probe.close()
 
 
 @app.command("show", epilog=_SHOW_EXAMPLES)
 def show(as_json: JsonOption = False, config: ConfigOption = None) -> None:
-    """Show every setting in force and where it comes from: the file, a variable of the environment, or its default.
+    """Show every setting and its source: the file, an environment variable, or the default.
 
-    Keys and passwords are not shown.
+    Keys and passwords are masked.
     """
     from gaia_memory.cli.config_sources import effective_settings
 

@@ -1,4 +1,4 @@
-"""Where each setting in force comes from: the file, a variable of the environment, or its default."""
+"""The source of each setting: the file, an environment variable, or the default."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, Literal
 
 import yaml
 
-from gaia_memory.config.describe import KeyPath, dotted_key, iter_settings
+from gaia_memory.config.describe import iter_settings
+from gaia_memory.config.key_path import KeyPath, dotted_key, has_path, value_at
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import is_secret_name, mask_secrets
-from gaia_memory.config.sections.provider_section import normalize_provider
 from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
-from gaia_memory.config.sources.load import LoadedConfig
+from gaia_memory.config.sources.load import LoadedConfig, normalize_providers
+from gaia_memory.redaction.mask import is_secret_name, mask_secrets
 
 MASK = "***"
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting as it may be shown: its key, its value without secrets, and who set it."""
+    """A setting for display: its key, its value without secrets, and its source."""
 
     key: str
     value: Any
@@ -31,26 +31,24 @@ class Setting:
 
 def effective_settings(loaded: LoadedConfig, environ: Mapping[str, str]) -> list[Setting]:
     """Return every setting, in the order in which they are declared."""
-    file = _normalize_providers(_read_file(loaded.path))
-    variables = _normalize_providers(read_environment(environ))
+    file = normalize_providers(_read_file(loaded.path))
+    variables = normalize_providers(read_environment(environ))
     found = []
     for path, value in _iter_values(loaded.config):
-        if _has_path(variables, _stored_path(path)):
+        if has_path(variables, _stored_path(path)):
             found.append(Setting(dotted_key(path), value, "environment", variable_for(path, environ)))
         else:
-            found.append(Setting(dotted_key(path), value, "file" if _has_path(file, _stored_path(path)) else "default"))
+            found.append(Setting(dotted_key(path), value, "file" if has_path(file, _stored_path(path)) else "default"))
     return found
 
 
 def _iter_values(config: GaiaConfig) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield each setting with its value as JSON has it; a provider's keys one by one."""
+    """Yield each setting with its JSON value; the keys of a provider one by one."""
     data = config.model_dump(mode="json")
-    # What a database is when none is named follows from other settings: what is in force is told.
+    # The default of a database URL depends on other settings: show the one in force.
     data["sessions"]["database_url"], data["memory"]["database_url"] = config.sessions_url, config.memory_url
     for path, _ in iter_settings(GaiaConfig):
-        value: Any = data
-        for name in path:
-            value = value[name]
+        value = value_at(data, path)
         if path[-1] in PROVIDER_SECTIONS:
             yield (*path, "provider"), value["provider"]
             for name, inner in value["config"].items():
@@ -70,31 +68,12 @@ def _redact(name: str, value: Any) -> Any:
 
 
 def _stored_path(path: KeyPath) -> KeyPath:
-    """Return where a provider's own key lies once its section was brought into one form."""
+    """Return the path of a provider's own key in its normalized section."""
     if len(path) > 2 and path[1] in PROVIDER_SECTIONS and path[2] != "provider":
         return (*path[:2], "config", *path[2:])
     return path
 
 
 def _read_file(path: Path | None) -> Mapping[Any, Any]:
-    # It was read and found right a moment ago.
+    # `load` has just checked it.
     return {} if path is None else yaml.safe_load(path.read_text(encoding="utf-8-sig")) or {}
-
-
-def _normalize_providers(data: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    memory = data.get("memory")
-    if not isinstance(memory, Mapping):
-        return data
-    parts = {
-        part: normalize_provider(memory[part]) for part in PROVIDER_SECTIONS if isinstance(memory.get(part), Mapping)
-    }
-    return {**data, "memory": {**memory, **parts}}
-
-
-def _has_path(data: Mapping[Any, Any], path: KeyPath) -> bool:
-    value: Any = data
-    for name in path:
-        if not isinstance(value, Mapping) or name not in value:
-            return False
-        value = value[name]
-    return True

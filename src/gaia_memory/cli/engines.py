@@ -1,4 +1,4 @@
-"""How commands open memory: the configuration, and an engine that does nothing in the background."""
+"""The options that commands share, and how commands open memory."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def _require_nonempty(value: str | None) -> str | None:
 
 
 def require_texts(values: list[str] | None) -> list[str] | None:
-    """Return the values of an argument that takes several, each of which says something.
+    """Return the values of an argument that takes several texts.
 
     Raises:
-        typer.BadParameter: one is blank, as where a shell's variable is empty.
+        typer.BadParameter: one is blank, such as that of an empty shell variable.
     """
     from gaia_memory.language.printable_text import is_blank
 
@@ -44,42 +44,47 @@ def _app_name(value: str | None) -> str | None:
     from gaia_memory.config.schema import is_app_name
 
     if _require_nonempty(value) is not None and not is_app_name(str(value)):
-        rule = "a letter, then letters, digits, `_` and `-`, and not `user`"
-        raise typer.BadParameter(f"{value!r} is no name for an app: {rule}")
+        rule = "use a letter, then letters, digits, `_` and `-`; not `user`"
+        raise typer.BadParameter(f"{value!r} is no valid app name: {rule}")
     return value
 
 
 ConfigOption = Annotated[
     Path | None,
-    typer.Option("--config", "-c", help="The gaia.yaml to use; else GAIA_CONFIG, else the one in GAIA_HOME."),
+    typer.Option("--config", "-c", help="The gaia.yaml to use. Default: GAIA_CONFIG, else the one in GAIA_HOME."),
 ]
 UserOption = Annotated[
-    str, typer.Option("--user", "-u", help="Whose memory: the user id.", show_default=False, callback=_require_nonempty)
+    str,
+    typer.Option(
+        "--user", "-u", help="The user whose memory is meant.", show_default=False, callback=_require_nonempty
+    ),
 ]
 SpeakerOption = Annotated[
     str | None,
-    typer.Option("--user", "-u", help="Who is talking: the user id; else your login name.", callback=_require_nonempty),
+    typer.Option("--user", "-u", help="The user id. Default: your login name.", callback=_require_nonempty),
 ]
 ChannelOption = Annotated[
-    str, typer.Option("--channel", help="Where; a conversation is one user on one channel.", callback=_require_nonempty)
+    str,
+    typer.Option(
+        "--channel", help="The channel. A conversation is one user on one channel.", callback=_require_nonempty
+    ),
 ]
 AppOption = Annotated[
     str | None,
-    typer.Option("--app", help="The app the memory belongs to; else `app` of gaia.yaml.", callback=_app_name),
+    typer.Option("--app", help="The app of the user. Default: `app` of gaia.yaml.", callback=_app_name),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 _DISABLED_REMEDY = (
-    "set `memory.enabled: true` in gaia.yaml; what is held about a person can be read with `gaia memory export` and "
-    "removed with `gaia memory forget` while it is off"
+    "set `memory.enabled: true` in gaia.yaml; `gaia memory export` and `gaia memory forget` work while it is off"
 )
 
 
 def load_config(
     path: Path | None, *, model: str | None = None, settings: Mapping[str, Any] | None = None
 ) -> LoadedConfig:
-    """Return the configuration a command runs on, with the command's own `settings` over it.
+    """Return the configuration of a command, overridden by the command's own `settings`.
 
     Raises:
         ConfigError: it is missing or wrong.
@@ -90,16 +95,16 @@ def load_config(
 
 
 def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Run a command's asynchronous part to its end."""
+    """Run the asynchronous part of a command."""
     return asyncio.run(coroutine)
 
 
 @asynccontextmanager
 async def engine_without_background(loaded: LoadedConfig, *, allow_disabled: bool = False) -> AsyncIterator[Engine]:
-    """Open an engine that neither sweeps nor follows: what is written is followed by the store's owner.
+    """Open an engine that neither sweeps nor follows: the owner of the mem0 store follows what a command writes.
 
     Raises:
-        MemoryUnavailable: memory is off in the configuration, and it is not opened `allow_disabled`.
+        MemoryUnavailable: memory is off in the configuration, and `allow_disabled` is false.
     """
     from gaia_memory.engine import Engine
     from gaia_memory.errors import MemoryUnavailable
@@ -113,10 +118,14 @@ async def engine_without_background(loaded: LoadedConfig, *, allow_disabled: boo
         await engine.close()
 
 
-async def print_other_apps(engine: Engine, scope: Scope) -> bool:
-    """Say under which other apps something is remembered about the same user id; False where there is none."""
+def scope_of(engine: Engine, app_name: str | None, user: str) -> Scope:
+    """Return the scope of a user in the named app, or in the configured one."""
+    return engine.scope(app_name or engine.config.app, user)
+
+
+async def print_other_apps(engine: Engine, scope: Scope) -> None:
+    """Name the other apps in which the same user id has facts."""
     others = [known.app for known in await engine.memory.scopes() if known.user == scope.user and known != scope]
     if others:
         names = ", ".join(sorted(name if name is not None else "(all apps together)" for name in others))
         print_note(f"{scope.user} is known under another app: {names}. Choose it with --app.")
-    return bool(others)

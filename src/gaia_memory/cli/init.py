@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia init` gives the agents in this folder a memory: it writes what ADK needs and shows the commands that use it.
+`gaia init` gives the agents in this folder a memory: it writes the files that ADK needs and shows the commands to run.
 
-`gaia init my-agents --agent assistant` makes a folder with an agent that remembers, from nothing.
+`gaia init my-agents --agent assistant` creates a folder with an agent that remembers.
 
-`gaia init --json | jq -r '.commands["adk web"]'` prints the command for a browser alone.
+`gaia init --json | jq -r '.commands["adk web"]'` prints only the command for a browser.
 """
 
 _OUTCOME_COLOURS = {
@@ -37,16 +37,16 @@ _OUTCOME_COLOURS = {
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder of agents, or of one agent.")] = Path(),
     agent: Annotated[
-        str | None, typer.Option("--agent", help="Make a small agent of this name that remembers, if it is not there.")
+        str | None, typer.Option("--agent", help="Create a small agent of this name, if it does not exist.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write anew what is there and keep the old files beside it; never an agent.")
+        bool, typer.Option("--force", help="Rewrite existing files and keep backups; never an agent.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Give the ADK agents in a folder a memory: `gaia.yaml`, and the `services.yaml` that `adk web` and `adk run` read.
 
-    What is there already is kept, and said to be right or not. Leaves with 1 when something is to be put right by hand.
+    Existing files are kept and checked. Exits with 1 if one has to be corrected by hand.
     """
     from gaia_memory.cli.setup.prepare import prepare
     from gaia_memory.errors import GaiaMemoryError
@@ -65,7 +65,7 @@ def init(
     else:
         _print(report)
     if report.invalid_files:
-        print_error(f"put right by hand: {', '.join(str(step.path) for step in report.invalid_files)}")
+        print_error(f"correct by hand: {', '.join(str(step.path) for step in report.invalid_files)}")
         raise typer.Exit(1)
 
 
@@ -78,7 +78,7 @@ def _resolve_folder(path: Path, agent: str | None) -> Path:
         raise typer.BadParameter(f"{path} is a file: name a folder", param_hint="FOLDER")
     if agent is None:
         if not folder.exists():
-            hint = "make it, or let --agent make it with an agent"
+            hint = "create it, or pass --agent to create it with an agent"
             raise typer.BadParameter(f"there is no folder {path}: {hint}", param_hint="FOLDER")
         return folder
     if problem := agent_name_problem(agent, folder):

@@ -1,4 +1,4 @@
-"""`gaia people`: what is to be done about who is who."""
+"""`gaia people`: user ids that belong to one person."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gaia_memory.cli.engines import (
     load_config,
     print_other_apps,
     run_async,
+    scope_of,
 )
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.read_input import confirm
@@ -23,39 +24,35 @@ if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.models import MergeResult
 
-app = typer.Typer(no_args_is_help=True, help="Make two user ids of one person one memory.")
+app = typer.Typer(no_args_is_help=True, help="Merge user ids that belong to one person.")
 
 _MERGE_EXAMPLES = """
 Examples:
 
-`gaia people merge telegram:12345 ada` asks, and moves what is known of the guest to ada.
+`gaia people merge telegram:12345 ada` asks, then moves the facts of the guest to ada.
 
-`gaia people merge telegram:12345 ada --yes --json` asks nothing and prints the counts.
+`gaia people merge telegram:12345 ada --yes --json` does not ask, and prints the counts.
 """
 
 
 @app.callback()
 def people() -> None:
-    """Make two user ids of one person one memory."""
+    """Merge user ids that belong to one person."""
 
 
 @app.command("merge", epilog=_MERGE_EXAMPLES)
 def merge(
-    from_user: Annotated[
-        str, typer.Argument(metavar="FROM", help="The user id whose memory is moved.", show_default=False)
-    ],
-    into_user: Annotated[
-        str, typer.Argument(metavar="INTO", help="The user id that has it from then on.", show_default=False)
-    ],
+    from_user: Annotated[str, typer.Argument(metavar="FROM", help="The user id to move from.", show_default=False)],
+    into_user: Annotated[str, typer.Argument(metavar="INTO", help="The user id to move to.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Move all that is remembered under one user id to another one of the same person. It cannot be taken back.
+    """Move the facts of one user id to another one of the same person. This cannot be undone.
 
-    Ids of facts stay, what both know stands once, what either has forgotten stays forgotten. Talk of either that waits
-    to be learned is to be learned first.
+    Facts keep their ids. A fact of both is kept once. Forgotten facts stay forgotten. Pending conversations of either
+    have to be learned first.
     """
     for name, value in (("FROM", from_user), ("INTO", into_user)):
         if not value:
@@ -72,34 +69,24 @@ def merge(
         return
     print_line(f"Moved {pluralize(merged.moved, 'fact')} of {from_user} to {into_user}.")
     if merged.joined:
-        print_line(
-            f"{pluralize(merged.joined, 'fact')} known of both stand once."
-            if merged.joined > 1
-            else _ONE_DUPLICATE_MESSAGE
-        )
+        verb = "is" if merged.joined == 1 else "are"
+        print_line(f"{pluralize(merged.joined, 'fact')} of both {verb} kept once.")
     if merged.dropped:
         print_line(f"{pluralize(merged.dropped, 'fact')} left out: forgotten by {into_user}.")
-
-
-_ONE_DUPLICATE_MESSAGE = "1 fact known of both stands once."
 
 
 async def _merge_question(loaded: LoadedConfig, from_user: str, into_user: str, app_name: str | None) -> str:
     async with engine_without_background(loaded, allow_disabled=True) as engine:
         counts = []
         for user in (from_user, into_user):
-            scope = engine.scope(app_name or engine.config.app, user)
-            async with engine.database.read_transaction() as tx:
-                counts.append(await engine.facts.count(tx, scope))
+            scope = scope_of(engine, app_name, user)
+            counts.append((await engine.memory.status(scope)).facts)
             if not counts[-1]:
                 await print_other_apps(engine, scope)
-    return (
-        f"Move {pluralize(counts[0], 'fact')} of {from_user} to {into_user}, of whom {pluralize(counts[1], 'fact')} "
-        f"{'is' if counts[1] == 1 else 'are'} known, for good?"
-    )
+    moved, existing = (pluralize(count, "fact") for count in counts)
+    return f"Move {moved} of {from_user} to {into_user}, who has {existing}, for good?"
 
 
 async def _merge(loaded: LoadedConfig, from_user: str, into_user: str, app_name: str | None) -> MergeResult:
     async with engine_without_background(loaded, allow_disabled=True) as engine:
-        name = app_name or engine.config.app
-        return await engine.memory.merge(engine.scope(name, from_user), engine.scope(name, into_user))
+        return await engine.memory.merge(scope_of(engine, app_name, from_user), scope_of(engine, app_name, into_user))

@@ -1,4 +1,4 @@
-"""`gaia sweep`: learn now what would be learned later."""
+"""`gaia sweep`: learn from quiet conversations now."""
 
 from __future__ import annotations
 
@@ -11,38 +11,37 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gaia_memory.cli.engines import ConfigOption, JsonOption, engine_without_background, load_config, run_async
-from gaia_memory.cli.memory.erasure_progress import wait_for_erasure
-from gaia_memory.cli.ui.terminal import LOGGER_NAME, pluralize, print_error, print_line, progress_bar, silence_logger
+from gaia_memory.cli.memory.erasure_progress import finish_erasures
+from gaia_memory.cli.ui.terminal import LOGGER_NAME, pluralize, print_error, print_line, silence_logger
 from gaia_memory.language.printable_text import escape_line
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
     from gaia_memory.engine import Engine
+    from gaia_memory.memory import Memory
     from gaia_memory.models import PendingConversation, SweepProgress, SweepReport
 
 EXAMPLES = """
 Examples:
 
-`gaia sweep` learns every conversation that has been quiet for long enough.
+`gaia sweep` learns from every conversation that has been quiet long enough.
 
-`gaia sweep --force --json` learns every conversation nobody is talking in, and prints counts for a script.
+`gaia sweep --force --json` learns from every conversation without an active turn, and prints counts.
 """
 
 STALL_NOTICE_SECONDS = 3.0
-"""How long nothing ends before the bar says what it waits for."""
+"""How long without progress before the bar names what it is waiting for."""
 
 _MAX_NAMED_CONVERSATIONS = 10
-"""Conversations that are named one by one; more of them would hide the rest."""
+"""Failed conversations that are listed one by one; the rest are counted."""
 
 
 def sweep(
-    force: Annotated[
-        bool, typer.Option("--force", help="Do not wait until a conversation is idle, nor after a failure.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Ignore idle time and back-off.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Learn from conversations that went quiet. Leaves with 1 when one could not be learned, or none could be read."""
+    """Learn from quiet conversations. Exits with 1 if one could not be learned, or none could be read."""
     report, failures, unread_message = run_async(_sweep(load_config(config), force=force))
     if as_json:
         counts = {"consolidated": report.consolidated, "failed": report.failed, "skipped": report.skipped}
@@ -57,49 +56,47 @@ def sweep(
     if unread_message is not None:
         print_error(unread_message)
     if report.failed or report.reason:
-        print_error("what failed is kept and tried again")
+        print_error("failed conversations are kept and tried again")
     if report.failed or report.reason or unread_message is not None:
         raise typer.Exit(1)
 
 
 async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, list[str], str | None]:
-    """Sweep; return also a line for each conversation whose failure is noted, and for what waits all the same.
+    """Sweep; return also the lines about conversations that failed or are still pending.
 
-    The last value is what to say where conversations could not be looked for at all.
+    The last value is the message if conversations could not be listed at all.
     """
     from gaia_memory.adk.gaia import Gaia
 
     async with engine_without_background(loaded) as engine:
         gaia = Gaia(engine, None)
-        attempts_before = {waiting.key: waiting.attempts for waiting in await _pending(engine)}
-        # What is put off, and what cannot be listed, is told at the end with its reason.
+        attempts_before = {waiting.key: waiting.attempts for waiting in await engine.memory.pending()}
+        # Failures are reported at the end, with their reasons.
         with (
-            silence_logger(f"{LOGGER_NAME}.sessions.learning.failure_recorder"),
+            silence_logger(f"{LOGGER_NAME}.sessions.learning.backoff"),
             silence_logger(f"{LOGGER_NAME}.sessions.learning.discovery"),
-            _SweepProgressBar(engine.backend.language_model.identity).show() as report_progress,
+            _SweepProgressBar(engine.model_name).show() as report_progress,
         ):
             report = await gaia.sweep(force=force, progress=report_progress)
-        await _finish_erasure(engine)
-        pending = await _pending(engine)
+        await _finish_erasures(engine.memory)
+        pending = await engine.memory.pending()
         failed = [waiting for waiting in pending if waiting.attempts > attempts_before.get(waiting.key, 0)]
         lines = [*_failure_lines(failed), *_skipped_lines(report), *_other_app_lines(engine, pending)]
         return report, lines, _unread_message(engine, pending)
 
 
-async def _finish_erasure(engine: Engine) -> None:
-    """Rewrite what still holds forgotten text: where nothing else runs, each sweep would leave before that is done."""
+async def _finish_erasures(memory: Memory) -> None:
+    """Wait for the erasures: if `gaia sweep` is all that ever runs, nothing else finishes them."""
     from gaia_memory.errors import StoreStalledError
 
-    async with engine.memory.database.read_transaction() as tx:
-        if not await engine.memory.outbox.pending_erasures(tx):
-            return
-    with progress_bar("Rewriting files") as advance:
-        try:
-            other_owner = await wait_for_erasure(engine, engine.scope(engine.config.app, "-"), advance)
-        except StoreStalledError as error:
-            other_owner = str(error)
-    if other_owner:
-        print_error(f"what was forgotten still stands in files: {other_owner}")
+    if not await memory.pending_erasures():
+        return
+    try:
+        remaining = await finish_erasures(memory)
+    except StoreStalledError as error:
+        remaining = str(error)
+    if remaining:
+        print_error(f"files still contain forgotten text: {remaining}")
 
 
 def _failure_lines(failed: Sequence[PendingConversation]) -> list[str]:
@@ -108,52 +105,49 @@ def _failure_lines(failed: Sequence[PendingConversation]) -> list[str]:
         for each in failed[:_MAX_NAMED_CONVERSATIONS]
     ]
     remaining = len(failed) - _MAX_NAMED_CONVERSATIONS
-    return [*lines, f"{remaining} more are not learned yet: `gaia doctor` says what waits"] if remaining > 0 else lines
+    return [*lines, f"{remaining} more are not learned yet: see `gaia doctor`"] if remaining > 0 else lines
 
 
 def _skipped_lines(report: SweepReport) -> list[str]:
     if not report.reason:
         return []
-    return [f"{pluralize(report.skipped, 'conversation')} not tried, the model is away: {report.reason}"]
+    return [
+        f"{pluralize(report.skipped, 'conversation')} not tried, because the model gives no answer: {report.reason}"
+    ]
 
 
 def _unread_message(engine: Engine, pending: Sequence[PendingConversation]) -> str | None:
-    """Return what to say where the sessions of an app could not be listed, None where all could."""
-    unread = engine.transcripts.listing_errors
+    """Return the message if the sessions of an app could not be listed; None if all could."""
+    unread = engine.listing_errors
     if not unread:
         return None
-    from gaia_memory.config.secrets import mask_secrets
     from gaia_memory.database.read_only import database_path
+    from gaia_memory.redaction.mask import mask_secrets
 
     url = engine.config.sessions_url
     known_count = sum(waiting.key.app in unread for waiting in pending)
     apps, kinds = ", ".join(sorted(unread)), ", ".join(sorted(set(unread.values())))
-    pending_note = f"{pluralize(known_count, 'conversation')} known to wait"
+    pending_note = f"{pluralize(known_count, 'conversation')} known to be pending"
     return (
-        f"{database_path(url) or mask_secrets(url)} cannot be read ({kinds}), so nothing that was said in "
-        f"{apps} is learned ({pending_note}): `gaia doctor` says what is wrong; where it is damaged, restore a backup, "
-        "or move it away and begin with an empty one"
+        f"{database_path(url) or mask_secrets(url)} cannot be read ({kinds}), so no conversation of "
+        f"{apps} is learned ({pending_note}): see `gaia doctor`; if it is damaged, restore a backup, or move it away "
+        "to start with an empty one"
     )
 
 
 def _other_app_lines(engine: Engine, pending: Sequence[PendingConversation]) -> list[str]:
-    """Return a line for the apps whose waiting talk is in no session database that can be read from here."""
-    apps = sorted({waiting.key.app for waiting in pending} - set(engine.transcripts.apps))
+    """Return a line for the apps with pending conversations that this configuration cannot read."""
+    apps = sorted({waiting.key.app for waiting in pending} - set(engine.readable_apps()))
     if not apps:
         return []
     names = ", ".join(apps)
-    return [f"talk of {names} waits: it is not in the database of `sessions.database_url`, so that app has to learn it"]
-
-
-async def _pending(engine: Engine) -> list[PendingConversation]:
-    async with engine.memory.database.read_transaction() as tx:
-        return await engine.memory.ledger.pending(tx, user=None, app=None)
+    return [f"conversations of {names} are pending, but not in `sessions.database_url`: that app has to learn them"]
 
 
 class _SweepProgressBar:
-    """How far a sweep is, on standard error, and what it waits for; nothing where that is no terminal.
+    """The progress of a sweep, on standard error if that is a terminal.
 
-    The bar looks at the clock whenever it is drawn: a model that takes minutes must not look like a hang.
+    The bar reads the clock whenever it is drawn, so that a model that takes minutes does not look like a hang.
     """
 
     def __init__(self, model: str) -> None:
@@ -163,7 +157,7 @@ class _SweepProgressBar:
 
     @contextmanager
     def show(self) -> Iterator[Callable[[SweepProgress], None]]:
-        """Show it while the block runs; what is given is to be told of progress."""
+        """Show the bar while the block runs; yields the function to call with progress."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
         from rich.table import Column
@@ -175,7 +169,7 @@ class _SweepProgressBar:
             def render(self, task: object) -> Text:
                 return Text(owner.status_text())
 
-        # Where a line is too short for all of it, the words take two and the bar stays.
+        # In a narrow terminal the text wraps and the bar stays.
         status_column = StatusColumn("", table_column=Column(no_wrap=False))
         columns = (
             SpinnerColumn(),
@@ -184,7 +178,7 @@ class _SweepProgressBar:
             status_column,
         )
         console = Console(stderr=True)
-        # A bar that is not shown would still end its line.
+        # Even a hidden bar would print a line break.
         with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
             task = progress.add_task("", total=None)
 
@@ -197,7 +191,7 @@ class _SweepProgressBar:
             yield report_progress
 
     def update(self, progress: SweepProgress) -> None:
-        """Take note of progress."""
+        """Record progress."""
         if (
             self._progress is None
             or not self._progress.in_progress
@@ -207,14 +201,14 @@ class _SweepProgressBar:
         self._progress = progress
 
     def status_text(self) -> str:
-        """Return the counts and, once nothing has ended for a while, what it waits for."""
+        """Return the counts and, after a while without progress, what the sweep is waiting for."""
         progress, stalled_seconds = self._progress, time.monotonic() - self._last_completion
         if progress is None:
             return ""
         counts = f"{progress.consolidated} learned, {progress.failed} failed, {_remaining_count(progress)} waiting"
         if not progress.in_progress or stalled_seconds < STALL_NOTICE_SECONDS:
             return counts
-        return f"{counts} · waits for {self._model_name}, {stalled_seconds:.0f} s"
+        return f"{counts} · waiting for {self._model_name}, {stalled_seconds:.0f} s"
 
 
 def _completed_count(progress: SweepProgress) -> int:

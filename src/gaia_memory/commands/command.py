@@ -1,4 +1,4 @@
-"""What a slash command is: a name, a line about it, and a function from a call to a reply."""
+"""The values of a slash command: its name and summary, one use of it, and the reply."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from gaia_memory.models import Scope, SessionKey
 from gaia_memory.sessions.pending_confirmations import PendingConfirmations
 
 ResetOutcome = Literal["cleared", "kept", "failed", "busy"]
-"""How a reset ended: learned and cleared, learned and kept as configured, not learned, somebody else at work."""
+"""How a reset ended.
 
-MEMORY_OFF = "Memory is off. `memory.enabled: true` in gaia.yaml switches it on."
+`cleared`: learned and cleared. `kept`: learned, and kept as configured. `failed`: not learned. `busy`: another turn or
+process holds the conversation.
+"""
+
+MEMORY_OFF = "Memory is off. Set `memory.enabled: true` in gaia.yaml to switch it on."
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a person gets for one message.
+    """The reply to one message.
 
-    `command` names the slash command that made it. `merged` is true where a later message of the same burst
-    carries the answer; `text` is empty then.
+    `command` names the slash command that made it. `merged` is true if a later message of the same burst carries the
+    answer; `text` is then empty.
     """
 
     text: str
@@ -29,78 +33,77 @@ class Reply:
     merged: bool = False
 
 
-class PrivacyStore(Protocol):
-    """Whether what is said in a conversation is learned."""
+class ConversationFlags(Protocol):
+    """The flags of a conversation that outlive the process."""
 
     async def is_private(self, key: SessionKey) -> bool:
-        """Say whether nothing said in a conversation is learned."""
+        """Return whether the conversation is private: nothing said in it is learned."""
 
     async def set_private(self, key: SessionKey, is_private: bool) -> None:
-        """Let it be so, or not, from now on."""
-
-
-class ConfirmationStore(Protocol):
-    """Whether some rows were shown in a conversation that a yes forgets: whoever asked may have ended since."""
+        """Make the conversation private, or end that."""
 
     async def has_pending_confirmation(self, key: SessionKey) -> bool:
-        """Say whether that waits for its answer."""
+        """Return whether `/forget` showed some rows in the conversation and waits for a yes."""
 
     async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
-        """Let it be so, or not, from now on."""
+        """Record whether `/forget` waits for a yes about some rows."""
 
 
 class Settings(Protocol):
     """The configuration in force, as an admin may change it."""
 
     async def change(self, path: tuple[str, str], value: object) -> bool:
-        """Set one setting of a section, in force at once; True where it stands in a file now.
+        """Change one setting, with immediate effect; return True if it was written to a file.
 
         Raises:
-            ConfigError: that cannot be done; it says why.
+            ConfigError: the change is not possible; the message says why.
         """
 
     async def validate_change(self, path: tuple[str, str], value: object) -> None:
-        """Return if a setting that takes effect after a restart could be this; nothing is changed.
+        """Check a setting that takes effect after a restart, without changing anything.
 
         Raises:
-            ConfigError: it could not; it says why.
+            ConfigError: the value is not possible; the message says why.
         """
 
     async def change_at_restart(self, path: tuple[str, str], value: object) -> bool:
-        """Write such a setting into the configuration's file; False where it is in force already.
+        """Write a setting that takes effect after a restart; return False if it is already in force.
 
         Raises:
-            ConfigError: that cannot be done; it says why, and nothing is written.
+            ConfigError: the change is not possible, and nothing was written; the message says why.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One use of a command: by whom, in which conversation, with what.
+    """One use of a command: who used it, in which conversation, with which argument.
 
-    `is_admin` says whether it may change `settings`, which are everybody's. `pending_confirmations` is what was shown
-    before a yes, and `confirmation_store` know of it after a restart, too; `reset` learns the conversation and clears
-    it.
+    `is_admin` allows changes to `settings`, which apply to all users. `pending_confirmations` keeps what this process
+    showed before it asks for a yes. `reset` learns the conversation and clears it.
     """
 
     scope: Scope
     key: SessionKey
     argument: str
     memory: Memory
-    privacy: PrivacyStore
+    flags: ConversationFlags
     pending_confirmations: PendingConfirmations
-    confirmation_store: ConfirmationStore
-    is_memory_enabled: bool
     settings: Settings
     is_admin: bool
     reset: Callable[[], Awaitable[ResetOutcome]]
 
+    @property
+    def is_memory_enabled(self) -> bool:
+        """Whether memory is on in the configuration in force."""
+        return self.memory.config.memory.enabled
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A command as people see it: `/name arguments`, with one line about it.
+    """A command as users see it: `/name arguments` and a one-line summary.
 
-    It works while memory is off where it does not need it, or for the arguments in `arguments_while_disabled`.
+    While memory is off, a command works only if it does not need memory or its argument is in
+    `arguments_while_disabled`.
     """
 
     name: str
@@ -112,9 +115,9 @@ class Command:
 
     @property
     def usage(self) -> str:
-        """The command as it is typed."""
+        """The command as a user types it."""
         return f"/{self.name} {self.arguments}".rstrip()
 
     def needs_memory_for(self, argument: str) -> bool:
-        """Say whether this use of it says nothing but that memory is off while it is."""
+        """Return whether the command refuses this argument while memory is off."""
         return self.needs_memory and argument.casefold() not in self.arguments_while_disabled

@@ -1,4 +1,4 @@
-"""Slash commands by name: every module of this folder that defines `COMMAND` is one."""
+"""Finds and runs slash commands: each module of this folder that defines `COMMAND` is one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from gaia_memory import commands
 from gaia_memory.commands.command import MEMORY_OFF, Call, Command, Reply
-from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.language.printable_text import is_blank
+from gaia_memory.redaction.redact_locations import redact_locations
 
 _COMMAND_PATTERN = re.compile(r"[/\uff0f](?P<name>[A-Za-z][\w-]*)(?:@\w+)?:?(?:\s+(?P<argument>.*))?", re.DOTALL)
 
@@ -28,13 +28,13 @@ COMMANDS: Mapping[str, Command] = _discover()
 
 
 def parse(text: str) -> tuple[str, str] | None:
-    """Return the name and the argument of a message that is a slash command, known or not, else None.
+    """Return the name and argument of a slash command, known or not; None for any other message.
 
-    A slash inside a sentence, a path, or a slash alone is no command. A bot's name after the command
-    (`/memory@gaia_bot`), as group chats send it, is left out. The wide slash of East Asian keyboards counts, and so
-    does one behind characters that nobody sees: what is meant to be private must not become talk.
+    A slash inside a sentence, a path and a slash alone are not commands. A bot's name after the command
+    (`/memory@gaia_bot`), as group chats send it, is dropped. The full-width slash of East Asian keyboards counts, and
+    so does a slash after invisible characters: otherwise a private message would be sent to the model.
     """
-    start = next((place for place, char in enumerate(text) if not is_blank(char)), len(text))
+    start = next((index for index, char in enumerate(text) if not is_blank(char)), len(text))
     match = _COMMAND_PATTERN.fullmatch(text[start:].rstrip())
     if match is None:
         return None
@@ -42,7 +42,7 @@ def parse(text: str) -> tuple[str, str] | None:
 
 
 async def run(name: str, call: Call) -> Reply:
-    """Answer one command; an unknown one gets a hint, and what memory refuses is said in words."""
+    """Run one command and return its reply; unknown commands and memory errors become a reply, too."""
     command = COMMANDS.get(name)
     if command is None:
         return Reply(_hint(name))
@@ -53,12 +53,12 @@ async def run(name: str, call: Call) -> Reply:
     except MemoryDisabledError:
         return Reply(MEMORY_OFF, command=name)
     except MemoryUnavailable as error:
-        return Reply(f"Memory cannot do that right now: {redact_locations(str(error))}", command=name)
+        return Reply(f"Memory is not available right now: {redact_locations(str(error))}", command=name)
     except InvalidInputError as error:
-        return Reply(f"That was not done: {error}", command=name)
+        return Reply(f"Nothing was changed: {error}", command=name)
 
 
 def _hint(name: str) -> str:
     matches = difflib.get_close_matches(name, COMMANDS, n=1)
     suggestion = f" Did you mean /{matches[0]}?" if matches else ""
-    return f"There is no command /{name}.{suggestion} /help lists them all."
+    return f"There is no command /{name}.{suggestion} Use /help to list all commands."

@@ -1,4 +1,4 @@
-"""/forget: remove what is remembered, all of it or some, after showing what that is."""
+"""/forget: removes all facts about a user, or some of them, after showing which."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from gaia_memory.commands.command import Call, Command
-from gaia_memory.commands.redact_locations import redact_locations
 from gaia_memory.commands.rows import (
+    NO_MATCH,
     PAGE_SIZE,
     Row,
     RowSelection,
@@ -20,17 +20,19 @@ from gaia_memory.commands.rows import (
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.forget.delete import OPEN_SESSION_NOTE
 from gaia_memory.models import Receipt
+from gaia_memory.redaction.redact_locations import redact_locations
 
 _YES = re.compile(r"(?:(?P<what>.*\S)\s+)?yes[.!]*", re.IGNORECASE | re.DOTALL)
 
 _USAGE = (
-    "Usage: /forget for everything, /forget 3, /forget 3 5 or /forget 3-5 for rows of /memory, /forget nuts for what "
-    "holds that word; each asks first"
+    "Usage: /forget for everything; /forget 3, /forget 3 5 or /forget 3-5 for rows of /memory; /forget nuts for facts "
+    "that contain the word. Each asks first."
 )
-RESET_HINT = "/reset ends the one that you are in now and starts a new one."
-"""What a person may do about talk that is still open, where there are commands."""
+RESET_HINT = "Use /reset to end this conversation and start a new one."
+"""How a user clears the messages of an open session."""
 
 _NOTHING_REMEMBERED = "I don't remember anything about you."
+_NOT_LEARNED = "I will not learn from what you have said so far."
 _NAME = "forget"
 
 
@@ -43,41 +45,41 @@ async def _forget(call: Call) -> str:
 
 
 async def _handle_yes(call: Call) -> str:
-    """Forget everything, unless the question that waits for a yes here was about some rows."""
+    """Forget everything, unless the open question in this conversation is about some rows only."""
     selection_text, fact_ids = call.pending_confirmations.latest(call.key, _NAME) or ("", ())
-    if not fact_ids and not await call.confirmation_store.has_pending_confirmation(call.key):
+    if not fact_ids and not await call.flags.has_pending_confirmation(call.key):
         return await _forget_everything(call)
     rows = [row for row in number_facts(await call.memory.facts(call.scope)) if row.fact.id in set(fact_ids)]
     if not rows:
-        # Forgotten elsewhere, or shown by a process that has ended: what this yes was meant for is not to be guessed.
-        return f"Nothing is forgotten yet: the question here was about some rows only.\n{await _ask(call)}"
-    lines = ["Nothing is forgotten yet: the question here was about", *(row.list_item for row in rows), ""]
-    lines.append(f"/forget {selection_text} yes forgets that. For everything say /forget first, and then /forget yes.")
+        # The rows were forgotten elsewhere, or the process that showed them has ended: never guess what "yes" means.
+        return f"Nothing is forgotten yet: the last question was about some rows only.\n{await _ask(call)}"
+    lines = ["Nothing is forgotten yet: the last question was about", *(row.list_item for row in rows), ""]
+    lines.append(f"Send /forget {selection_text} yes to forget these. To forget everything, send /forget first.")
     return "\n".join(lines)
 
 
 async def _ask(call: Call) -> str:
     call.pending_confirmations.discard(call.key, _NAME)
-    await call.confirmation_store.set_pending_confirmation(call.key, False)
+    await call.flags.set_pending_confirmation(call.key, False)
     count = await call.memory.count(call.scope)
     if not count:
-        return "I don't remember anything about you. /forget yes also keeps me from learning from what was said so far."
+        return f"{_NOTHING_REMEMBERED} Send /forget yes if I should not learn from what you have said so far."
     return (
         f"This forgets {format_count(count)} about you, in every conversation, and cannot be undone. "
-        "/forget yes does it; anything else leaves it as it is."
+        "Send /forget yes to confirm; anything else changes nothing."
     )
 
 
 async def _forget_everything(call: Call) -> str:
     receipt = await call.memory.forget(call.scope)
     if not receipt.count:
-        return "There is nothing to forget. What was said so far will not be learned either."
-    summary = f"I forgot {format_count(receipt.count)} about you. What was said so far will not be learned either."
+        return f"There is nothing to forget. {_NOT_LEARNED}"
+    summary = f"I forgot {format_count(receipt.count)} about you. {_NOT_LEARNED}"
     return _report(call, summary, [receipt])
 
 
 async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
-    """Show the rows that are meant, and forget them when exactly they were shown for the same words before."""
+    """Show the selected rows; forget them if the same selection showed exactly these rows before."""
     selection, words = parse_selection(text), split_words(text)
     if selection is None and not words:
         return _USAGE
@@ -88,31 +90,30 @@ async def _forget_some(call: Call, text: str, *, is_confirmed: bool) -> str:
     selection_text = " ".join(words) if selection is None else selection.text
     fact_ids = [row.fact.id for row in found[:PAGE_SIZE]]
     if is_confirmed and call.pending_confirmations.pop(call.key, _NAME, selection_text) == tuple(fact_ids):
-        await call.confirmation_store.set_pending_confirmation(
-            call.key, call.pending_confirmations.latest(call.key, _NAME) is not None
-        )
+        is_pending = call.pending_confirmations.latest(call.key, _NAME) is not None
+        await call.flags.set_pending_confirmation(call.key, is_pending)
         return await _forget_rows(call, fact_ids)
     call.pending_confirmations.add(call.key, _NAME, selection_text, fact_ids)
-    await call.confirmation_store.set_pending_confirmation(call.key, True)
+    await call.flags.set_pending_confirmation(call.key, True)
     preview = _preview(found, selection_text)
     return f"Nothing is forgotten yet: please look first.\n{preview}" if is_confirmed else preview
 
 
 def _rows_with_words(rows: Sequence[Row], words: Sequence[str]) -> list[Row] | str:
-    """Return the rows that hold these words; in words why there are none."""
+    """Return the rows that contain all the words, or a message if there are none."""
     if not rows:
         return _NOTHING_REMEMBERED
-    return filter_by_words(rows, words) or "Nothing I remember about you holds that. /memory shows everything."
+    return filter_by_words(rows, words) or NO_MATCH
 
 
 def _rows_with_numbers(rows: Sequence[Row], selection: RowSelection) -> list[Row] | str:
-    """Return the rows with these numbers; in words why there are none."""
+    """Return the rows with these numbers, or a message if one does not exist."""
     if not rows:
         return _NOTHING_REMEMBERED
     if any(first < 1 for first, _ in selection.ranges):
-        return f"There is no such row: the first one of /memory is 1. {_USAGE}"
+        return f"There is no such row: the rows of /memory start at 1. {_USAGE}"
     if any(last > len(rows) for _, last in selection.ranges):
-        return f"There is no such row: /memory shows {format_count(len(rows))}, numbered from 1."
+        return f"There is no such row: /memory lists {format_count(len(rows))}, numbered from 1."
     return [row for row in rows if any(first <= row.number <= last for first, last in selection.ranges)]
 
 
@@ -120,8 +121,8 @@ def _preview(found: Sequence[Row], selection_text: str) -> str:
     lines = [f"This forgets {format_count(min(len(found), PAGE_SIZE))} about you, and cannot be undone:"]
     lines += [*(row.list_item for row in found[:PAGE_SIZE]), ""]
     if len(found) > PAGE_SIZE:
-        lines.append(f"{format_count(len(found) - PAGE_SIZE)} more would stay: ask again for them afterwards.")
-    return "\n".join([*lines, f"/forget {selection_text} yes does it; anything else leaves it as it is."])
+        lines.append(f"{format_count(len(found) - PAGE_SIZE)} more will stay: ask for them again afterwards.")
+    return "\n".join([*lines, f"Send /forget {selection_text} yes to confirm; anything else changes nothing."])
 
 
 async def _forget_rows(call: Call, fact_ids: Sequence[str]) -> str:
@@ -133,9 +134,9 @@ async def _forget_rows(call: Call, fact_ids: Sequence[str]) -> str:
             if not receipts:
                 raise
             return _report(
-                call, f"I forgot only {_total(receipts)}: memory went away. Ask again for the rest.", receipts
+                call, f"I forgot only {_total(receipts)}: memory became unavailable. Try again for the rest.", receipts
             )
-    return _report(call, f"I forgot {_total(receipts)} about you. /memory shows what is left, numbered anew.", receipts)
+    return _report(call, f"I forgot {_total(receipts)} about you. /memory shows the rest, with new numbers.", receipts)
 
 
 def _total(receipts: Sequence[Receipt]) -> str:
@@ -145,7 +146,7 @@ def _total(receipts: Sequence[Receipt]) -> str:
 def _report(call: Call, summary: str, receipts: Sequence[Receipt]) -> str:
     lines = [summary]
     if any(receipt.pending for receipt in receipts):
-        lines.append("The files that held them are being rewritten in the background.")
+        lines.append("The files that contained them are being rewritten in the background.")
     notes = dict.fromkeys(note for receipt in receipts for note in receipt.notes)
     lines += [f"Note: {redact_locations(note)}." for note in notes]
     if OPEN_SESSION_NOTE in notes and call.memory.config.sessions.clear != "keep":
@@ -156,6 +157,6 @@ def _report(call: Call, summary: str, receipts: Sequence[Receipt]) -> str:
 COMMAND = Command(
     name=_NAME,
     arguments="[NUMBERS/WORDS] [yes]",
-    summary="forget everything about you, some rows of /memory, or what holds some words, after asking",
+    summary="forget everything about you, some rows of /memory, or the facts that contain some words; asks first",
     run=_forget,
 )

@@ -1,4 +1,4 @@
-"""/help: list the commands."""
+"""/help: lists the commands."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from gaia_memory.commands.command import MEMORY_OFF, Call, Command
 
 
 async def _help(call: Call) -> str:
-    # The registry imports this module.
+    # `dispatch` imports this module.
     from gaia_memory.commands.dispatch import COMMANDS
 
-    # A list in Markdown, which `adk web` renders: it would run plain lines together.
+    # `adk web` renders Markdown, which would join plain lines into one paragraph.
     lines = [f"- {command.usage}: {command.summary}" for command in COMMANDS.values()]
     return "\n".join(lines if call.is_memory_enabled else [*lines, "", MEMORY_OFF])
 

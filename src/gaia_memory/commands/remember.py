@@ -1,4 +1,4 @@
-"""/remember: keep a fact word for word."""
+"""/remember: stores a fact word for word."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from gaia_memory.commands.command import Call, Command
 
 async def _remember(call: Call) -> str:
     if not call.argument:
-        return "Usage: /remember something about you, for example: /remember I am allergic to nuts"
+        return "Usage: /remember FACT, for example: /remember I am allergic to nuts"
     await call.memory.remember(call.scope, call.argument)
     return f"I will remember: {call.argument}"
 
 
-COMMAND = Command(name="remember", arguments="FACT", summary="keep a fact word for word", run=_remember)
+COMMAND = Command(name="remember", arguments="FACT", summary="store a fact word for word", run=_remember)

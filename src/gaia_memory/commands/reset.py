@@ -1,4 +1,4 @@
-"""/reset: learn from this conversation and begin a new one."""
+"""/reset: learns from this conversation and starts a new one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from gaia_memory.commands.command import Call, Command, ResetOutcome
 
 _REPLIES: Mapping[ResetOutcome, str] = {
-    "cleared": "A fresh start: this conversation is over. What I remember about you stays.",
-    "kept": "This conversation is learned. It stays as it is, because `sessions.clear` is `keep`.",
-    "failed": "This conversation was not saved to memory, so I kept it as it is. Try /reset again in a while.",
-    "busy": "Something else is at work on this conversation, so I left it as it is. Try /reset again in a while.",
+    "cleared": "A fresh start: this conversation is over. I keep what I remember about you.",
+    "kept": "I learned from this conversation. It stays, because `sessions.clear` is `keep`.",
+    "failed": "This conversation was not saved to memory, so it stays as it is. Try /reset again later.",
+    "busy": "This conversation is in use elsewhere, so it stays as it is. Try /reset again later.",
 }
 
 _NOT_PRIVATE = "The new conversation is not private."
@@ -18,10 +18,10 @@ _NOT_PRIVATE = "The new conversation is not private."
 
 async def _reset(call: Call) -> str:
     outcome = await call.reset()
-    if outcome != "cleared" or not await call.privacy.is_private(call.key):
+    if outcome != "cleared" or not await call.flags.is_private(call.key):
         return _REPLIES[outcome]
-    await call.privacy.set_private(call.key, False)
+    await call.flags.set_private(call.key, False)
     return f"{_REPLIES[outcome]} {_NOT_PRIVATE}"
 
 
-COMMAND = Command(name="reset", summary="learn from this conversation and begin a new one", run=_reset)
+COMMAND = Command(name="reset", summary="learn from this conversation and start a new one", run=_reset)

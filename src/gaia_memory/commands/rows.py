@@ -1,4 +1,4 @@
-"""The numbered list of facts that commands show and take numbers of, and the words that pick rows of it."""
+"""The numbered list of facts that commands show, and the selection of rows by number or by words."""
 
 from __future__ import annotations
 
@@ -11,44 +11,43 @@ from gaia_memory.language.printable_text import is_invisible
 from gaia_memory.models import Fact
 
 PAGE_SIZE = 20
-"""Facts a page: what a chat message still shows at a glance."""
+"""Facts on one page, short enough for a chat message."""
+
+NO_MATCH = "Nothing I remember about you contains that. /memory shows everything."
 
 _MAX_DIGITS = 9
 _RANGE = re.compile(r"(?<=\d)(?:\s+-\s+|-\s*)(?=\d)")
-"""A dash between two numbers; one that stands at a number alone is its sign."""
+"""A dash between two numbers; before a single number it is a minus sign."""
 
 _WORD_CATEGORIES = frozenset("LNM")
-"""Unicode's categories of letters, digits and the marks on them: what words are made of."""
+"""The Unicode categories that form words: letters, digits and combining marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A fact and its number: its place, from 1, among all that is remembered of a person, oldest first."""
+    """A fact and its number: the position among all facts about a user, oldest first, from 1."""
 
     number: int
     fact: Fact
 
     @property
     def line(self) -> str:
-        """The row as it is shown in the whole list, on one line."""
+        """The row as one line of the full list."""
         return f"{self.number}. {' '.join(self.fact.text.split())}"
 
     @property
     def list_item(self) -> str:
-        """The row as it is shown among rows that do not follow each other.
-
-        Markdown, which `adk web` renders, would number bare ones anew.
-        """
+        """The row in a list with gaps: Markdown, which `adk web` renders, would renumber plain rows."""
         return f"- {self.line}"
 
 
 def number_facts(facts: Sequence[Fact]) -> list[Row]:
-    """Return every fact with its number."""
+    """Number the facts in their order, from 1."""
     return [Row(number, fact) for number, fact in enumerate(facts, start=1)]
 
 
 def split_words(text: str) -> list[str]:
-    """Return the different words of a text as they are compared: case, forms of a letter and what is unseen aside."""
+    """Return the distinct words of a text: casefolded, in NFKC form and without invisible characters."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", text) if not is_invisible(char))
     folded = unicodedata.normalize("NFKC", visible.casefold())
     separated = "".join(char if unicodedata.category(char)[0] in _WORD_CATEGORIES else " " for char in folded)
@@ -57,22 +56,22 @@ def split_words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Rows that somebody names by number: as they were written, and from where to where each goes."""
+    """Rows selected by number: the normalised text, and the first and last number of each range."""
 
     text: str
     ranges: tuple[tuple[int, int], ...]
 
     @property
     def single_number(self) -> int | None:
-        """The number, where it is a single one."""
+        """The number, if only one is selected; else None."""
         [(first, last), *further] = self.ranges
         return first if first == last and not further else None
 
 
 def parse_selection(text: str) -> RowSelection | None:
-    """Return the rows that a text names when it is all numbers and ranges such as `3-5`; None where it is words.
+    """Parse numbers and ranges such as `3-5`; return None if the text contains words.
 
-    What is no number of a row, such as `-1`, is one below 1.
+    An invalid number such as `-1` becomes the range (0, 0), which no row has.
     """
     plain = unicodedata.normalize("NFKC", "".join(char for char in text if not is_invisible(char)))
     if any(unicodedata.category(char)[0] in _WORD_CATEGORIES and not char.isdecimal() for char in plain):
@@ -88,7 +87,7 @@ def _parse_range(text: str) -> tuple[int, int]:
     first, _, last = text.partition("-")
     if not first.isdecimal() or not (last or first).isdecimal() or text.endswith("-"):
         return (0, 0)
-    # No list is that long, and Python refuses to read thousands of digits.
+    # Python refuses to parse thousands of digits, and no list needs more than these.
     ends = [int(end[: _MAX_DIGITS + 1]) for end in (first, last or first)]
     return min(ends), max(ends)
 
@@ -98,16 +97,16 @@ def _is_dash(char: str) -> bool:
 
 
 def filter_by_words(rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
-    """Return the rows whose facts hold every one of the words.
+    """Return the rows whose facts contain all the words.
 
-    A word of a script without capitals, of which many write words together or particles onto them, also counts
-    inside another word.
+    In scripts without capital letters a word also matches inside another one: many of them write words without spaces
+    or attach particles.
     """
     return [row for row in rows if _has_words(split_words(row.fact.text), words)]
 
 
 def format_count(count: int) -> str:
-    """Return how many facts these are, in words."""
+    """Return "1 fact" or "N facts"."""
     return "1 fact" if count == 1 else f"{count} facts"
 
 

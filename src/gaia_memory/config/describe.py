@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, TypeAdapter
 from pydantic.fields import FieldInfo
 
+from gaia_memory.config.key_path import KeyPath
 from gaia_memory.config.sections.provider_section import ProviderConfig, Section
-
-KeyPath = tuple[str, ...]
 
 AT_NEXT_MESSAGE = "at the next message"
 AFTER_RESTART = "after a restart"
@@ -32,16 +31,6 @@ def iter_settings(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[
             yield (*path, name), field
         else:
             yield from iter_settings(section, (*path, name))
-
-
-def env_variable(path: KeyPath) -> str:
-    """The environment variable that overrides a setting."""
-    return "GAIA_" + "__".join(path).upper()
-
-
-def dotted_key(path: KeyPath) -> str:
-    """The key as it is written in messages."""
-    return ".".join(path)
 
 
 def takes_effect(field: FieldInfo) -> str:

@@ -1,6 +1,6 @@
-"""Every setting, with its default, unit and range: the one place where they are declared.
+"""The declaration of every setting, with its default, unit and range.
 
-The file `gaia.yaml`, its JSON schema and the reference page are rendered from here.
+The file `gaia.yaml`, its JSON schema and the reference page are rendered from it.
 """
 
 from __future__ import annotations
@@ -43,96 +43,92 @@ def _is_path(text: str) -> bool:
 
 
 def is_app_name(name: str) -> bool:
-    """Say whether ADK takes a name for an app."""
+    """Return whether ADK accepts a name for an app."""
     return _APP_NAME.fullmatch(name) is not None and name not in _RESERVED_APP_NAMES
 
 
 class MemoryConfig(Section):
-    """What is remembered, and how it is found again."""
+    """What memory learns, and how it recalls."""
 
     enabled: bool = Field(
         default=True,
         description=(
-            "Memory as a whole. Off: nothing is stored, recalled or offered; what is stored stays, and what is said "
-            "meanwhile is never learned."
+            "Switches memory on or off. Off: nothing is stored or recalled, stored facts stay, and messages sent "
+            "meanwhile are never learned."
         ),
     )
     auto_ingest: bool = Field(
         default=True,
-        description="Learn from conversations once they are quiet. Off: only explicit `remember` and `add` store.",
+        description="Learn from quiet conversations. Off: only `remember` and `add` store facts.",
     )
     preload: bool = Field(
         default=True,
-        description="Put a short profile of the person into the prompt at the start of a session.",
+        description="Put a short profile of the user into the prompt at the start of a session.",
     )
     recall_limit: RecallLimit = Field(
         default=5,
-        description=(
-            "How many facts one recall returns at most. `auto`: 3, 5 or 10, as the question asks for one thing or "
-            "for several."
-        ),
+        description="Maximum facts per recall. `auto`: 3, 5 or 10, depending on how much the question asks for.",
         json_schema_extra={"allowed": "a whole number of facts from 1 to 50, or `auto`"},
     )
     preload_limit: Count = Field(
         default=20,
         ge=1,
         le=100,
-        description="How many lines the profile has at most.",
+        description="Maximum lines in the profile.",
         json_schema_extra={"unit": "lines"},
     )
     profile_tokens: Count = Field(
         default=1000,
         ge=50,
         le=32_000,
-        description="How many tokens the profile has at most, by a cautious estimate; whole lines are left out.",
+        description="Maximum tokens in the profile, by a cautious estimate; whole lines are dropped.",
         json_schema_extra={"unit": "tokens"},
     )
     extraction_instructions: str = Field(
         default="",
-        description="What to learn from a conversation, in your words, in place of our own text.",
-        json_schema_extra={"allowed": "text; empty for our own"},
+        description="Your instructions on what to learn from a conversation; they replace the built-in text.",
+        json_schema_extra={"allowed": "text; empty for the built-in text"},
     )
     learn_from: Literal["user", "both"] = Field(
         default="user",
         description=(
-            "Whose word becomes a fact: the user's, who stated it or agreed to it; or also what the assistant alone "
-            "said."
+            "Whose statements become facts. `user`: those the user made or agreed to; `both`: the assistant's too."
         ),
     )
     time_zone: str | None = Field(
         default=None,
         description=(
-            'Where people are: what day "tomorrow" is. A session\'s state knows better with `user:time_zone`. '
+            'The time zone of the users, to resolve "tomorrow". `user:time_zone` in the session state overrides it. '
             "Default: this machine's."
         ),
         json_schema_extra={"allowed": "an IANA name, `Europe/Berlin`; null for the default"},
     )
     score_threshold: Share | None = Field(
         default=None,
-        description="Recall leaves out facts that score below it.",
+        description="Recall drops facts with a lower score.",
         json_schema_extra={"unit": "points of relevance"},
     )
     scope: Literal["app_user", "user"] = Field(
         default="app_user",
-        description="Whether a person is remembered by each app apart, or once across all apps.",
+        description="`app_user`: one memory per app and user; `user`: one memory per user across all apps.",
         json_schema_extra={"takes_effect": AFTER_RESTART},
     )
     database_url: str | None = Field(
         default=None,
         description=(
-            "The database of facts. Default: SQLite `memory.db` in the home; where the sessions are on a database "
-            "server, that one. A URL with a password belongs in the environment."
+            "The database of facts. Default: the database server of the sessions, else SQLite `memory.db` in the "
+            "home. Set a URL with a password through the environment."
         ),
         json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": _ALLOWED_DATABASE_URLS},
     )
     llm: ProviderConfig = Field(
         default=ProviderConfig(),
-        description="The model that learns and writes profiles. `auto`: Gemini when it has a key, else offline.",
+        description="The model that learns and writes profiles. `auto`: Gemini if its key is set, else offline.",
         json_schema_extra={"allowed": "a section with `provider` and the provider's own keys"},
     )
     embedder: ProviderConfig = Field(
         default=ProviderConfig(),
-        description="The model that turns text into vectors. `auto`: Gemini when it has a key, else offline.",
+        description="The model that embeds text. `auto`: Gemini if its key is set, else offline.",
         json_schema_extra={
             "takes_effect": AFTER_RESTART,
             "allowed": "a section with `provider` and the provider's own keys",
@@ -140,7 +136,7 @@ class MemoryConfig(Section):
     )
     vector_store: VectorStoreConfig = Field(
         default=VectorStoreConfig(),
-        description="The mem0 store that follows the database of facts.",
+        description="The mem0 store that mirrors the facts.",
         json_schema_extra={
             "takes_effect": AFTER_RESTART,
             "allowed": "a section with `provider` and the store's own keys",
@@ -149,10 +145,10 @@ class MemoryConfig(Section):
     reranker: RerankerConfig = Field(
         default=RerankerConfig(),
         description=(
-            "A model that reads the question beside each of the best facts and puts them in order. `none`; `local`: a "
-            "cross-encoder from the folder `model` on this machine, never downloaded; or one of mem0's: `cohere` and "
-            "`zero_entropy` send the question and these facts to a service, `llm_reranker` sends them to a language "
-            "model, `sentence_transformer` and `huggingface` run here and download what is not there."
+            "A model that reorders the best facts for the question. `none`; `local`: a cross-encoder from the local "
+            "folder `model`, never downloaded; or one of mem0's. `cohere` and `zero_entropy` send question and facts "
+            "to a service, `llm_reranker` to a language model; `sentence_transformer` and `huggingface` run locally "
+            "and download their model."
         ),
         json_schema_extra={"allowed": "a section with `provider` and the reranker's own keys"},
     )
@@ -163,12 +159,12 @@ class MemoryConfig(Section):
     )
     profile_agents: Literal["root", "all"] | tuple[str, ...] = Field(
         default="root",
-        description="Which agents get the profile and the tools.",
+        description="The agents that get the profile and the tools.",
         json_schema_extra={"allowed": "`root`, `all` or a list of agent names"},
     )
     on_unavailable: Literal["degrade", "fail"] = Field(
         default="degrade",
-        description="What a turn does while memory cannot answer: go on without it, or fail.",
+        description="What a turn does if memory is unavailable: continue without it, or fail.",
     )
 
     @field_validator("time_zone")
@@ -185,47 +181,47 @@ class MemoryConfig(Section):
 
     @property
     def zone(self) -> tzinfo | None:
-        """The time zone where people are; None for this machine's."""
+        """The time zone of the users; None for this machine's."""
         return None if self.time_zone is None else load_time_zone(self.time_zone)
 
 
 class SessionsConfig(Section):
-    """The running conversation, and when it is learned from."""
+    """Conversations: replay, learning and clearing."""
 
     window_turns: Count = Field(
         default=30,
         ge=1,
-        description="How many turns of a conversation the model is shown at most.",
+        description="Maximum turns of a conversation that the model sees.",
         json_schema_extra={"unit": "turns"},
     )
     idle_consolidate_minutes: Amount = Field(
         default=30.0,
         gt=0,
         allow_inf_nan=False,
-        description="How long a conversation is quiet before it is learned from.",
+        description="How long a conversation must be quiet before memory learns from it.",
         json_schema_extra={"unit": "minutes"},
     )
     database_url: str | None = Field(
         default=None,
         description=(
-            "The database of conversations. Default: SQLite `sessions.db` in the home. A URL with a password belongs "
-            "in the environment."
+            "The database of sessions. Default: SQLite `sessions.db` in the home. Set a URL with a password through "
+            "the environment."
         ),
         json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": _ALLOWED_DATABASE_URLS},
     )
     clear: Literal["auto", "delete", "rewind", "keep"] = Field(
         default="auto",
         description=(
-            "What happens to a conversation that was learned. `auto`: delete it where every turn passes through us, "
-            "rewind it elsewhere. `delete`: delete it in any case; a Runner of your own then needs "
-            "`auto_create_session=True`, or ADK refuses the next message. `rewind`: hide it. `keep`: leave it."
+            "What happens to a conversation after learning. `delete`; a Runner of your own then needs "
+            "`auto_create_session=True`. `rewind`: hide it. `keep`: leave it. `auto`: delete it if gaia's Runner "
+            "handles every turn, else rewind it."
         ),
     )
     retain_days: Days | None = Field(
         default=90,
         description=(
-            "How long talk that was learned and cleared by a rewind stays in the session database, hidden. Then the "
-            "session is deleted, unless somebody has spoken in it since. Null: for ever."
+            "How long a rewound conversation stays hidden in the session database. Then its session is deleted, unless "
+            "it has new messages. Null: for ever."
         ),
         json_schema_extra={"unit": "days"},
     )
@@ -234,7 +230,7 @@ class SessionsConfig(Section):
         ge=0,
         le=60,
         allow_inf_nan=False,
-        description="How long to wait for more messages of a burst before answering them together.",
+        description="How long to wait for further messages, to answer a burst together.",
         json_schema_extra={"unit": "seconds"},
     )
 
@@ -247,7 +243,7 @@ class SessionsConfig(Section):
 class GaiaConfig(BaseSettings):
     """The whole configuration, frozen.
 
-    Built directly it reads neither a file nor the environment; `gaia_memory.config.sources.load.load` does.
+    The constructor reads neither a file nor the environment; `gaia_memory.config.sources.load.load` does.
     """
 
     model_config = SettingsConfigDict(
@@ -263,7 +259,7 @@ class GaiaConfig(BaseSettings):
 
     app: str = Field(
         default="gaia",
-        description="The name of the ADK app that sessions and memory belong to.",
+        description="The ADK app that sessions and memory belong to.",
         json_schema_extra={
             "takes_effect": AFTER_RESTART,
             "allowed": "a letter, then letters, digits, `_` or `-`; not `user`",
@@ -271,13 +267,13 @@ class GaiaConfig(BaseSettings):
     )
     home: Path = Field(
         default=Path("~/.gaia"),
-        description="The folder of everything that is stored. A relative one is taken from the folder of this file.",
+        description="The data folder. A relative path starts at the folder of this file.",
         json_schema_extra={"takes_effect": AFTER_RESTART, "allowed": "a path; `~` is your home folder"},
     )
     model: str = Field(
         default="auto",
         min_length=1,
-        description="The agents' model. `auto`: Gemini when GEMINI_API_KEY or GOOGLE_API_KEY is set, else offline.",
+        description="The agents' model. `auto`: Gemini if GEMINI_API_KEY or GOOGLE_API_KEY is set, else offline.",
         json_schema_extra={
             "takes_effect": AFTER_RESTART,
             "allowed": "`auto`, `offline`, a Gemini name, `openai:NAME` or another model that ADK knows",
@@ -308,7 +304,7 @@ class GaiaConfig(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read nothing on construction: `load` lays the environment over the file, so that both can be named."""
+        """Return the constructor's arguments as the only source: `load` reads the file and the environment."""
         return (init_settings,)
 
     @field_validator("app")
@@ -324,26 +320,26 @@ class GaiaConfig(BaseSettings):
         if not value.parts:
             raise ValueError("is empty")
         if "?" in str(value):
-            raise ValueError("must not hold `?`, which ends the path of a database URL")
+            raise ValueError("must not contain `?`, which ends the path of a database URL")
         if _PERCENT_ESCAPE.search(str(value)):
-            raise ValueError("must not hold `%` before two hex digits, which a database URL reads as one character")
+            raise ValueError("must not contain `%` before two hex digits, which a database URL reads as one character")
         if not _is_path(str(value)):
-            raise ValueError("holds a character that no path may hold")
+            raise ValueError("contains a character that no path may contain")
         try:
             return value.expanduser().absolute()
         except RuntimeError as error:
-            raise ValueError("starts with `~` and a name that is no user here") from error
+            raise ValueError("starts with `~` and the name of an unknown user") from error
 
     @property
     def sessions_url(self) -> str:
-        """The SQLAlchemy URL of the conversations."""
+        """The SQLAlchemy URL of the session database."""
         if self.sessions.database_url is None:
             return sqlite_url(self.home / "sessions.db")
         return resolve_url(self.sessions.database_url, self.home)
 
     @property
     def memory_url(self) -> str:
-        """The SQLAlchemy URL of the facts."""
+        """The SQLAlchemy URL of the memory database."""
         if self.memory.database_url is not None:
             return resolve_url(self.memory.database_url, self.home)
         if is_server_url(self.sessions_url):

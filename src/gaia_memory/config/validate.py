@@ -1,4 +1,4 @@
-"""From raw data to a checked configuration: every problem is found in one go and told with its fix."""
+"""From raw data to a checked configuration; one pass reports every problem with its fix."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from gaia_memory.config.describe import KeyPath, allowed_values, dotted_key, env_variable, iter_settings, section_of
+from gaia_memory.config.describe import allowed_values, iter_settings, section_of
+from gaia_memory.config.key_path import KeyPath, dotted_key, env_variable, value_at
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import display_value
+from gaia_memory.redaction.mask import display_value
 
 KeyLabel = Callable[[KeyPath], str]
-"""How a setting is named to the reader: its dotted key, its environment variable or the argument."""
+"""Returns the name of a setting in messages: its dotted key, its environment variable or the argument."""
 
 
 def split_known_keys(data: Mapping[Any, Any], label: KeyLabel) -> tuple[dict[str, Any], list[str]]:
-    """What the schema knows of `data`, and a warning for each other key."""
+    """Return the part of `data` that the schema knows, and a warning for each other key."""
     warnings: list[str] = []
     known = _collect_known(data, GaiaConfig, (), label, warnings)
     return known, warnings
 
 
 def validate(data: Mapping[str, Any], label: KeyLabel) -> GaiaConfig | list[tuple[KeyPath, str]]:
-    """The configuration, or everything that is wrong with it: one line a key."""
+    """Return the configuration, or all of its problems: one line per key."""
     try:
         return GaiaConfig.model_validate(data)
     except ValidationError as error:
@@ -33,7 +34,7 @@ def validate(data: Mapping[str, Any], label: KeyLabel) -> GaiaConfig | list[tupl
         for detail in error.errors(include_url=False):
             path, field = _setting_at(detail["loc"])
             reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else "is not allowed"
-            value = _value_at(data, path)
+            value = value_at(data, path)
             problems.setdefault(path, f"{label(path)}: {display_value(value)} {reason}; give {allowed_values(field)}")
         return list(problems.items())
 
@@ -57,7 +58,7 @@ def _collect_known(
 
 
 def _suggestion(path: KeyPath, label: KeyLabel) -> str:
-    """A did-you-mean: a key of the same section first, else one that stands in another section."""
+    """Return a did-you-mean: a key of the same section if one is close, else one of another section."""
     known = [known for known, _ in iter_settings(GaiaConfig)]
     sections = sorted({known[:1] for known in known if len(known) > 1})
     siblings = {known[-1]: known for known in [*known, *sections] if known[:-1] == path[:-1]}
@@ -72,7 +73,7 @@ def _suggestion(path: KeyPath, label: KeyLabel) -> str:
 
 
 def _setting_at(location: tuple[int | str, ...]) -> tuple[KeyPath, FieldInfo]:
-    """The setting that an error of pydantic speaks of; what lies below it (a union's branches) is cut off."""
+    """Return the setting that a pydantic error is about; anything below it (a branch of a union) is cut off."""
     fields = GaiaConfig.model_fields
     path: KeyPath = ()
     for part in location:
@@ -89,10 +90,3 @@ def _setting_at(location: tuple[int | str, ...]) -> tuple[KeyPath, FieldInfo]:
 
 def _continues_below(location: tuple[int | str, ...], path: KeyPath, inner: type[BaseModel]) -> bool:
     return len(location) > len(path) and location[len(path)] in inner.model_fields
-
-
-def _value_at(data: Mapping[str, Any], path: KeyPath) -> object:
-    value: Any = data
-    for part in path:
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value

@@ -1,172 +1,91 @@
-"""Connections given and taken back; those of a SQLite engine have a thread each, which ends with it."""
+"""Connections of an engine: borrowed for a block, and closed together with the threads that SQLite needs."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-import aiosqlite
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import event
 
 if TYPE_CHECKING:
+    import aiosqlite
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 CLOSE_TIMEOUT_SECONDS = 2.0
-"""How long a close waits for statements that are under way."""
+"""How long closing an engine waits for statements that are still running."""
 
 _EXECUTION_OPTION = "gaia_connections"
 
 
-class _BufferedCursor:
-    """What one statement answers: asked, read to its end and closed on one way to the connection's thread.
-
-    aiosqlite makes a way of each, and a short transaction is ways for the most part.
-    """
-
-    def __init__(self, connection: Any) -> None:
-        self.description: Any = None
-        self.rowcount = -1
-        self.lastrowid: int | None = None
-        self.arraysize = 1
-        self._connection = connection
-        self._rows: list[Any] = []
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def execute(self, statement: str, parameters: Any = ()) -> Self:
-        """Make a statement."""
-        await self._connection._execute(self._run, sqlite3.Cursor.execute, statement, parameters)
-        return self
-
-    async def executemany(self, statement: str, parameters: Any) -> Self:
-        """Make a statement for each of many values."""
-        await self._connection._execute(self._run, sqlite3.Cursor.executemany, statement, parameters)
-        return self
-
-    def _run(self, call: Callable[..., sqlite3.Cursor], statement: str, parameters: Any) -> None:
-        cursor = self._connection._conn.cursor()
-        try:
-            call(cursor, statement, parameters)
-            self._rows = cursor.fetchall()
-            self.description, self.rowcount, self.lastrowid = cursor.description, cursor.rowcount, cursor.lastrowid
-        finally:
-            cursor.close()
-
-    async def fetchone(self) -> Any:
-        """Return the next row, None behind the last one."""
-        return self._rows.pop(0) if self._rows else None
-
-    async def fetchmany(self, size: int | None = None) -> list[Any]:
-        """Return some rows."""
-        count = self.arraysize if size is None else size
-        batch, self._rows = self._rows[:count], self._rows[count:]
-        return batch
-
-    async def fetchall(self) -> list[Any]:
-        """Return the rows that are left."""
-        rows, self._rows = self._rows, []
-        return rows
-
-    async def close(self) -> None:
-        """Let go of the rows."""
-        self._rows = []
-
-
-class _BufferedConnection(aiosqlite.Connection):
-    """A connection that makes cursors without asking its thread."""
-
-    def cursor(self) -> Any:
-        """Return a new cursor."""
-        return _BufferedCursor(self)
-
-
 class ConnectionRegistry:
-    """Opens connections and knows those whose thread has not ended."""
+    """The driver connections that a SQLite engine has opened."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        """Take what opens the database; it blocks, and is called in the thread of the connection."""
-        self._connect = connect
-        self._open: list[aiosqlite.Connection] = []
+    def __init__(self) -> None:
+        self._connections: list[aiosqlite.Connection] = []
 
     @property
     def execution_options(self) -> dict[str, ConnectionRegistry]:
-        """The execution option by which an engine carries its connections."""
+        """The execution option through which an engine carries its registry."""
         return {_EXECUTION_OPTION: self}
 
-    async def open(self) -> aiosqlite.Connection:
-        """Return a new connection."""
-        pending = _BufferedConnection(self._connect, 64)
-        # A connection nobody closed must not keep the process alive.
-        pending._thread.daemon = True
-        pending._thread.run = _ignoring_closed_loop(pending)  # type: ignore[method-assign]
-        try:
-            connection = await pending
-        except BaseException:
-            # It tells its thread to end and does not wait for it: what that sends back would find the loop closed.
-            await asyncio.to_thread(pending._thread.join)
-            raise
-        self._open = [*self._alive(), connection]
-        return connection
+    def track(self, engine: AsyncEngine) -> None:
+        """Register each connection that `engine` opens from now on."""
+
+        @event.listens_for(engine.sync_engine, "connect")
+        def register(dbapi_connection: Any, _: object) -> None:
+            self._connections = [*self._open(), dbapi_connection.driver_connection]
 
     async def close_all(self) -> None:
-        """Tell every thread to end and wait for it: what it sends back needs the event loop open.
+        """Stop every connection and wait until its thread has finished the statement it runs.
 
-        A statement that was cancelled goes on in its thread, and a connection whose making was cancelled is known
-        to nobody else.
+        The statement's result goes to the event loop, so the loop must stay open until then.
         """
-        self._stop()
+        await asyncio.to_thread(self._stop)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + CLOSE_TIMEOUT_SECONDS
-        # Joining a thread would block the loop, and its end is no event to wait for.
-        while self._alive() and loop.time() < deadline:  # noqa: ASYNC110
+        # A connection sends no event when it has closed.
+        while self._open() and loop.time() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
     def abandon(self) -> None:
-        """End all of them from any thread, where their event loop is gone."""
-        # Outside of any event loop aiosqlite makes one for its answer, except in a thread that may have none.
+        """Stop every connection from any thread, after its event loop has closed."""
         stopping = threading.Thread(target=self._stop, daemon=True)
         try:
             stopping.start()
         except RuntimeError:
-            # The interpreter is ending and takes the connections with it.
+            # The interpreter is shutting down and ends the connections itself.
             return
         stopping.join()
 
-    def _alive(self) -> list[aiosqlite.Connection]:
-        return [connection for connection in self._open if connection._thread.is_alive()]
+    def _open(self) -> list[aiosqlite.Connection]:
+        return [connection for connection in self._connections if _is_open(connection)]
 
     def _stop(self) -> None:
-        for connection in self._alive():
+        # Only for threads without an event loop: elsewhere aiosqlite would send its reply to the loop.
+        for connection in self._open():
             connection.stop()
 
 
-def _ignoring_closed_loop(connection: aiosqlite.Connection) -> Callable[[], None]:
-    """Return the work of a connection's thread, which ends without a complaint where its event loop is gone."""
-    work = connection._thread.run
-
-    def run() -> None:
-        try:
-            work()
-        except RuntimeError:
-            # The loop was closed while a statement ran: nobody is there to be told.
-            opened, connection._connection = connection._connection, None
-            if opened is not None:
-                opened.close()
-
-    return run
+def _is_open(connection: aiosqlite.Connection) -> bool:
+    try:
+        return connection.in_transaction is not None
+    except sqlite3.ProgrammingError:
+        # SQLite is still closing it, and may be writing its log back.
+        return True
+    except ValueError:
+        return False
 
 
 @asynccontextmanager
 async def open_connection(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """Give a connection of an engine for a block.
+    """Borrow a connection from an engine for a block.
 
-    `async with engine.connect()` gives it back in a task of its own. Where the event loop ends just then, that one is
-    cancelled before it begins, and nobody gives the connection back; here nothing is waited for that could be.
+    `async with engine.connect()` returns the connection in a separate task. If the event loop ends at that moment, the
+    task is cancelled before it starts and the connection is lost; here nothing is awaited that could be cancelled.
     """
     connection = await engine.connect()
     try:
@@ -175,38 +94,24 @@ async def open_connection(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]
         await connection.close()
 
 
-async def run_in_connection_thread(connection: AsyncConnection, work: Callable[[sqlite3.Connection], None]) -> None:
-    """Let `work` have the SQLite connection that is behind this one, in the one thread that may use it.
-
-    Raises:
-        DBAPIError: SQLite refused, as SQLAlchemy tells of it, without what was to be written.
-    """
-    driver_connection: Any = (await connection.get_raw_connection()).driver_connection
-    try:
-        await driver_connection._execute(work, driver_connection._conn)
-    except sqlite3.Error as error:
-        raise DBAPIError.instance(None, None, error, sqlite3.Error, hide_parameters=True) from error
-
-
-def connections_of(engine: AsyncEngine) -> ConnectionRegistry | None:
-    """Return the connections an engine carries; None where it is no SQLite engine of ours."""
-    registry = engine.sync_engine.get_execution_options().get(_EXECUTION_OPTION)
-    return registry if isinstance(registry, ConnectionRegistry) else None
-
-
 async def dispose(engine: AsyncEngine) -> None:
-    """Close an engine's connections, and leave none of their threads behind."""
-    connections = connections_of(engine)
-    if connections is None:
+    """Close the connections of an engine and end their threads."""
+    registry = _registry_of(engine)
+    if registry is None:
         await engine.dispose()
         return
-    # They are closed with their threads: the pool would log an error where the event loop ends while it closes one.
+    # The registry closes them: the pool would log an error if the event loop ended while it closed one.
     await engine.dispose(close=False)
-    await connections.close_all()
+    await registry.close_all()
 
 
 def abandon(engine: AsyncEngine) -> None:
-    """End an engine's connections where their event loop is gone; a server ends its side by itself."""
-    connections = connections_of(engine)
-    if connections is not None:
-        connections.abandon()
+    """End the connections of an engine whose event loop is gone; a database server ends its side on its own."""
+    registry = _registry_of(engine)
+    if registry is not None:
+        registry.abandon()
+
+
+def _registry_of(engine: AsyncEngine) -> ConnectionRegistry | None:
+    registry = engine.sync_engine.get_execution_options().get(_EXECUTION_OPTION)
+    return registry if isinstance(registry, ConnectionRegistry) else None

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from gaia_memory.language.printable_text import replace_unstorable as replace_unstorable
 
-_UNRESERVED = re.compile(r"[A-Za-z0-9_.~-]*")
+_UNRESERVED_PATTERN = re.compile(r"[A-Za-z0-9_.~-]*")
 """An id that is the same encoded: nearly all of those that programs make."""
 
 MAX_KEY_CHARACTERS = 256
@@ -17,7 +17,7 @@ MAX_KEY_CHARACTERS = 256
 
 def encode_id(identifier: str) -> str:
     """Return any id as ASCII, one to one: what it holds can neither trouble a database nor mean anything to it."""
-    if _UNRESERVED.fullmatch(identifier):
+    if _UNRESERVED_PATTERN.fullmatch(identifier):
         return identifier
     return quote(identifier, safe="", errors="surrogatepass")
 

@@ -8,7 +8,7 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.engine import make_url
 from sqlalchemy.pool import NullPool
@@ -43,6 +43,23 @@ class FileState:
     is_checked: bool = False
 
 
+class ReadOnlyConnection(sqlite3.Connection):
+    """A connection that only reads a file. Opening it blocks.
+
+    A file with a write-ahead log that no process has open is opened as immutable; otherwise SQLite would create files
+    next to it. After a crash SQLite writes the shared memory file `-shm` and nothing else.
+    """
+
+    def __init__(self, database: str | Path, **_: Any) -> None:
+        path = Path(database)
+        with path.open("rb") as file:
+            has_log = file.read(20)[_WAL_BYTE] == b"\2"
+        is_unused = has_log and not _has_log(path)
+        address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_unused else ''}"
+        super().__init__(address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
+        self.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}")
+
+
 def database_path(url: str) -> Path | None:
     """Return the file of a normal URL, None where it names a server."""
     address = make_url(url)
@@ -58,7 +75,7 @@ def open_read_only(url: str) -> AsyncEngine:
     path = database_path(url)
     if path is None:
         return open_engine(url, connect_args={"timeout": CONNECT_TIMEOUT_SECONDS}, poolclass=NullPool)
-    return sqlite_engine(make_url(url), lambda: _connect(path), poolclass=NullPool, hide_parameters=True)
+    return sqlite_engine(make_url(url), ReadOnlyConnection, poolclass=NullPool, hide_parameters=True)
 
 
 def check_database_file(path: Path, *, timeout_seconds: float = CHECK_TIMEOUT_SECONDS) -> FileState:
@@ -83,7 +100,7 @@ def check_database_file(path: Path, *, timeout_seconds: float = CHECK_TIMEOUT_SE
 
 def _check_pages(path: Path, timeout_seconds: float) -> tuple[frozenset[str], bool, str]:
     deadline = time.monotonic() + timeout_seconds
-    with closing(_connect(path)) as connection:
+    with closing(ReadOnlyConnection(path)) as connection:
         tables = frozenset(name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type='table'"))
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_INSTRUCTIONS)
         try:
@@ -93,23 +110,6 @@ def _check_pages(path: Path, timeout_seconds: float) -> tuple[frozenset[str], bo
                 return tables, False, ""
             raise
     return tables, True, "" if result == "ok" else str(result).splitlines()[-1]
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open a file to read it.
-
-    A file with a write-ahead log that nobody has open is taken for one that does not change: only so SQLite makes
-    no files beside it. After a crash it writes what it keeps in common with others, `-shm`, and nothing else.
-    """
-    with path.open("rb") as file:
-        has_log = file.read(20)[_WAL_BYTE] == b"\2"
-    is_unused = has_log and not _has_log(path)
-    address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_unused else ''}"
-    connection = sqlite3.connect(
-        address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}")
-    return connection
 
 
 def _has_log(path: Path) -> bool:

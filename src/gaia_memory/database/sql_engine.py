@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,18 +61,22 @@ def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
                 f"{address.drivername} needs its driver, {error.name}: PostgreSQL's comes with gaia-memory[postgres]"
             )
             raise ConfigError([problem], source="the database URL") from error
-    return sqlite_engine(address, sqlite.connection_factory(address), **options)
+    return sqlite_engine(address, sqlite.PrivateConnection, **options)
 
 
-def sqlite_engine(address: URL, connect: Callable[[], sqlite3.Connection], **options: Any) -> AsyncEngine:
-    """Return an engine over connections that `connect` opens, in a thread of their own each."""
-    connections = ConnectionRegistry(connect)
-    # Every transaction is ended where it was begun. Ended once more on its return to the pool, a connection costs
-    # another way to its thread, and an error in the log where the event loop ends just then.
+def sqlite_engine(address: URL, connection_type: type[sqlite3.Connection], **options: Any) -> AsyncEngine:
+    """Return an engine whose connections are of the given type, each with a thread of its own."""
+    registry = ConnectionRegistry()
+    # Each transaction ends where it began. Resetting a connection on its return to the pool would cost another trip
+    # to its thread, and log an error if the event loop ended at that moment.
     options = {"pool_reset_on_return": None, **options}
     engine = create_async_engine(
-        address, async_creator=connections.open, execution_options=connections.execution_options, **options
+        address,
+        connect_args={"factory": connection_type, "isolation_level": None},
+        execution_options=registry.execution_options,
+        **options,
     )
+    registry.track(engine)
     sqlite.begin_explicitly(engine.sync_engine)
     return engine
 

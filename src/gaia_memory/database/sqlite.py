@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -29,10 +28,10 @@ _WAL_ATTEMPTS = 100
 
 
 class CursorClosingConnection(sqlite3.Connection):
-    """A connection that ends what was begun in it when it is closed.
+    """A connection whose open queries end when it is closed.
 
-    SQLite keeps a closed connection, with its locks, as long as a query of it was not read to its end. One that was
-    cancelled lives on in a traceback that somebody keeps, and nobody else could write until that is gone.
+    SQLite keeps a closed connection and its locks until each of its queries was read to the end. A cancelled query
+    stays alive in any traceback that refers to it, and no other process could write until then.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -46,40 +45,38 @@ class CursorClosingConnection(sqlite3.Connection):
         return cursor
 
     def close(self) -> None:
-        """Close it and all of its cursors."""
+        """Close the connection and all of its cursors."""
         for cursor in list(self._cursors):
             cursor.close()
         super().close()
 
 
-def database_path(url: URL) -> Path | None:
-    """Return the file a SQLite URL names, None for a database in memory."""
-    name = url.database
-    if not name or name == ":memory:" or name.startswith("file:"):
-        return None
-    return Path(name)
+class PrivateConnection(CursorClosingConnection):
+    """A connection that creates its file for the owner only and applies this package's settings.
 
+    Opening it blocks; aiosqlite opens it in the connection's own thread.
+    """
 
-def connection_factory(url: URL) -> Callable[[], sqlite3.Connection]:
-    """Return what opens the database. It blocks: call it in the thread that will use the connection."""
-    arguments, options = url.get_dialect()().create_connect_args(url)
-    connect_options: dict[str, Any] = {**options, "isolation_level": None, "factory": CursorClosingConnection}
-    path = database_path(url)
-
-    def connect() -> sqlite3.Connection:
-        if path is not None:
+    def __init__(self, database: str, **options: Any) -> None:
+        if (path := _path_of(database)) is not None:
             _create(path)
-        connection: sqlite3.Connection = sqlite3.connect(arguments[0], **connect_options)
+        super().__init__(database, **options)
         try:
             for pragma in _PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
-            _enable_wal(connection)
+                self.execute(f"PRAGMA {pragma}")
+            _enable_wal(self)
         except BaseException:
-            connection.close()
+            self.close()
             raise
-        return connection
 
-    return connect
+
+def database_path(url: URL) -> Path | None:
+    """Return the file of a SQLite URL, or None for a database in memory."""
+    return _path_of(url.database or "")
+
+
+def _path_of(database: str) -> Path | None:
+    return None if database in ("", ":memory:") or database.startswith("file:") else Path(database)
 
 
 def _create(path: Path) -> None:

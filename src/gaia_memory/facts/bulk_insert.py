@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy.dialects import postgresql, sqlite
 
-from gaia_memory.database.connections import run_in_connection_thread
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.tables import facts, outbox, sources
 
@@ -66,24 +65,16 @@ async def insert_facts(tx: Transaction, new: NewRows) -> None:
     """Write new facts with their words, sources and outbox rows, under the next free row numbers."""
     if not new.facts:
         return
+    count = len(new.facts)
+    numbers: Sequence[int]
     if tx.dialect.name == "sqlite":
-        await _insert_in_connection_thread(tx, new)
-        return
-    numbers = sorted((await tx.exec_driver_sql(_NEXT_ROWS_SQL, (len(new.facts),))).scalars())
+        # No other connection writes until this transaction ends.
+        last = (await tx.exec_driver_sql(_LAST_ROW_SQL)).scalar_one()
+        numbers = range(last + 1, last + 1 + count)
+    else:
+        numbers = sorted((await tx.exec_driver_sql(_NEXT_ROWS_SQL, (count,))).scalars())
     for statement, rows in new.statements(numbers, tx.dialect):
         await tx.exec_driver_sql(statement, rows)
-
-
-async def _insert_in_connection_thread(tx: Transaction, new: NewRows) -> None:
-    """Run all statements in one visit to the thread of the connection."""
-
-    def insert_all(connection: Any) -> None:
-        # The transaction is exclusive, so the numbers stay free until it ends.
-        [last] = connection.execute(_LAST_ROW_SQL).fetchone()
-        for statement, rows in new.statements(range(last + 1, last + 1 + len(new.facts)), tx.dialect):
-            connection.executemany(statement, rows)
-
-    await run_in_connection_thread(tx, insert_all)
 
 
 def _insert_statement(table: Table, dialect: Dialect) -> str:

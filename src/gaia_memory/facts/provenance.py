@@ -42,15 +42,20 @@ class ProvenanceMixin(FactStore):
         return found
 
     @override
-    async def origins(self, tx: Transaction, scope: Scope) -> dict[str, list[Origin]]:
+    async def origins(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
+    ) -> dict[str, list[Origin]]:
         statement = (
             select(facts.c.id, sources)
             .join(sources, sources.c.fact_row == facts.c.row)
             .where(facts.c.partition == scope.partition, current())
             .order_by(sources.c.row)
         )
+        chunks = (
+            [statement] if fact_ids is None else [statement.where(facts.c.id.in_(ids)) for ids in in_chunks(fact_ids)]
+        )
         found: dict[str, list[Origin]] = {}
-        for row in await tx.execute(statement):
+        for row in [row for chunk in chunks for row in await tx.execute(chunk)]:
             origin = Origin(
                 source=row.kind,
                 app=None if row.app is None else decode_id(row.app),

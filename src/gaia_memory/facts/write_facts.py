@@ -34,7 +34,7 @@ from gaia_memory.facts.scopes import bump_revision, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.text_features import pack_features
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
-from gaia_memory.models import Draft, Fact, find_author
+from gaia_memory.models import AddResult, Draft, Fact, find_author
 from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ class FactWriteMixin(FactStore):
     """
 
     @override
-    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
+    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
         if not drafts:
-            return []
+            return AddResult()
         order, drafts_by_form = await _in_thread_if_large(_group_by_form, drafts, len(drafts))
         state = await bump_revision(tx, scope)
         known = await _load_rows(tx, scope, await _known_forms(tx, scope, drafts_by_form.first))
@@ -111,7 +111,9 @@ class FactWriteMixin(FactStore):
             facts_by_form |= await _add_to_known(
                 tx, scope, known, drafts_by_form, version=state.revision, now=to_epoch_seconds(now)
             )
-        return [facts_by_form[normal] for normal in order]
+        new_forms = {normal: True for normal in facts_by_form if normal not in known}
+        is_new = tuple(new_forms.pop(normal, False) for normal in order)
+        return AddResult(tuple(facts_by_form[normal] for normal in order), is_new)
 
 
 async def _in_thread_if_large(call: Callable[[T], R], argument: T, count: int) -> R:

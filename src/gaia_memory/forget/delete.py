@@ -1,6 +1,6 @@
-"""What `forget` removes at once, in one transaction; files are rewritten afterwards, in the background.
+"""Forgets facts in one transaction. Files are rewritten afterwards, in the background.
 
-Nothing forgotten is shown once one of these functions has returned, and earlier talk is never learned again.
+When one of these methods returns, no read shows the facts, and the earlier messages are never learned again.
 """
 
 from __future__ import annotations
@@ -10,24 +10,61 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from gaia_memory.models import Receipt, Scope
+from gaia_memory.models import Fact, PendingConversation, Receipt, Scope
 from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 
-OPEN_SESSION_NOTE = "what was said in a session that is still open stays there until that session is cleared"
-"""The note of a receipt that memory does not clear what a person still talks in."""
+OPEN_SESSION_NOTE = "messages in an open session stay there until that session is cleared"
+"""The note of a receipt while the user has an open session, which forgetting does not clear."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPreview:
+    """What a `forget` would meet, read in one transaction.
+
+    `session_fact_ids` are the facts that only the named conversation taught, `pending_erasures` the earlier forgets
+    whose text may still be in a file. `was_written` is true once anything was stored or forgotten for the scope.
+    """
+
+    facts: tuple[Fact, ...]
+    session_fact_ids: tuple[str, ...]
+    pending: tuple[PendingConversation, ...]
+    pending_erasures: int
+    was_written: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetter:
-    """Removes a person's facts: all, one, or what one conversation taught."""
+    """Removes a user's facts: all, one, or those that one conversation taught."""
 
     database: Database
     facts: FactStore
     ledger: Ledger
     outbox: Outbox
 
+    async def preview(self, scope: Scope, session_id: str | None) -> ForgetPreview:
+        """Return what a forget would meet; nothing is changed."""
+        async with self.database.read_transaction() as tx:
+            only = () if session_id is None else await self.facts.sourced_only_from(tx, scope, session_id)
+            return ForgetPreview(
+                facts=tuple(await self.facts.facts(tx, scope)),
+                session_fact_ids=tuple(only),
+                pending=tuple(await self.ledger.pending(tx, user=scope.user, app=scope.app)),
+                pending_erasures=len(await self.outbox.pending_erasures(tx)),
+                was_written=(await self.facts.state(tx, scope)).revision > 0,
+            )
+
+    async def forget(
+        self, scope: Scope, *, fact_id: str | None, session_id: str | None, now: datetime, said_until: float
+    ) -> Receipt:
+        """Forget one fact, what one conversation taught, or, where neither is named, everything."""
+        if fact_id is not None:
+            return await self.forget_fact(scope, fact_id, now=now, said_until=said_until)
+        if session_id is not None:
+            return await self.forget_conversation(scope, session_id, now=now, said_until=said_until)
+        return await self.forget_all(scope, now=now, said_until=said_until)
+
     async def forget_all(self, scope: Scope, *, now: datetime, said_until: float) -> Receipt:
-        """Forget a whole scope. Nothing said up to `said_until` (the host's wall clock) is learned any more."""
+        """Forget a whole scope. Messages up to `said_until` (the host's wall clock) are never learned."""
         async with self.database.transaction() as tx:
             removed = dict(await self.facts.delete_all(tx, scope, forgotten_at=said_until))
             removed["profiles"] = removed.get("profiles", 0) + await self._drop_profiles(tx, scope)
@@ -36,9 +73,9 @@ class Forgetter:
         return _receipt(removed, pending, notes)
 
     async def forget_fact(self, scope: Scope, fact_id: str, *, now: datetime, said_until: float) -> Receipt:
-        """Forget one fact, and never ask the talk it came from for it again.
+        """Forget one fact and never learn it again from its source messages.
 
-        Nor does other talk teach it that was said up to `said_until` (the host's wall clock), in whatever words.
+        Other messages up to `said_until` (the host's wall clock) do not teach it again either, in any wording.
         """
         async with self._locked_scope(scope) as tx:
             found = await self.facts.get(tx, scope, [fact_id])
@@ -51,17 +88,16 @@ class Forgetter:
         return _receipt(removed, pending, notes)
 
     async def forget_conversation(self, scope: Scope, session_id: str, *, now: datetime, said_until: float) -> Receipt:
-        """Forget what only this conversation taught; facts with other sources stay and lose this one.
+        """Forget the facts that only this conversation taught; facts with other sources lose this source.
 
-        What was said in it up to `said_until` (the host's wall clock) and is not learned yet never will be, nor does an
-        import bring back what it taught.
+        Its messages up to `said_until` (the host's wall clock) are never learned, and imports do not restore its facts.
         """
         async with self._locked_scope(scope) as tx:
             fact_ids = await self.facts.sourced_only_from(tx, scope, session_id)
             apps = {key.app for key in await self.facts.sources(tx, scope, fact_ids)}
             removed = await self._remove(tx, scope, fact_ids) if fact_ids else {}
             removed["sources"] = removed.get("sources", 0) + await self.facts.drop_source(tx, scope, session_id)
-            # Memory across apps knows those whose talk it has not met only from what they taught.
+            # With memory across apps, an app without a ledger row is known only as a source of facts.
             for app in (scope.app, *sorted(apps)):
                 await self.ledger.forget_session(
                     tx, user=scope.user, app=app, session=session_id, said_until=said_until
@@ -72,9 +108,9 @@ class Forgetter:
 
     @asynccontextmanager
     async def _locked_scope(self, scope: Scope) -> AsyncIterator[Transaction]:
-        """Open a transaction in which nobody else writes to the scope: what is read in it is what is forgotten.
+        """Open a transaction that locks the scope, so that the facts read in it are those deleted.
 
-        On a server who learns at the same time would else commit between a look and the delete that relies on it.
+        On a server, a concurrent learner could otherwise commit between the read and the delete.
         """
         async with self.database.transaction() as tx:
             await self.facts.state(tx, scope)

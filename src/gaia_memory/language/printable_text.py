@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE_PATTERN = re.compile("[\x00\ud800-\udfff]")
 _INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 
 
 def replace_unstorable(text: str) -> str:
     """Return the text with NUL and lone surrogates replaced: PostgreSQL refuses NUL, UTF-8 cannot encode the others."""
-    return _UNSTORABLE.sub("\ufffd", text)
+    return _UNSTORABLE_PATTERN.sub("\ufffd", text)
 
 
 def escape_line(text: str) -> str:

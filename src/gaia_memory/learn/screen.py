@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import is_blank
-from gaia_memory.learn.credentials import contains_credential
 from gaia_memory.log import logger_for
 from gaia_memory.models import Chunk, Draft, ExtractedFact, NewFact, Scalar, Turn
+from gaia_memory.redaction.credentials import contains_credential
 from gaia_memory.telemetry import log_fields
 
 __all__ = [

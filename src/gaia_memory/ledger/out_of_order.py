@@ -11,14 +11,10 @@ from gaia_memory.database.id_encoding import decode_id, encode_id
 from gaia_memory.ledger.rows import conversation_key, insert, where_session
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.ledger.tables import late_turns
-from gaia_memory.models import Invocation, LedgerRow, SessionKey
-from gaia_memory.ports.ledger import LEASE_SECONDS, is_in_force
+from gaia_memory.models import Invocation, SessionKey
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
-
-_CLOCK_TOLERANCE_SECONDS = 1.0
-"""How near to a border a turn is noted though it may lie behind it: two clocks never show quite the same."""
 
 
 class OutOfOrderMixin:
@@ -47,19 +43,6 @@ class OutOfOrderMixin:
         if encoded_ids:
             await tx.execute(delete(late_turns).where(_where_session(key), late_turns.c.invocation_id.in_(encoded_ids)))
         return True
-
-
-def may_be_out_of_order(row: LedgerRow, invocation: Invocation, *, now: float) -> bool:
-    """Say whether a reading from the watermark on may miss a turn that begins now.
-
-    It lies before the watermark, or before the event that took cleared talk back; or the conversation is being
-    learned, so that the watermark may move past it.
-    """
-    cutoffs = [row.watermark.timestamp] if row.watermark is not None else []
-    if row.rewound_at is not None and row.cleared_at is not None:
-        cutoffs.append(row.cleared_at)
-    is_before_cutoff = any(invocation.started_at <= border + _CLOCK_TOLERANCE_SECONDS for border in cutoffs)
-    return is_before_cutoff or is_in_force(row.lease_until, now=now, max_seconds=LEASE_SECONDS)
 
 
 async def record_out_of_order(tx: Transaction, key: SessionKey, invocation: Invocation) -> None:

@@ -1,4 +1,4 @@
-"""What there is to do. Each search reads an index that holds little else, however many conversations are known."""
+"""Finds the conversations with work to do. Each query reads a partial index with little else in it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from gaia_memory.ledger.rows import (
 from gaia_memory.ledger.tables import IS_REWOUND, IS_SWEEPABLE, IS_UNCLAIMED, IS_UNDONE
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import DueConversation, LedgerRow, PendingConversation, SessionKey
+from gaia_memory.ports.quiet import is_quiet
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -44,14 +45,14 @@ class ConversationQueryMixin:
     ) -> list[DueConversation]:
         """Return conversations of `apps` with something to learn or to clear, oldest first."""
         conditions: list[SqlCondition] = (
-            [IS_UNCLAIMED] if quiet_since is None else [IS_SWEEPABLE, c.c.touched <= quiet_since]
+            [IS_UNCLAIMED] if quiet_since is None else [IS_SWEEPABLE, is_quiet(c.c.touched, quiet_since=quiet_since)]
         )
         if excluded_users:
             conditions.append(c.c.person.not_in([index_key(person) for person in excluded_users]))
         statement = (
             select(*_KEY_COLUMNS, c.c.touched).where(*conditions).order_by(c.c.touched, c.c.conversation).limit(limit)
         )
-        # One search an app: an index gives the rows of one app in their order, and of several it does not.
+        # One query per app: the index returns the rows of one app in order, but not those of several.
         rows_by_app = []
         for app_key in sorted({index_key(app) for app in apps}):
             of_app = statement.where(c.c.app_key == app_key, *_after_cursor(after, app_key))
@@ -82,7 +83,7 @@ class ConversationQueryMixin:
 
     async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[PendingConversation]:
         """Return conversations with something unlearned, oldest first."""
-        # What is unlearned is undone; that is said because only so its index is used.
+        # Every unlearned row is also undone. The redundant condition lets the planner use the partial index.
         statement = (
             select(c).where(IS_UNDONE, c.c.turn_no > c.c.learned_turn_no).order_by(c.c.touched, c.c.conversation)
         )

@@ -9,14 +9,22 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from gaia_memory.database.id_encoding import decode_id, encode_id, index_key
 from gaia_memory.ledger.tables import conversations
-from gaia_memory.models import EventPosition, LedgerRow, PendingConversation, SessionKey, WindowAnchor
-from gaia_memory.ports.ledger import (
-    CLEAR_LEASE_SECONDS,
-    LEASE_SECONDS,
-    MAX_BACKOFF_SECONDS,
-    MAX_CLOCK_SKEW_SECONDS,
-    TURN_LEASE_SECONDS,
+from gaia_memory.models import (
+    ClearingState,
+    EventPosition,
+    FailureState,
+    FrozenProfile,
+    LearningProgress,
+    LeaseState,
+    LedgerRow,
+    PendingConversation,
+    SessionKey,
+    SessionState,
+    TurnState,
+    WindowAnchor,
 )
+from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, MAX_CLOCK_SKEW_SECONDS
+from gaia_memory.ports.quiet import BACKOFF_MARKS, CLAIM_MARKS
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -42,21 +50,16 @@ def where_session(key: SessionKey) -> ColumnElement[bool]:
     return conversations.c.conversation == conversation_key(key)
 
 
-_MAX_SECONDS_BY_COLUMN = {
-    "active_until": TURN_LEASE_SECONDS,
-    "lease_until": LEASE_SECONDS,
-    "clearing_until": CLEAR_LEASE_SECONDS,
-    "retry_at": MAX_BACKOFF_SECONDS,
-}
+_MAX_SECONDS_BY_COLUMN = {**CLAIM_MARKS, **BACKOFF_MARKS, "clearing_until": CLEAR_LEASE_SECONDS}
 
 
 def is_unset_or_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
-    """Match where a mark is not set or does not hold any more; `ports.ledger.runs` says the same of a value."""
+    """Match where a mark is not set or no longer in force; `ports.ledger.is_in_force` is the same for a value."""
     return or_(column.is_(None), has_expired(column, now))
 
 
 def has_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
-    """Match where a mark is set and does not hold: it has run out, or lies further ahead than it can."""
+    """Match where a mark is set and not in force: it has expired, or is further ahead than its maximum duration."""
     return or_(column <= now, column > now + _MAX_SECONDS_BY_COLUMN[column.name] + MAX_CLOCK_SKEW_SECONDS)
 
 
@@ -102,42 +105,63 @@ def to_ledger_row(row: Row[*tuple[Any, ...]]) -> LedgerRow:
     """Return a row as a value."""
     return LedgerRow(
         key=session_key(row),
-        turn_no=row.turn_no,
-        active_until=row.active_until,
-        active_owner=row.active_owner,
-        touched=row.touched,
-        watermark=None if row.watermark_at is None else EventPosition(row.watermark_at, decode_id(row.watermark_event)),
-        learned_turns=row.learned_turns,
-        is_learned=row.turn_no <= row.learned_turn_no,
-        is_done=row.turn_no <= row.done_turn_no,
-        lease_owner=row.lease_owner,
-        lease_until=row.lease_until,
-        clearing=row.clearing,
-        clearing_until=row.clearing_until,
-        cleared_at=row.cleared_at,
-        rewound_at=row.rewound_at,
-        is_foreign=row.is_foreign,
-        is_private=row.is_private,
-        has_pending_confirmation=row.asks_of_rows,
+        turn=TurnState(
+            turn_no=row.turn_no, active_until=row.active_until, active_owner=row.active_owner, touched=row.touched
+        ),
+        progress=LearningProgress(
+            watermark=_watermark(row),
+            learned_turns=row.learned_turns,
+            is_learned=row.turn_no <= row.learned_turn_no,
+            is_done=row.turn_no <= row.done_turn_no,
+            forgotten_at=row.forgotten_at,
+        ),
+        lease=LeaseState(owner=row.lease_owner, expires_at=row.lease_until),
+        failures=_failures(row),
+        clearing=ClearingState(
+            owner=row.clearing,
+            expires_at=row.clearing_until,
+            cleared_at=row.cleared_at,
+            rewound_at=row.rewound_at,
+        ),
+        session=SessionState(
+            is_foreign=row.is_foreign,
+            is_private=row.is_private,
+            has_pending_confirmation=row.asks_of_rows,
+            profile=_profile(row),
+            anchor=_anchor(row),
+        ),
+    )
+
+
+def _watermark(row: Row[*tuple[Any, ...]]) -> EventPosition | None:
+    return None if row.watermark_at is None else EventPosition(row.watermark_at, decode_id(row.watermark_event))
+
+
+def _failures(row: Row[*tuple[Any, ...]]) -> FailureState:
+    return FailureState(
         attempts=row.attempts,
         bad_answers=row.bad_answers,
         failing_since=row.failing_since,
         retry_at=row.retry_at,
         last_error=row.last_error,
-        parked=row.parked,
-        forgotten_at=row.forgotten_at,
-        profile=row.profile,
-        profile_key=row.profile_key,
-        profile_made_at=row.profile_made_at,
-        profile_made_by=row.profile_made_by,
-        anchor=None
-        if row.anchor_turn_no is None
-        else WindowAnchor(turn_no=row.anchor_turn_no, timestamp=row.anchor_at),
+        is_parked=row.parked,
     )
 
 
+def _profile(row: Row[*tuple[Any, ...]]) -> FrozenProfile | None:
+    if row.profile is None:
+        return None
+    return FrozenProfile(
+        block=row.profile, key=row.profile_key, made_at=row.profile_made_at, made_by=row.profile_made_by
+    )
+
+
+def _anchor(row: Row[*tuple[Any, ...]]) -> WindowAnchor | None:
+    return None if row.anchor_turn_no is None else WindowAnchor(turn_no=row.anchor_turn_no, timestamp=row.anchor_at)
+
+
 def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
-    """Return what a person is told of a conversation that waits."""
+    """Return a row as a conversation that waits to be learned."""
     return PendingConversation(
         key=session_key(row),
         touched=row.touched,
@@ -146,4 +170,6 @@ def to_pending(row: Row[*tuple[Any, ...]]) -> PendingConversation:
         reason=row.last_error,
         retry_at=row.retry_at,
         parked=row.parked,
+        active_until=row.active_until,
+        lease_until=row.lease_until,
     )

@@ -15,7 +15,7 @@ from gaia_memory.ledger.out_of_order import OutOfOrderMixin
 from gaia_memory.ledger.queries import ConversationQueryMixin
 from gaia_memory.ledger.tables import bootstraps, conversations, skips
 from gaia_memory.ledger.turn_rows import TurnMixin
-from gaia_memory.models import LedgerRow, ProfileMaker, SessionKey, WindowAnchor
+from gaia_memory.models import FrozenProfile, LedgerRow, SessionKey, WindowAnchor
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -32,24 +32,16 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         row = (await tx.execute(select(conversations).where(rows.where_session(key)))).one_or_none()
         return None if row is None else rows.to_ledger_row(row)
 
-    async def freeze_profile(
-        self,
-        tx: Transaction,
-        key: SessionKey,
-        *,
-        profile: str,
-        profile_key: str,
-        made_at: float | None = None,
-        made_by: ProfileMaker | None = None,
-    ) -> None:
-        """Keep the rendered profile for the rest of the session, with when it was made and by whom."""
+    async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
+        """Keep a rendered profile for the rest of the session."""
         await self._ensure_row(tx, key)
-        frozen: dict[str, Any] = {
-            "profile": replace_unstorable(profile),
-            "profile_key": replace_unstorable(profile_key),
+        values: dict[str, Any] = {
+            "profile": replace_unstorable(profile.block),
+            "profile_key": replace_unstorable(profile.key or ""),
+            "profile_made_at": profile.made_at,
+            "profile_made_by": profile.made_by,
         }
-        frozen |= {"profile_made_at": made_at, "profile_made_by": made_by}
-        await tx.execute(update(conversations).where(rows.where_session(key)).values(frozen))
+        await tx.execute(update(conversations).where(rows.where_session(key)).values(values))
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
         """Return a person's sessions that have a frozen profile, in one app or (None) in all; the latest first."""

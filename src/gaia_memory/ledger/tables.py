@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import Boolean, Column, ForeignKey, Index, String, Table, Text, TextClause, false, text
 
 from gaia_memory.database.metadata import BigInt, EpochSeconds, metadata
+from gaia_memory.ports.quiet import SWEEPABLE_SQL, UNCLAIMED_SQL, UNDONE_SQL
 
 OwnerName = Text().with_variant(Text(collation="C"), "postgresql")
 """Compared by its bytes, as SQLite does: the names of one engine's turns lie side by side."""
@@ -62,18 +63,16 @@ conversations = Table(
     Column("anchor_turn_no", BigInt),
     Column("anchor_at", EpochSeconds),
 )
-IS_UNDONE = text("turn_no > done_turn_no")
-"""Holds while there is something to learn or to clear. A query has to say it in these words to be given its index."""
+IS_UNDONE = text(UNDONE_SQL)
+"""A query must repeat the condition word for word to use the partial index."""
 
-_IS_UNCLAIMED_SQL = f"{IS_UNDONE.text} AND active_until IS NULL AND lease_until IS NULL"
+IS_SWEEPABLE = text(SWEEPABLE_SQL)
+"""The condition of the only index that a sweep reads."""
 
-IS_SWEEPABLE = text(f"{_IS_UNCLAIMED_SQL} AND NOT parked AND retry_at IS NULL")
-"""Holds where that may be done as soon as the conversation is quiet: a sweep reads nothing but this index."""
+IS_UNCLAIMED = text(f"{UNCLAIMED_SQL} AND attempts >= 0")
+"""The condition of the index that a forced sweep reads.
 
-IS_UNCLAIMED = text(f"{_IS_UNCLAIMED_SQL} AND attempts >= 0")
-"""Holds where a forced sweep may do it now.
-
-The last condition always holds: without it SQLite, which has no statistics, takes this index for the one above.
+The last term is always true: without it SQLite, which has no statistics, mistakes this index for the one above.
 """
 
 HAS_ACTIVE_TURN = text("active_until IS NOT NULL")

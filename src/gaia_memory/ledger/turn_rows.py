@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, and_, case, or_, select, update
 
-from gaia_memory.ledger.out_of_order import may_be_out_of_order, record_out_of_order
+from gaia_memory.ledger.out_of_order import record_out_of_order
 from gaia_memory.ledger.process_identity import dead_owners
 from gaia_memory.ledger.rows import (
     has_expired,
@@ -18,6 +18,7 @@ from gaia_memory.ledger.rows import (
 )
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import LedgerRow, SessionKey, TurnRequest
+from gaia_memory.ports.ledger import may_be_out_of_order
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
@@ -35,7 +36,7 @@ class TurnMixin:
         row = await _upsert_turn(
             tx, key, request, now=now, lease_seconds=lease_seconds, insert_values={"turn_no": 1}, update_values=counted
         )
-        has_begun = row.clearing is None and row.active_owner == request.owner
+        has_begun = row.clearing.owner is None and row.turn.active_owner == request.owner
         if has_begun and request.invocation is not None and may_be_out_of_order(row, request.invocation, now=now):
             await record_out_of_order(tx, key, request.invocation)
         return row
@@ -48,10 +49,15 @@ class TurnMixin:
             tx, key, request, now=now, lease_seconds=lease_seconds, insert_values={}, update_values={}
         )
 
-    async def release_turn(self, tx: Transaction, key: SessionKey, *, expires_at: float, owner: str = "") -> None:
-        """Take back an own hold, which ends at `expires_at`, unless somebody has begun to talk since."""
+    async def release_turn(
+        self, tx: Transaction, key: SessionKey, *, expires_at: float, owner: str = "", is_counted: bool = False
+    ) -> None:
+        """Remove the owner's mark that expires at `expires_at`, and with `is_counted` the turn it counted."""
+        changes: dict[str, Any] = {"active_until": None, "active_owner": None}
+        if is_counted:
+            changes["turn_no"] = c.c.turn_no - 1
         reserved = update(c).where(where_session(key), c.c.active_until == expires_at, _where_owner(owner))
-        await tx.execute(reserved.values(active_until=None, active_owner=None))
+        await tx.execute(reserved.values(changes))
 
     async def renew_turn(
         self, tx: Transaction, key: SessionKey, *, now: float, lease_seconds: float, owner: str = ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import isfinite
-from typing import Literal
+from typing import Literal, overload
 
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.language.printable_text import replace_unstorable
@@ -121,6 +121,37 @@ class Fact:
     metadata: Metadata = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AddResult(Sequence[Fact]):
+    """The facts that a write stored or confirmed, in order: a sequence that compares equal to a list of them.
+
+    `is_new` says for each whether this write created it; a text given twice is new the first time. `refused` lists the
+    facts that were left out, each with its index in what was given and the reason.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    is_new: tuple[bool, ...] = ()
+    refused: Sequence[tuple[int, str]] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Fact: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Fact]: ...
+
+    def __getitem__(self, index: int | slice) -> Fact | Sequence[Fact]:
+        return self.facts[index]
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.facts)
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, AddResult | list | tuple) else NotImplemented
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """One source of a fact: its kind, conversation, time and events."""
@@ -177,11 +208,15 @@ class RecallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Consecutive facts, oldest first: from `offset` on, out of `total`."""
+    """A page of facts, oldest first: those from `offset` on, of `total`.
+
+    `origins` lists the sources of each by the fact's id, where they were asked for.
+    """
 
     facts: tuple[Fact, ...] = ()
     total: int = 0
     offset: int = 0
+    origins: Mapping[str, Sequence[Origin]] = field(default_factory=dict)
 
     @property
     def has_more(self) -> bool:

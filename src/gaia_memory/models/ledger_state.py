@@ -1,4 +1,4 @@
-"""What the database records beside the facts: how far talk was learned, and what the store must follow."""
+"""What the database records in addition to the facts: the state of conversations, and of the mem0 store."""
 
 from __future__ import annotations
 
@@ -24,46 +24,98 @@ class WindowAnchor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRow:
-    """What the ledger knows of one conversation. Times are seconds since the epoch.
+class FrozenProfile:
+    """The profile block of a session, and `key`, the fingerprint of the configuration it was made with."""
 
-    `is_learned`: no turn was counted since it was last learned; `is_done`: nor since it was cleared.
-    `is_foreign`: a Runner of somebody else talks in it.
-    `is_private`: what is said in it from now on is not to be learned.
-    `has_pending_confirmation`: some rows were shown in it that a yes forgets, and nothing was answered.
-    `rewound_at`: since then cleared talk is still in the host's session.
-    """
+    block: str
+    key: str | None = None
+    made_at: float | None = None
+    made_by: ProfileMaker | None = None
 
-    key: SessionKey
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnState:
+    """How many turns were counted, whether one is running (`active_until`, `active_owner`), and the last activity."""
+
     turn_no: int = 0
     active_until: float | None = None
     active_owner: str | None = None
-    is_foreign: bool = False
-    is_private: bool = False
-    has_pending_confirmation: bool = False
     touched: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningProgress:
+    """How far a conversation is learned.
+
+    `is_learned`: every counted turn is learned; `is_done`: and cleared. Nothing said until `forgotten_at` is learned.
+    """
+
     watermark: EventPosition | None = None
     learned_turns: int = 0
     is_learned: bool = False
     is_done: bool = False
-    lease_owner: str | None = None
-    lease_until: float | None = None
-    clearing: str | None = None
-    clearing_until: float | None = None
-    cleared_at: float | None = None
-    rewound_at: float | None = None
+    forgotten_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseState:
+    """Who consolidates a conversation, and until when unless the lease is renewed."""
+
+    owner: str | None = None
+    expires_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureState:
+    """Failed attempts since something was last learned; `bad_answers` counts those that were the model's fault."""
+
     attempts: int = 0
     bad_answers: int = 0
     failing_since: float | None = None
     retry_at: float | None = None
     last_error: str | None = None
-    parked: bool = False
-    forgotten_at: float | None = None
-    profile: str | None = None
-    profile_key: str | None = None
-    profile_made_at: float | None = None
-    profile_made_by: ProfileMaker | None = None
+    is_parked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClearingState:
+    """Who is clearing a conversation, and when it was last cleared.
+
+    `rewound_at`: since then, cleared messages are still in the host's session.
+    """
+
+    owner: str | None = None
+    expires_at: float | None = None
+    cleared_at: float | None = None
+    rewound_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionState:
+    """Flags and frozen values of a session.
+
+    `is_foreign`: another Runner than ours runs turns in it. `is_private`: messages from here on are not learned.
+    `has_pending_confirmation`: facts were listed that a yes forgets, and the user has not answered.
+    """
+
+    is_foreign: bool = False
+    is_private: bool = False
+    has_pending_confirmation: bool = False
+    profile: FrozenProfile | None = None
     anchor: WindowAnchor | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """The ledger's row of one conversation, by concern. Times are seconds since the epoch."""
+
+    key: SessionKey
+    turn: TurnState = TurnState()
+    progress: LearningProgress = LearningProgress()
+    lease: LeaseState = LeaseState()
+    failures: FailureState = FailureState()
+    clearing: ClearingState = ClearingState()
+    session: SessionState = SessionState()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +161,10 @@ class StoreState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingConversation:
-    """A conversation that waits to be learned, and why; `failing_since` its first failed attempt of `attempts`."""
+    """A conversation that waits to be learned, and why; `failing_since` is the first of its failed `attempts`.
+
+    `active_until` and `lease_until`: a turn runs in it, or a process works on it, until then.
+    """
 
     key: SessionKey
     touched: float
@@ -118,6 +173,8 @@ class PendingConversation:
     reason: str | None
     retry_at: float | None
     parked: bool
+    active_until: float | None = None
+    lease_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

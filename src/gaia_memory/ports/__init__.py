@@ -14,7 +14,8 @@ from gaia_memory.ports.external import (
     Transcript,
 )
 from gaia_memory.ports.ledger import Ledger
-from gaia_memory.ports.stores import Clock, Database, FactStore, Follower, Indexes, Outbox
+from gaia_memory.ports.stores import Clock, Database, FactStore, Follower, Indexes, MemoryStores, Outbox
+from gaia_memory.ports.system_clock import SystemClock
 from gaia_memory.ports.transaction import Transaction
 
 __all__ = [
@@ -27,10 +28,12 @@ __all__ = [
     "Indexes",
     "LanguageModel",
     "Ledger",
+    "MemoryStores",
     "Outbox",
     "ProjectsProvider",
     "Reranker",
     "Retriever",
+    "SystemClock",
     "Transaction",
     "Transcript",
 ]

@@ -1,4 +1,4 @@
-"""What stands outside: the host, the models, the ways of searching."""
+"""Ports to the outside: the host, the models and the retrievers."""
 
 from __future__ import annotations
 
@@ -19,59 +19,59 @@ from gaia_memory.models import (
 
 
 class Transcript(Protocol):
-    """What was said, as the host keeps it."""
+    """The host's record of its conversations."""
 
     clear_method: Literal["delete", "rewind"]
-    """How this host's sessions may be cleared: deleting is safe only where every turn is ours."""
+    """How this host's sessions may be cleared: deleting is safe only if every turn goes through our Runner."""
     is_complete: bool
-    """Whether the host's sessions are all here, so that one that stays missing was deleted."""
+    """Whether all of the host's sessions are visible, so that one that stays missing was deleted."""
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
-        """Return the sessions changed at `since` or later (None: all), with the time of each one's last change."""
+        """Return the sessions that changed at `since` or later (None: all), each with the time of its last change."""
 
     async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
-        """Return what was said after a mark, as turns numbered from `turns_before` + 1.
+        """Return the conversation after an event, as turns numbered from `turns_before` + 1.
 
-        Only user and model text: no thoughts, partials, calls, responses, commands, private turns, rewound
-        or other-branch events. None when there is no such session.
+        It contains user and model text only: no thoughts, partials, calls, responses, commands, private turns, rewound
+        events or events of other branches. None when there is no such session.
         """
 
     async def read_out_of_order(
         self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> Sequence[Turn] | None:
-        """Return what was said in these invocations since each began, and reading after the mark misses.
+        """Return the turns of these invocations, each since its start, that `read` misses because of their order.
 
-        The same text as `read`, numbered in the same way. None when there is no such session.
+        The text and the numbers are as in `read`. None when there is no such session.
         """
 
     async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
-        """Clear what was read; False, and nothing changed, when somebody spoke since."""
+        """Clear the part that was read; False, without a change, when there are newer events."""
 
 
 class Extractor(Protocol):
-    """Asks a model which facts a piece of talk holds."""
+    """Asks a model for the facts of a part of a conversation."""
 
     async def extract(self, chunk: Chunk, *, instructions: str) -> list[ExtractedFact]:
         """Return the facts of a chunk; an empty list only for a well-formed "nothing to learn".
 
         Raises:
-            ModelUnavailableError: the model could not be reached.
-            BadAnswerError: its answer is blank, blocked, cut or of another form.
+            ModelUnavailableError: the model did not answer.
+            BadAnswerError: its answer is blank, blocked, cut off or malformed.
         """
 
 
 class Embedder(Protocol):
-    """Turns text into vectors."""
+    """Converts texts into vectors."""
 
     @property
     def identity(self) -> str:
         """Provider, model and dimensions, as `provider/model/dimensions`: vectors of two identities never mix."""
 
     async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
-        """Return one vector a text.
+        """Return one vector for each text.
 
         Raises:
-            ModelError: it could not.
+            ModelError: the embedder failed.
         """
 
 
@@ -86,35 +86,35 @@ class LanguageModel(Protocol):
         """Return the whole answer.
 
         Raises:
-            ModelUnavailableError: the model could not be reached.
-            BadAnswerError: its answer is blank, blocked or cut.
+            ModelUnavailableError: the model did not answer.
+            BadAnswerError: its answer is blank, blocked or cut off.
         """
 
 
 class Retriever(Protocol):
-    """Finds candidates for a query, in one way."""
+    """Finds candidates for a query by one method."""
 
     @property
     def name(self) -> str:
-        """The name shown in `Hit.why`."""
+        """The name in `Hit.why`."""
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Return candidates of this scope, best first."""
+        """Return candidates in this scope, best first."""
 
 
 class Reranker(Protocol):
-    """Reads a question and a text together and says how well the text answers it."""
+    """Rates how well texts answer a question."""
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text, higher is better, on a scale of its own.
+        """Return one score for each text, higher is better, on the reranker's own scale.
 
         Raises:
-            ModelError: it could not.
+            ModelError: the reranker failed.
         """
 
 
 class ProjectsProvider(Protocol):
-    """A hook for hosts that know what a person works on."""
+    """A hook for hosts that know the user's projects."""
 
     async def recent(self, scope: Scope) -> Sequence[str]:
-        """Return one line a project, newest first."""
+        """Return one line for each project, newest first."""

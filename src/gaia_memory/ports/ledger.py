@@ -8,10 +8,10 @@ from typing import Protocol
 from gaia_memory.models import (
     DueConversation,
     EventPosition,
+    FrozenProfile,
     Invocation,
     LedgerRow,
     PendingConversation,
-    ProfileMaker,
     SessionKey,
     TurnRequest,
     WindowAnchor,
@@ -33,13 +33,29 @@ MAX_BACKOFF_SECONDS = 3600.0
 MAX_CLOCK_SKEW_SECONDS = 300.0
 """How far the clocks of two hosts may differ before the marks of one count as mistaken for the other."""
 
+_CLOCK_TOLERANCE_SECONDS = 1.0
+"""A turn this close after a cutoff is still noted as out of order: two clocks never agree exactly."""
+
 
 def is_in_force(expires_at: float | None, *, now: float, max_seconds: float) -> bool:
-    """Say whether a mark that ends at `expires_at` holds now.
+    """Return True if a mark that expires at `expires_at` is in force now.
 
-    One that ends later than it can, counted from now, was written before the clock was set back: it says nothing.
+    An expiry further ahead than its maximum duration is ignored: the clock was set back after it was written.
     """
     return expires_at is not None and now < expires_at <= now + max_seconds + MAX_CLOCK_SKEW_SECONDS
+
+
+def may_be_out_of_order(row: LedgerRow, invocation: Invocation, *, now: float) -> bool:
+    """Say whether reading from the watermark may miss a turn that begins now.
+
+    The turn lies before the watermark, or before the event that rewound the session; or the conversation is being
+    learned, so that the watermark may still move past the turn.
+    """
+    cutoffs = [row.progress.watermark.timestamp] if row.progress.watermark is not None else []
+    if row.clearing.rewound_at is not None and row.clearing.cleared_at is not None:
+        cutoffs.append(row.clearing.cleared_at)
+    is_before_cutoff = any(invocation.started_at <= cutoff + _CLOCK_TOLERANCE_SECONDS for cutoff in cutoffs)
+    return is_before_cutoff or is_in_force(row.lease.expires_at, now=now, max_seconds=LEASE_SECONDS)
 
 
 class Ledger(Protocol):
@@ -69,8 +85,13 @@ class Ledger(Protocol):
     ) -> LedgerRow:
         """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
 
-    async def release_turn(self, tx: Transaction, key: SessionKey, *, expires_at: float, owner: str = "") -> None:
-        """Take back an own hold, which ends at `expires_at`, unless somebody has begun to talk since."""
+    async def release_turn(
+        self, tx: Transaction, key: SessionKey, *, expires_at: float, owner: str = "", is_counted: bool = False
+    ) -> None:
+        """Remove the owner's mark that expires at `expires_at`, unless another owner has replaced it.
+
+        With `is_counted` the turn that was counted with the mark is taken off the count again: it never took place.
+        """
 
     async def renew_turn(
         self, tx: Transaction, key: SessionKey, *, now: float, lease_seconds: float, owner: str = ""
@@ -216,17 +237,8 @@ class Ledger(Protocol):
         and begin to clear it before it is purged; `end_clearing` without `is_rewound` says that it was.
         """
 
-    async def freeze_profile(
-        self,
-        tx: Transaction,
-        key: SessionKey,
-        *,
-        profile: str,
-        profile_key: str,
-        made_at: float | None = None,
-        made_by: ProfileMaker | None = None,
-    ) -> None:
-        """Keep the rendered profile for the rest of the session, with when it was made and by whom."""
+    async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
+        """Keep a rendered profile for the rest of the session."""
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
         """Return a person's sessions that have a frozen profile, in one app or (None) in all; the latest first."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gaia_memory.models import (
+    AddResult,
     Candidate,
     DirtyFact,
     Draft,
@@ -26,6 +27,9 @@ from gaia_memory.models import (
     Vector,
 )
 from gaia_memory.ports.transaction import Transaction
+
+if TYPE_CHECKING:
+    from gaia_memory.ports.ledger import Ledger
 
 
 class Clock(Protocol):
@@ -76,8 +80,8 @@ class FactStore(Protocol):
         In a write transaction neither changes until its end.
         """
 
-    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> list[Fact]:
-        """Store `drafts` and return the fact each became, in order.
+    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
+        """Store `drafts` and return the fact each became, in order, and whether it is new.
 
         A draft whose normal form is already stored becomes a further source of that fact, whose text stays. It also
         supplies the vector when the fact has none.
@@ -110,8 +114,10 @@ class FactStore(Protocol):
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
 
-    async def origins(self, tx: Transaction, scope: Scope) -> dict[str, list[Origin]]:
-        """Return the sources of every current fact by its id, oldest first."""
+    async def origins(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
+    ) -> dict[str, list[Origin]]:
+        """Return the sources of these current facts, or of all, by the fact's id, oldest first."""
 
     async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Find facts by words, best first; a query without a usable word finds nothing."""
@@ -282,6 +288,28 @@ class Indexes(Protocol):
 class Follower(Protocol):
     """Brings the mem0 store to the state of the database."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has tried to own the store."""
+        ...
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether this process writes the store."""
+        ...
+
+    @property
+    def mem0(self) -> Any:
+        """The `mem0.Memory` over the store, for reading.
+
+        Raises:
+            StoreNotOwnedError: another process owns the store, or it cannot be read at the moment.
+        """
+        ...
+
+    def start(self) -> None:
+        """Start to follow, unless that was done before."""
+
     def wake(self) -> None:
         """Notify the follower of new changes."""
 
@@ -294,3 +322,12 @@ class Follower(Protocol):
         Raises:
             StoreStalledError: no progress for `stall_seconds`; it names the owner.
         """
+
+
+class MemoryStores(NamedTuple):
+    """The memory database and the three stores in it, which share its transactions."""
+
+    database: Database
+    facts: FactStore
+    ledger: Ledger
+    outbox: Outbox

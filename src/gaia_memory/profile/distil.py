@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import Fact, Profile, Scope
@@ -47,6 +48,12 @@ class ProfileSettings:
     limit: int
     tokens: int = 1_000
     cache_key: str = ""
+
+
+def profile_settings(config: GaiaConfig, cache_key: str) -> ProfileSettings:
+    """Return the settings of profiles from a configuration."""
+    memory = config.memory
+    return ProfileSettings(limit=memory.preload_limit, tokens=memory.profile_tokens, cache_key=cache_key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""Lists facts without a question: page by page, or by a word."""
+"""Lists facts without a question: page by page, or by a word they contain."""
 
 from __future__ import annotations
 
 from gaia_memory.models import Fact, FactPredicate, Page, Scope
 from gaia_memory.models.validation import require_int
-from gaia_memory.ports import Database, FactStore
+from gaia_memory.ports import Database, FactStore, MemoryStores
 from gaia_memory.recall.retrievers import KeywordRetriever
 
 MAX_PAGE_FACTS = 100
@@ -12,23 +12,33 @@ MAX_PAGE_FACTS = 100
 
 
 async def load_page(
-    database: Database, facts: FactStore, scope: Scope, predicate: FactPredicate | None, *, offset: int, limit: int
+    stores: MemoryStores,
+    scope: Scope,
+    predicate: FactPredicate | None,
+    *,
+    offset: int,
+    limit: int,
+    include_origins: bool = False,
 ) -> Page:
-    """Return the facts for which `predicate` is true, from `offset` on, at most `limit`, oldest first.
+    """Return the facts from `offset` on for which `predicate` is true, at most `limit`, oldest first.
 
     Raises:
         InvalidInputError: `offset` is below 0, or `limit` is not from 1 to 100.
     """
     require_int("offset", offset, minimum=0, maximum=2**63 - 1, fix="pass how many facts to leave out, from 0 on")
     require_int("limit", limit, minimum=1, maximum=MAX_PAGE_FACTS, fix=f"pass 1 to {MAX_PAGE_FACTS}")
-    async with database.read_transaction() as tx:
+    facts = stores.facts
+    async with stores.database.read_transaction() as tx:
         if predicate is None:
             total = await facts.count(tx, scope)
             page_facts = await facts.facts(tx, scope, limit=limit, offset=offset)
-            return Page(facts=tuple(page_facts), total=total, offset=offset)
-        ids = await facts.ids_matching(tx, scope, predicate)
-        found = await facts.get(tx, scope, ids[offset : offset + limit])
-        return Page(facts=tuple(found[each] for each in ids[offset : offset + limit]), total=len(ids), offset=offset)
+        else:
+            ids = await facts.ids_matching(tx, scope, predicate)
+            total, page_ids = len(ids), ids[offset : offset + limit]
+            found = await facts.get(tx, scope, page_ids)
+            page_facts = [found[fact_id] for fact_id in page_ids]
+        origins = await facts.origins(tx, scope, [fact.id for fact in page_facts]) if include_origins else {}
+    return Page(facts=tuple(page_facts), total=total, offset=offset, origins=origins)
 
 
 async def find_by_words(database: Database, facts: FactStore, scope: Scope, words: str, *, limit: int) -> list[Fact]:

@@ -25,9 +25,10 @@ class TranscriptRegistry:
         """Whether apps without a host in this process are looked for."""
         return self._fallback is not None
 
-    def set_fallback(self, finder: TranscriptFinder) -> None:
-        """Read apps without a host in this process where `finder` finds their sessions."""
-        self._fallback = finder
+    def set_fallback(self, finder: TranscriptFinder, *, keeps_existing: bool = False) -> None:
+        """Find the sessions of apps without a host in this process with `finder`."""
+        if self._fallback is None or not keeps_existing:
+            self._fallback = finder
 
     async def resolve(self, keys: Iterable[SessionKey]) -> None:
         """Attach what is found of the apps of these conversations."""

@@ -1,4 +1,4 @@
-"""How memory's work is seen from outside: spans for OpenTelemetry, fields for log lines, and no words of a person."""
+"""OpenTelemetry spans and log fields of memory, without what users said."""
 
 from __future__ import annotations
 

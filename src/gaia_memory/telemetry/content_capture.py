@@ -1,4 +1,4 @@
-"""Whether spans may hold what people say and what is known about them: only where somebody asked for it."""
+"""Whether spans may contain messages and facts: only on request."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ ADK_CAPTURE_VARIABLE = "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS"
 _SPAN_MODES = ("SPAN_ONLY", "SPAN_AND_EVENT")
 _FALSE_VALUES = ("0", "false")
 
-_capture_override: ContextVar[bool | None] = ContextVar("content_wanted", default=None)
+_capture_override: ContextVar[bool | None] = ContextVar("content_capture_override", default=None)
 
 
 def shows_content() -> bool:
-    """Say whether spans may hold content here: as was said for this run, else as the environment has it.
+    """Return whether spans may contain content here: the setting of the run, else that of the environment.
 
-    There `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` has to be `SPAN_ONLY` or `SPAN_AND_EVENT` (`true`
-    means events, of which memory has none), and `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS` must not be off: ADK has
-    that on by default, so it can forbid content and never ask for it.
+    The environment allows it if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is `SPAN_ONLY` or
+    `SPAN_AND_EVENT`, unless `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS` is off. The value `true` of the former stands for
+    events, which memory does not emit. The latter is on by default in ADK, so it can only forbid content.
     """
     override = _capture_override.get()
     if override is not None:
@@ -32,13 +32,13 @@ def shows_content() -> bool:
 
 
 def set_content_capture(is_enabled: bool | None) -> None:
-    """Let spans hold content or not from here to the end of this task; None leaves it to the environment."""
+    """Allow or forbid content in spans for the rest of this task; None leaves it to the environment."""
     _capture_override.set(is_enabled)
 
 
 @contextmanager
 def capture_content(is_enabled: bool | None) -> Iterator[None]:
-    """Let spans hold content or not while the block runs; None leaves it to the environment."""
+    """Allow or forbid content in spans within the block; None leaves it to the environment."""
     token = _capture_override.set(is_enabled)
     try:
         yield

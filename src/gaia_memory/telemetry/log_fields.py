@@ -1,4 +1,4 @@
-"""The fields of log lines: what happened, by ids and numbers; and errors without their words."""
+"""Fields of log lines: ids and numbers, and errors without their messages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FieldValue = str | int | float | bool | None
 
 
 def log_fields(event: str, subject: SessionKey | Scope | None = None, /, **fields: FieldValue) -> dict[str, FieldValue]:
-    """Return the `extra` of a log line: `gaia_event` and each field under `gaia_…`, for any formatter.
+    """Return the `extra` of a log line: `gaia_event`, and each field as `gaia_NAME`.
 
-    A conversation is named by `gaia_app` and `gaia_session`, a person's memory by `gaia_store`. Fields hold ids,
-    counts, seconds and names of ours, never what a person said.
+    A conversation becomes `gaia_app` and `gaia_session`, a scope `gaia_store`. Pass ids, counts, seconds and names
+    defined by this package, never what a user said.
     """
     extra: dict[str, FieldValue] = {"gaia_event": event}
     if isinstance(subject, SessionKey):
@@ -27,9 +27,9 @@ def log_fields(event: str, subject: SessionKey | Scope | None = None, /, **field
 
 
 def error_frames(error: BaseException) -> MultiLine:
-    """Return where an error came from, and those that it was raised from, outermost first.
+    """Return the types and traceback frames of an error and its causes, outermost first.
 
-    Kinds and places alone: a message, a line of SQL or an answer in it may hold what a person said.
+    Messages are left out: they may contain what a user said, for example in SQL or in a model's answer.
     """
     lines = []
     for cause in exception_chain(error):

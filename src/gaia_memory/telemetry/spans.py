@@ -1,6 +1,6 @@
-"""Spans by OpenTelemetry's conventions for memory: https://github.com/open-telemetry/semantic-conventions-genai.
+"""Spans that follow https://github.com/open-telemetry/semantic-conventions-genai for memory.
 
-Nothing here fails memory: a tracer, sampler or processor that raises costs its span.
+A failing tracer, sampler or processor loses its span and never affects memory.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ Operation = Literal[
     "upsert_memory",
     "delete_memory",
     "create_memory_store",
-    # Ours: the conventions have no name for these two.
+    # The conventions have no name for these two.
     "distil_profile",
     "follow_store",
 ]
 
 
 class MemorySpan(AbstractContextManager["MemorySpan"]):
-    """One operation of memory as a trace shows it; make it with `memory_span`.
+    """The span of one memory operation; create it with `memory_span`.
 
-    An error that leaves the block is named by its kind alone. Every method may be called without a tracer.
+    An error that leaves the block is recorded by type only. All methods work without a tracer.
     """
 
     def __init__(self, operation: Operation, attributes: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ class MemorySpan(AbstractContextManager["MemorySpan"]):
             current = trace.use_span(self._span, record_exception=False, set_status_on_exception=False)
             current.__enter__()
             self._active_context = current
-        except Exception as error:  # somebody's tracer: memory goes on without its span
+        except Exception as error:  # a foreign tracer: continue without its span
             _log_lost_span(error)
         return self
 
@@ -74,34 +74,34 @@ class MemorySpan(AbstractContextManager["MemorySpan"]):
             if self._active_context is not None:
                 self._active_context.__exit__(None, None, None)
             self._span.end()
-        except Exception as broken:  # somebody's processor: memory goes on
+        except Exception as broken:  # a foreign span processor: continue
             _log_lost_span(broken)
 
     @property
     def shows_content(self) -> bool:
-        """Whether somebody collects this span and wants content in it."""
+        """Whether the span is recorded and may contain content."""
         return self._span.is_recording() and shows_content()
 
     def add_attributes(self, **attributes: str | bool | int | float) -> None:
-        """Add attributes of our own, `gaia.name` each."""
+        """Add attributes under `gaia.`."""
         self._set_attributes({f"gaia.{name}": value for name, value in attributes.items()})
 
     def set_record_id(self, record_id: str) -> None:
-        """Name the one record that the operation is about."""
+        """Set the id of the single record of the operation."""
         self._set_attributes({"gen_ai.memory.record.id": record_id})
 
     def set_record_count(self, records: int) -> None:
-        """Say how many records were found, written or removed."""
+        """Set the number of records found, written or removed."""
         self._set_attributes({"gen_ai.memory.record.count": records})
 
     def record_hits(self, hits: Sequence[Hit]) -> None:
-        """Count what was found, and show it where content is wanted."""
+        """Record the number of hits and, if content is allowed, the hits."""
         self.set_record_count(len(hits))
         if self.shows_content:
             self._set_records([{"id": hit.fact.id, "content": hit.fact.text, "score": hit.score} for hit in hits])
 
     def record_facts(self, facts: Sequence[Fact]) -> None:
-        """Count what was written, name it where it is one, and show it where content is wanted."""
+        """Record the number of facts, the id of a single one and, if content is allowed, the facts."""
         self.set_record_count(len(facts))
         if len(facts) == 1:
             self.set_record_id(facts[0].id)
@@ -109,20 +109,20 @@ class MemorySpan(AbstractContextManager["MemorySpan"]):
             self._set_records([{"id": fact.id, "content": fact.text} for fact in facts])
 
     def record_learned(self, texts: Sequence[str]) -> None:
-        """Show what was learned, where content is wanted."""
+        """Record the learned facts if content is allowed."""
         if self.shows_content and texts:
             self._set_records([{"content": text} for text in texts])
 
     def record_query(self, query: str) -> None:
-        """Show the question where content is wanted."""
+        """Record the query if content is allowed."""
         if self.shows_content:
             self._set_attributes({"gen_ai.memory.query.text": query})
 
     def record_error(self, error: BaseException | str) -> None:
-        """Name the error that the operation ended with: a provider's status, else its kind; or a name of ours."""
+        """Record the error that ended the operation: a given name, the provider's status, or the error's type."""
         kind = error if isinstance(error, str) else error_type(error)
         self._set_attributes({"error.type": kind})
-        # An error's message may hold what a person said.
+        # An error's message may contain what a user said.
         self._span.set_status(Status(StatusCode.ERROR, kind))
 
     def _set_records(self, records: Sequence[dict[str, Any]]) -> None:
@@ -140,9 +140,9 @@ def memory_span(
     store: str | None = None,
     record_id: str | None = None,
 ) -> MemorySpan:
-    """Return a span for an operation, to be entered: under the current one or, `in_background`, a root with links.
+    """Return the span of an operation, to use in `with`: a child of the current span, or `in_background` a linked root.
 
-    `scope` memory it is, or the id of a mem0 `store`; `session` is the conversation's, where there is one.
+    Pass the `scope` of the memory or the id of a mem0 `store`, and the `session` if a conversation is involved.
     """
     attributes = {
         "gen_ai.operation.name": operation,
@@ -155,14 +155,14 @@ def memory_span(
 
 
 def error_type(error: BaseException) -> str:
-    """Return what an error is called in a span: the status of a provider that answered with one, else its kind."""
+    """Return the name of an error in a span: the provider's HTTP status, if any, else the error's type."""
     outage = classify_error(error) if isinstance(error, ModelError) else None
     return str(outage.status) if outage is not None and outage.status else type(error).__name__
 
 
 @functools.cache
 def _tracer() -> trace.Tracer:
-    """Return our tracer; it waits by itself for a provider that is set later."""
+    """Return the tracer of this package; it also works with a provider that is set later."""
     return trace.get_tracer(TRACER_NAME)
 
 

@@ -1,4 +1,4 @@
-"""The name that a person's memory goes by in traces and logs."""
+"""The id of a user's memory in traces and logs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _ID_LENGTH = 16
 
 
 def store_id(scope: Scope) -> str:
-    """Return the id of a scope's memory: the same everywhere and for ever, and not the person's user id.
+    """Return a stable id of a scope that does not reveal the user id.
 
-    It is the beginning of the SHA-256 of `scope.partition`, so whoever knows app and user can work it out.
+    It is the start of the SHA-256 of `scope.partition`, so it can be computed from app and user.
     """
     return hashlib.sha256(scope.partition.encode()).hexdigest()[:_ID_LENGTH]

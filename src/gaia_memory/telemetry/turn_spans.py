@@ -1,4 +1,4 @@
-"""Which spans caused work that goes on behind them."""
+"""Links spans of background work to the turns that caused it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaia_memory.models import SessionKey
 
 _LINKS_KEY = context.create_key("gaia-memory-links")
 _MAX_CONVERSATIONS = 4096
-"""Conversations whose last turn is known at once; an older one is learned without a link."""
+"""The most conversations whose last turn is remembered; older ones are learned without a link."""
 
 
 class TurnSpans:
@@ -24,7 +24,7 @@ class TurnSpans:
         self._spans: OrderedDict[SessionKey, SpanContext] = OrderedDict()
 
     def record_turn(self, key: SessionKey) -> None:
-        """Take the current span for that of the conversation's last turn; a turn without one leaves none."""
+        """Remember the current span as the conversation's last turn; without a span, remember none."""
         self._spans.pop(key, None)
         turn_span = trace.get_current_span().get_span_context()
         if turn_span.is_valid:
@@ -33,16 +33,16 @@ class TurnSpans:
             self._spans.popitem(last=False)
 
     def linked_to_turn(self, key: SessionKey) -> AbstractContextManager[None]:
-        """Let the spans of a block be `in_background`, linked to the conversation's last turn where that is known."""
+        """Run a block `in_background`, with links to the conversation's last turn if it is remembered."""
         turn_span = self._spans.get(key)
         return in_background([] if turn_span is None else [turn_span])
 
 
 @contextmanager
 def in_background(causes: Sequence[SpanContext] = ()) -> Iterator[None]:
-    """Let the first spans of this block be roots, with links to `causes` and to the span it was called in.
+    """Make the outermost spans of the block roots, with links to `causes` and to the caller's span.
 
-    What happens behind a turn outlives it: its child would end after it, in a trace that was closed long ago.
+    Background work outlives the turn: a child span would end after its parent, in a trace that is already closed.
     """
     caller = trace.get_current_span().get_span_context()
     linked_spans = [*causes, *([caller] if caller.is_valid and caller not in causes else [])]
@@ -54,7 +54,7 @@ def in_background(causes: Sequence[SpanContext] = ()) -> Iterator[None]:
 
 
 def background_links() -> list[Link]:
-    """Return the links of a span that begins now; none where it has a parent."""
+    """Return the links of a span that starts here; a span with a parent has none."""
     if trace.get_current_span().get_span_context().is_valid:
         return []
     linked_spans = context.get_value(_LINKS_KEY)

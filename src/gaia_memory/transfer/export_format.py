@@ -1,4 +1,4 @@
-"""The form of exported data: written from what is held, and read with every value checked."""
+"""The export format: writes it, and reads it with every value validated."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ EXPORT_VERSION = 1
 _FACT_KEYS = frozenset(
     {"id", "text", "metadata", "said_at", "session_id", "seq", "source", "sources", "created_at", "updated_at"}
 )
-_EARLIEST = datetime.min.replace(tzinfo=UTC)
-_LATEST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+_EARLIEST_TIME = datetime.min.replace(tzinfo=UTC)
+_LATEST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _ORIGIN_KEYS = frozenset({"source", "app", "session_id", "seq", "said_at", "event_ids"})
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedFact:
-    """A fact of the data: a draft for each of its sources, the place it stands at first."""
+    """A fact of an export: one draft for each source; the first has the fact's own date and conversation."""
 
     drafts: tuple[Draft, ...]
 
     @property
     def text(self) -> str:
-        """The fact's words."""
+        """The text of the fact."""
         return self.drafts[0].fact.text
 
     @property
     def created_at(self) -> datetime | None:
-        """When it was noted, as far as the data says."""
+        """When the fact was created; None if the data does not say."""
         return self.drafts[0].created_at
 
 
@@ -49,7 +49,7 @@ def build_export(
     *,
     now: datetime,
 ) -> dict[str, Any]:
-    """Return what is held about a person as data that JSON can hold."""
+    """Return everything known about a user as JSON-compatible data."""
     return {
         "format": EXPORT_FORMAT,
         "version": EXPORT_VERSION,
@@ -62,20 +62,24 @@ def build_export(
 
 
 def parse_export(data: object) -> list[ImportedFact]:
-    """Return the facts of exported data, everything checked.
+    """Validate an export and return its facts.
 
-    Only `format`, `version`, `facts` and each fact's `text` have to be there.
+    Only `format`, `version`, `facts` and each fact's `text` are required.
 
     Raises:
-        InvalidInputError: a value is not what it should be; the message names its place, the value and the fix.
+        InvalidInputError: a value is invalid; the message names its path, the value and the fix.
     """
     document = _require_mapping(data, "data")
     if document.get("format") != EXPORT_FORMAT:
         _raise_invalid(
-            "data['format']", document.get("format"), f"pass what `export` returned, which says {EXPORT_FORMAT!r}"
+            "data['format']", document.get("format"), f"pass the result of `export`, which contains {EXPORT_FORMAT!r}"
         )
     if document.get("version") != EXPORT_VERSION:
-        _raise_invalid("data['version']", document.get("version"), f"this release reads version {EXPORT_VERSION}")
+        _raise_invalid(
+            "data['version']",
+            document.get("version"),
+            f"export again with a release that writes version {EXPORT_VERSION}",
+        )
     facts = _require_sequence(document.get("facts"), "data['facts']")
     return [_parse_fact(fact, f"data['facts'][{at}]") for at, fact in enumerate(facts)]
 
@@ -96,7 +100,7 @@ def _parse_fact(data: object, path: str) -> ImportedFact:
                 own_origin.source,
             ),
         )
-    # The first draft says where the fact stands, and of what kind it is.
+    # The first draft determines the date, conversation and source of the fact.
     origins.sort(
         key=lambda each: (_origin_position(each), each.source) != (_origin_position(own_origin), own_origin.source)
     )
@@ -146,7 +150,7 @@ def _require_mapping(value: object, path: str, *, known_keys: frozenset[str] | N
     for key in value:
         if not isinstance(key, str) or (known_keys is not None and key not in known_keys):
             _raise_invalid(
-                f"a key of {path}", key, f"leave it out or use one of {', '.join(sorted(known_keys or ['text']))}"
+                f"a key of {path}", key, f"omit it or use one of {', '.join(sorted(known_keys or ['text']))}"
             )
     return value
 
@@ -159,7 +163,7 @@ def _require_sequence(value: object, path: str) -> Sequence[Any]:
 
 def _require_text(value: object, path: str) -> str:
     if not isinstance(value, str) or is_blank(value):
-        _raise_invalid(path, value, "pass a text that is not blank")
+        _raise_invalid(path, value, "pass a non-blank text")
     return value
 
 
@@ -173,7 +177,7 @@ def _parse_source(value: object, path: str) -> Source:
     if value is None:
         return "import"
     if value not in (known := get_args(Source)):
-        _raise_invalid(path, value, f"leave it out or use one of {', '.join(known)}")
+        _raise_invalid(path, value, f"omit it or use one of {', '.join(known)}")
     return cast("Source", value)
 
 
@@ -185,9 +189,9 @@ def _parse_time(value: object, path: str) -> datetime | None:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        _raise_invalid(path, value, "pass a time with its zone, such as '2026-03-01T12:00:00+00:00', or null")
-    if not _EARLIEST <= moment <= _LATEST:
-        _raise_invalid(path, value, "pass a time that lies in the years 1 to 9999 in UTC, too")
+        _raise_invalid(path, value, "pass a time with a time zone, such as '2026-03-01T12:00:00+00:00', or null")
+    if not _EARLIEST_TIME <= moment <= _LATEST_TIME:
+        _raise_invalid(path, value, "pass a time within the years 1 to 9999 in UTC")
     return moment
 
 
@@ -211,7 +215,7 @@ def _fact_to_dict(fact: Fact, origins: Sequence[Origin]) -> dict[str, Any]:
 
 
 def origin_to_dict(origin: Origin) -> dict[str, Any]:
-    """Return one source of a fact as JSON shows it: of what kind, which conversation, when, and from which events."""
+    """Return one source of a fact as JSON-compatible data: kind, conversation, time and events."""
     return {
         "source": origin.source,
         "app": origin.app,

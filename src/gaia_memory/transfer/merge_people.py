@@ -1,4 +1,4 @@
-"""Makes two user ids of one person one memory."""
+"""Merges the memories of two user ids that belong to one person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaia_memory.ports import Database, FactStore, Ledger, Outbox, Transaction
 
 @dataclass(frozen=True, slots=True)
 class Merger:
-    """Moves all of one scope's memory to another, in one transaction: all of it or, after an error, nothing."""
+    """Moves the memory of one scope to another in one transaction, which an error rolls back as a whole."""
 
     database: Database
     facts: FactStore
@@ -21,20 +21,20 @@ class Merger:
     outbox: Outbox
 
     async def merge(self, scope: Scope, into: Scope, *, known_users: Collection[str], now: datetime) -> MergeResult:
-        """Move what is known of `scope`; a second time there is nothing left to move.
+        """Move everything known about `scope` to `into`; repeating the call moves nothing.
 
-        `into` may be somebody whom memory has not met, if `known_users` holds their user id: else it may be a slip.
+        A user id that memory does not know yet must be in `known_users` to be the target: otherwise it could be a typo.
 
         Raises:
-            InvalidInputError: both are one person, one of them is unknown, or talk of one waits to be learned.
+            InvalidInputError: both scopes are the same, one is unknown, or one has conversations that are not learned.
         """
         if scope == into:
-            raise InvalidInputError(f"{scope.user!r} was to be merged into itself: name two different user ids")
+            raise InvalidInputError(f"{scope.user!r} cannot be merged into itself: pass two different user ids")
         async with self.database.transaction() as tx:
             for each in sorted((scope, into), key=lambda it: it.partition):
                 await self._require_mergeable(tx, each, is_known_user=each == into and into.user in known_users)
             merged = await self.facts.merge(tx, scope, into)
-            # What was forgotten of sessions: else an older export would bring it back under the other id.
+            # Keep forgotten sessions forgotten: an older export could bring them back under the other id.
             for key, until in (await self.ledger.forgotten_sessions(tx, user=scope.user, app=scope.app)).items():
                 await self.ledger.forget_session(tx, user=into.user, app=key.app, session=key.session, said_until=until)
             for each in (scope, into):
@@ -48,13 +48,13 @@ class Merger:
         waiting = await self.ledger.pending(tx, user=scope.user, app=scope.app)
         if waiting:
             raise InvalidInputError(
-                f"talk of {scope.user!r} waits to be learned ({len(waiting)} in all), and would be learned apart: "
-                "learn it first (`gaia sweep --force`), then merge"
+                f"conversations of {scope.user!r} are not learned yet ({len(waiting)} in all) and would be learned "
+                "separately: run `gaia sweep --force`, then merge"
             )
         has_history = state.revision > 0 or await self.ledger.count_open_sessions(tx, user=scope.user, app=scope.app)
         if not has_history and not is_known_user:
             app_note = "" if scope.app is None else f" in the app {scope.app!r}"
             raise InvalidInputError(
-                f"nothing is known of {scope.user!r}{app_note}: pass a user id that memory has met; "
-                "the one that facts are moved to may also be new, if it stands under `people.users`"
+                f"nothing is known about {scope.user!r}{app_note}: pass a known user id; the target may also be a new "
+                "one from `people.users`"
             )

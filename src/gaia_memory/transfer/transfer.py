@@ -1,11 +1,8 @@
-"""Takes a person's memory out as data and in again.
-
-The data carries no vectors: they are made anew where it comes in.
-"""
+"""Exports and imports a user's memory. Exports contain no vectors: the import embeds the facts again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +11,13 @@ from gaia_memory.models import Draft, Scope, SessionKey
 from gaia_memory.ports import Clock, Database, Embedder, FactStore, Ledger, Transaction
 from gaia_memory.transfer.export_format import ImportedFact, build_export, parse_export
 
+Progress = Callable[[int, int], None]
+"""Called with the number of facts embedded and their total."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
-    """Gives a person's memory out as data and takes it in again."""
+    """Exports a user's memory as data and imports it again."""
 
     database: Database
     facts: FactStore
@@ -26,7 +26,7 @@ class Transfer:
     clock: Clock
 
     async def export(self, scope: Scope) -> dict[str, Any]:
-        """Return everything that is held about a person, as one moment saw it."""
+        """Return a consistent snapshot of everything known about a user."""
         async with self.database.read_transaction() as tx:
             facts = await self.facts.facts(tx, scope)
             origins = await self.facts.origins(tx, scope)
@@ -35,18 +35,19 @@ class Transfer:
         facts_with_origins = [(fact, origins.get(fact.id, [])) for fact in facts]
         return build_export(scope, facts_with_origins, profile, pending, now=self.clock.now())
 
-    async def import_facts(self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool) -> int:
+    async def import_facts(
+        self, scope: Scope, data: Mapping[str, Any], *, restore_forgotten: bool, progress: Progress | None = None
+    ) -> int:
         """Store the facts of `data` and return how many were written or confirmed, all or none.
 
-        What this scope has forgotten stays forgotten unless `restore_forgotten` is set: single facts by their
-        tombstones, after everything was forgotten all that was noted before, and of a conversation that was forgotten
-        what it had taught by then.
+        Unless `restore_forgotten` is set, forgotten facts stay forgotten: facts with a tombstone, facts created before
+        everything was forgotten, and facts that a forgotten conversation had taught by then.
         """
         imported = parse_export(data)
         if not restore_forgotten:
             async with self.database.read_transaction() as tx:
                 imported = await self._without_forgotten(tx, scope, imported)
-        embedded = await self._with_vectors(scope, imported)
+        embedded = await self._with_vectors(scope, imported, progress)
         async with self.database.transaction() as tx:
             if restore_forgotten:
                 await self.facts.remove_tombstones(tx, scope, [item.text for item in embedded])
@@ -56,13 +57,15 @@ class Transfer:
             stored = await self.facts.write(tx, scope, drafts, now=self.clock.now())
         return len({fact.id for fact in stored})
 
-    async def _with_vectors(self, scope: Scope, imported: Sequence[ImportedFact]) -> list[ImportedFact]:
+    async def _with_vectors(
+        self, scope: Scope, imported: Sequence[ImportedFact], progress: Progress | None
+    ) -> list[ImportedFact]:
         """Embed what is not here with a vector of this embedder already: who imports twice does not pay twice."""
         async with self.database.read_transaction() as tx:
             known = await self.facts.are_embedded(tx, scope, [item.text for item in imported], self.embedder.identity)
-        # One vector a fact is enough; its further sources need none. One that is forgotten meanwhile gets its later.
+        # One vector for each fact is enough. A fact that is forgotten meanwhile gets its vector later.
         unembedded = [item.drafts[0] for item, is_known in zip(imported, known, strict=True) if not is_known]
-        embedded_drafts = iter(await embed_drafts(self.embedder, unembedded))
+        embedded_drafts = iter(await embed_drafts(self.embedder, unembedded, progress=progress))
         return [
             item if is_known else replace(item, drafts=(next(embedded_drafts), *item.drafts[1:]))
             for item, is_known in zip(imported, known, strict=True)
@@ -88,7 +91,7 @@ class Transfer:
 
 
 def _was_forgotten(draft: Draft, scope: Scope, forgotten_sessions: Mapping[SessionKey, float]) -> bool:
-    """Say whether a source is a conversation that was forgotten since, as far as the data says when that was."""
+    """Return whether the source is a conversation that was forgotten after it taught the fact; unknown times count."""
     app, session = draft.app or scope.app, draft.fact.session_id
     cutoffs = [until for key, until in forgotten_sessions.items() if key.session == session and app in (None, key.app)]
     learned_at = draft.fact.said_at or draft.created_at

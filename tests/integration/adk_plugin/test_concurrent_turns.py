@@ -110,7 +110,7 @@ async def test_a_turn_waits_for_one_in_another_process(tmp_path: Path, monkeypat
 
     assert answers == ["first", "second"]
     assert row is not None
-    assert row.is_foreign
+    assert row.session.is_foreign
     assert contents_text(model.requests[0]).splitlines() == ["hello", "begun", "one", "first", "two"]
 
 
@@ -141,7 +141,7 @@ async def test_a_turn_that_was_broken_off_keeps_the_next_one_waiting_only_briefl
 
     assert events_text(events) == "ok"
     assert row is not None
-    assert row.active_until is None
+    assert row.turn.active_until is None
 
 
 async def test_a_mark_that_is_not_renewed_keeps_nobody_waiting_for_long(
@@ -162,7 +162,7 @@ async def test_a_mark_that_is_not_renewed_keeps_nobody_waiting_for_long(
 
     assert events_text(events) == "ok"
     assert row is not None
-    assert (row.turn_no, row.active_until) == (2, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (2, None)
 
 
 @pytest.mark.parametrize("kind", ["memory", "database"])
@@ -185,7 +185,7 @@ async def test_a_run_inside_a_tool_in_the_same_session_waits_for_nobody(tmp_path
 
     assert inner == ["inner answer"]
     assert row is not None
-    assert (row.turn_no, row.active_until) == (2, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (2, None)
     if kind == "memory":
         assert events_text(outer[0]) == "outer answer"  # type: ignore[arg-type]
 
@@ -231,14 +231,14 @@ async def test_with_memory_off_a_turn_waits_for_a_clear_that_is_under_way(
             await engine.ledger.claim(tx, KEY, "elsewhere:1:1", now=now, lease_seconds=30)
             assert await engine.ledger.begin_clearing(tx, KEY, "elsewhere:1:1", turn_no=0, now=now, seconds=5)
         looks = 0
-        row_of = engine.turn_presence.row
+        row_of = engine.turns._client.row
 
         async def looking(key: SessionKey) -> LedgerRow | None:
             nonlocal looks
             looks += 1
             return await row_of(key)
 
-        monkeypatch.setattr(engine.turn_presence, "row", looking)
+        monkeypatch.setattr(engine.turns._client, "row", looking)
         turn = asyncio.create_task(host.run_turn("hi"))
         await wait_until(lambda: looks > 2)
         session = await host.load_session()
@@ -251,7 +251,7 @@ async def test_with_memory_off_a_turn_waits_for_a_clear_that_is_under_way(
     assert session.events == []
     assert events_text(events) == "ok"
     assert row is not None
-    assert (row.turn_no, row.active_until) == (0, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (0, None)
 
 
 @pytest.mark.parametrize("leaves", [0, 1], ids=["the first ends first", "the second ends first"])
@@ -264,9 +264,9 @@ async def test_of_two_turns_that_share_a_session_the_end_of_one_is_not_the_end_o
         set_extractor(engine, ScriptedExtractor(default=[]))
         await host.run_turn("one")
         talking = [await begin_turn(engine, KEY), await begin_turn(engine, KEY)]
-        await engine.turn_presence.release(talking.pop(leaves))
+        await engine.turns.release(talking.pop(leaves))
         during = await engine.sweep(force=True)
-        await engine.turn_presence.release(talking.pop())
+        await engine.turns.release(talking.pop())
         after = await engine.sweep(force=True)
 
     assert (during.consolidated, during.skipped) == (0, 1)

@@ -275,7 +275,8 @@ async def test_a_profile_made_from_facts_that_were_forgotten_meanwhile_is_not_fr
 
     assert "likes tea" not in request_text(model.requests[0])
     assert row is not None
-    assert row.profile == ""
+    assert row.session.profile is not None
+    assert row.session.profile.block == ""
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.models import NewFact, Scope
 from gaia_memory.testing import ScriptedLanguageModel, ScriptedLlm, call
+from support.oracles.prompt_injection import count_tags, injection_facts, unsafe_characters
 from support.plugin_host import (
     APP,
     PluginHost,
@@ -27,7 +28,6 @@ from support.plugin_host import (
     set_profile_model,
     system_text,
 )
-from support.prompt_injection import count_tags, injection_facts, unsafe_characters
 
 EACH = 100
 """Facts of one person; a profile has at most as many lines."""

@@ -13,11 +13,11 @@ from google.adk.events.event import Event
 from google.adk.plugins.base_plugin import BasePlugin
 
 from gaia_memory.adk.plugins.memory_plugin import MemoryPlugin
-from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE
+from gaia_memory.adk.plugins.slash_commands import UNAVAILABLE_ANSWER
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import ModelUnavailableError
 from gaia_memory.testing import ScriptedEmbedder, ScriptedExtractor, ScriptedLlm
-from support.adk_runner import function_call, model_content
+from support.hosts.adk_runner import function_call, model_content
 from support.plugin_host import (
     KEY,
     SCOPE,
@@ -131,7 +131,7 @@ async def test_commands_alone_give_a_sweep_nothing_to_do(tmp_path: Path) -> None
         await (await host.engine()).sweep(force=True)
 
     assert extractor.chunks == []
-    assert row is None or row.turn_no == 0
+    assert row is None or row.turn.turn_no == 0
 
 
 async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models_business(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ async def test_a_command_that_another_plugin_rewrote_is_still_none_of_the_models
     assert "don't remember" in events_text(command)
     assert contents_text(model.requests[1]) == "first\none\nsecond"
     assert row is not None
-    assert (row.turn_no, row.active_until) == (2, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (2, None)
 
 
 @pytest.mark.acceptance("C14", "C15")
@@ -237,7 +237,7 @@ async def test_a_command_that_fails_is_answered_and_kept_from_the_model(tmp_path
         break_database(await host.engine())
         events = await host.run_turn("/memory")
 
-    assert events_text(events) == UNAVAILABLE
+    assert events_text(events) == UNAVAILABLE_ANSWER
 
 
 async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_through(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from support.plugin_host import (
     SCOPE,
     SESSION,
     USER,
-    BrokenDatabase,
+    broken_ledger_client,
     build_agent,
     contents_text,
     events_text,
@@ -53,10 +53,10 @@ async def test_a_turn_is_marked_while_it_runs_and_quiet_after_it(tmp_path: Path)
         await host.run_turn("hi")
         after = await host.ledger_row()
 
-    assert [row.turn_no for row in during] == [1, 2]
-    assert all(row.active_until for row in during)
+    assert [row.turn.turn_no for row in during] == [1, 2]
+    assert all(row.turn.active_until for row in during)
     assert after is not None
-    assert (after.turn_no, after.active_until) == (2, None)
+    assert (after.turn.turn_no, after.turn.active_until) == (2, None)
 
 
 async def test_a_failed_turn_is_quiet_after_it(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ async def test_a_failed_turn_is_quiet_after_it(tmp_path: Path) -> None:
         events = await host.run_turn("hi")
 
     assert failed is not None
-    assert failed.active_until is None
+    assert failed.turn.active_until is None
     assert events_text(events) == "ok"
 
 
@@ -92,7 +92,7 @@ async def test_a_cancelled_turn_is_harmless(tmp_path: Path) -> None:
 
     assert events_text(events) == "ok"
     assert row is not None
-    assert (row.turn_no, row.active_until) == (2, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (2, None)
 
 
 async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ async def test_an_answer_to_a_call_counts(tmp_path: Path) -> None:
         row = await host.ledger_row()
 
     assert row is not None
-    assert (row.turn_no, row.active_until) == (2, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (2, None)
 
 
 async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,9 +122,9 @@ async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypat
         """Work."""
         row = await host.ledger_row()
         assert row is not None
-        begun = row.active_until
+        begun = row.turn.active_until
         async with asyncio.timeout(60):
-            while (row := await host.ledger_row()) is None or row.active_until == begun:
+            while (row := await host.ledger_row()) is None or row.turn.active_until == begun:
                 await asyncio.sleep(0.01)
         renewed.set()
         return "done"
@@ -135,7 +135,7 @@ async def test_a_long_turn_says_that_it_is_still_at_it(tmp_path: Path, monkeypat
 
     assert renewed.is_set()
     assert row is not None
-    assert row.active_until is None
+    assert row.turn.active_until is None
 
 
 async def test_a_workflow_without_an_agent_at_its_root_is_marked_and_served(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ async def test_a_workflow_without_an_agent_at_its_root_is_marked_and_served(tmp_
     assert "likes tea" in request_text(leaf.requests[0])
     assert offered_tools(leaf.requests[0]) == ["remember", "load_memory"]
     assert row is not None
-    assert row.turn_no == 1
+    assert row.turn.turn_no == 1
 
 
 async def test_a_second_plugin_does_nothing_and_says_so_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -168,7 +168,7 @@ async def test_a_second_plugin_does_nothing_and_says_so_once(tmp_path: Path, cap
         row = await host.ledger_row()
 
     assert row is not None
-    assert row.turn_no == 2
+    assert row.turn.turn_no == 2
     assert offered_tools(model.requests[0]) == ["remember", "load_memory"]
     assert [record.getMessage() for record in caplog.records if "does nothing" in record.getMessage()] == [
         "the plugin 'again' does nothing: 'gaia_memory' is in this Runner already"
@@ -181,17 +181,18 @@ async def test_a_ledger_that_is_away_costs_one_log_entry_and_no_turn(
     """The turn is answered; the next one is marked again."""
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok", "ok"))) as host:
         engine = await host.engine()
-        database, engine.turn_presence._database = engine.turn_presence._database, BrokenDatabase()  # type: ignore[assignment]
+        presence = engine.turns
+        client, presence._client = presence._client, broken_ledger_client(engine)
         events = await host.run_turn("hi")
         errors = [record for record in caplog.records if record.levelno >= logging.ERROR]
-        engine.turn_presence._database = database
+        presence._client = client
         await host.run_turn("hi")
         row = await host.ledger_row()
 
     assert events_text(events) == "ok"
     assert len(errors) == 1
     assert row is not None
-    assert row.turn_no == 1
+    assert row.turn.turn_no == 1
 
 
 async def test_where_memory_must_not_fail_the_turn_fails_with_it(tmp_path: Path) -> None:
@@ -200,7 +201,7 @@ async def test_where_memory_must_not_fail_the_turn_fails_with_it(tmp_path: Path)
     async with open_plugin_host(tmp_path, build_agent(ScriptedLlm("ok")), config=config) as host:
         engine = await host.engine()
         await host.source.load_config()
-        engine.turn_presence._database = BrokenDatabase()  # type: ignore[assignment]
+        engine.turns._client = broken_ledger_client(engine)
         with pytest.raises(RuntimeError, match="gaia_memory"):
             await host.run_turn("hi")
 

@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator
 
 import pytest
 
-from support.adk_process import Server
-from support.fake_gemini import FakeGemini
-from support.rule_based_gemini import RuleBasedGemini
+from support.hosts.adk_process import Server
+from support.servers.fake_gemini import FakeGemini
+from support.servers.rule_based_gemini import RuleBasedGemini
 
 
 @pytest.fixture(scope="module")

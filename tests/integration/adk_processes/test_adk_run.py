@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import APP, MEMORY_URI, AgentsFolder, adk_run, agent_source
-from support.cli_runner import run_gaia
-from support.rule_based_gemini import RuleBasedGemini
+from support.cli.cli_runner import run_gaia
+from support.hosts.adk_process import APP, MEMORY_URI, AgentsFolder, adk_run, agent_source
+from support.servers.rule_based_gemini import RuleBasedGemini
 
 SETTINGS = f"app: {APP}\nsessions: {{clear: rewind}}\n"
 

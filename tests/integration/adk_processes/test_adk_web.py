@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support import chromium
-from support.adk_process import APP, OFFLINE_MODEL, AgentsFolder, Server, adk_server, agent_source, wait_for
+from support.cli import chromium
+from support.hosts.adk_process import APP, OFFLINE_MODEL, AgentsFolder, Server, adk_server, agent_source, wait_for
 
 IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from support.adk_process import APP, AgentsFolder, Server, adk_server, agent_source, wait_for
-from support.rule_based_gemini import LOOK_UP_PREFIX, RuleBasedGemini
+from support.hosts.adk_process import APP, AgentsFolder, Server, adk_server, agent_source, wait_for
+from support.servers.rule_based_gemini import LOOK_UP_PREFIX, RuleBasedGemini
 
 IDLE = "sessions: {idle_consolidate_minutes: 0.01}\n"
 OTHER = "librarian"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from support import chromium
-from support.adk_process import APP, OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
+from support.cli import chromium
+from support.hosts.adk_process import APP, OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
 
 pytestmark = pytest.mark.skipif(
     not (chromium.CHROMIUM_PATH and chromium.CHROMEDRIVER_PATH),
@@ -33,7 +33,7 @@ def test_a_person_reads_searches_and_forgets_by_typing(tmp_path: Path) -> None:
         listed = page.answer("/memory")
         page.send_message("/memory nuts", "I am allergic to nuts")
         found = page.answer("/memory nuts")
-        page.send_message("/forget 2-3", "/forget 2-3 yes does it")
+        page.send_message("/forget 2-3", "Send /forget 2-3 yes to confirm")
         page.send_message("/forget yes", "Nothing is forgotten yet")
         kept = agents.fact_texts(BROWSERS_USER)
         page.send_message("/forget 2-3 yes", "I forgot 2 facts about you.")
@@ -64,10 +64,10 @@ def test_only_an_admin_switches_memory_off_and_on_by_typing(tmp_path: Path) -> N
         untouched = agents.config.read_text(encoding="utf-8")
         agents.configure(SETTINGS + ADMIN)
         page.start_new_session()
-        page.send_message("/memory off", "Memory is off now, for everybody.")
+        page.send_message("/memory off", "Memory is off now, for all users.")
         off = agents.config.read_text(encoding="utf-8")
         page.send_message("/memory", "Memory is off.")
-        page.send_message("/memory on", "Memory is on again, for everybody")
+        page.send_message("/memory on", "Memory is on again, for all users")
         page.start_new_session()
         page.send_message("/memory", "I like mauve")
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from support.checkout import ROOT
-from support.cli_runner import run_gaia
-from support.docs_pages import run_page
+from support.cli.cli_runner import run_gaia
+from support.cli.docs_pages import run_page
 
 PAGE = "how-to/adk-web.md"
 IN_BACKGROUND = """\
@@ -46,6 +46,8 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here, with which the page asks the server")
 def test_what_the_page_says_works(background_command: Path, tmp_path: Path) -> None:
     """From an empty folder, without a key, on a port that is free."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from support.adk_process import APP, AgentsFolder, Server, adk_server, wait_for
-from support.rule_based_gemini import RuleBasedGemini
+from support.hosts.adk_process import APP, AgentsFolder, Server, adk_server, wait_for
+from support.servers.rule_based_gemini import RuleBasedGemini
 
 IDLE = "sessions: {idle_consolidate_minutes: 0.02}\n"
 SOON = 60.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
+from support.hosts.adk_process import OFFLINE_MODEL, AgentsFolder, adk_server, agent_source
 
 SETTINGS = "# ours\npeople: {users: {boss: {admin: true}}}\nsessions: {idle_consolidate_minutes: 60}\n"
 

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import OFFLINE_MODEL, SERVICES_YAML, AgentsFolder, Server, adk_server, agent_source, wait_for
+from support.hosts.adk_process import (
+    OFFLINE_MODEL,
+    SERVICES_YAML,
+    AgentsFolder,
+    Server,
+    adk_server,
+    agent_source,
+    wait_for,
+)
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF"
 WRONG = {

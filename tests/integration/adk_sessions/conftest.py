@@ -1,5 +1,5 @@
 """What the tests of ADK's session services share."""
 
-from support.session_services import service
+from support.hosts.session_services import service
 
 __all__ = ["service"]

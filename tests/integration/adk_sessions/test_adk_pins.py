@@ -23,7 +23,7 @@ from gaia_memory.adk.sessions.event_pages import event_reader_for
 from gaia_memory.adk.sessions.stale_session import update_marker
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import SessionKey
-from support.session_services import APP, session_service
+from support.hosts.session_services import APP, session_service
 
 USED = {"_get_schema_classes", "_get_db_connection", "_get_service", "_storage_update_marker"}
 KEY = SessionKey(APP, "itay", "s1")

@@ -26,7 +26,7 @@ from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
 from gaia_memory.models import LedgerRow, SessionKey, WindowAnchor
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_runner import (
+from support.hosts.adk_runner import (
     APP,
     SESSION,
     USER,
@@ -293,13 +293,13 @@ async def test_turns_of_one_moment_are_loaded_together(engine: Engine, sessions:
         await sessions.append_event(session, event)
     model = echo_model()
     await run_turn(runner_of(engine, sessions, model, window_turns=2), "t2")
-    row = await engine.turn_presence.row(KEY)
+    row = await engine.conversations.row(KEY)
     await run_turn(runner_of(engine, sessions, model, window_turns=2), "t3")
 
     assert sent_texts(model.requests[0]) == ["s3", "t2"]
     assert sent_texts(model.requests[1]) == ["t2", "re t2", "t3"]
     assert row is not None
-    assert row.anchor is None or row.anchor.turn_no == 0
+    assert row.session.anchor is None or row.session.anchor.turn_no == 0
 
 
 async def test_a_turn_marks_the_session_as_in_use_until_it_is_over(engine: Engine, sessions: CountingSessions):
@@ -307,19 +307,19 @@ async def test_a_turn_marks_the_session_as_in_use_until_it_is_over(engine: Engin
     rows: list[LedgerRow | None] = []
 
     async def look(_: LlmRequest) -> str:
-        rows.append(await engine.turn_presence.row(KEY))
+        rows.append(await engine.conversations.row(KEY))
         return "ok"
 
     await run_turn(runner_of(engine, sessions, ScriptedLlm(look)), "hi")
-    rows.append(await engine.turn_presence.row(KEY))
+    rows.append(await engine.conversations.row(KEY))
     during, after = rows
 
     assert during is not None
-    assert during.active_until is not None
-    assert during.active_owner is not None
-    assert during.active_owner.startswith(f"{engine.owner}/")
+    assert during.turn.active_until is not None
+    assert during.turn.active_owner is not None
+    assert during.turn.active_owner.startswith(f"{engine.owner}/")
     assert after is not None
-    assert (after.active_until, after.active_owner) == (None, None)
+    assert (after.turn.active_until, after.turn.active_owner) == (None, None)
 
 
 async def test_a_turn_goes_on_when_the_ledger_cannot_be_asked(
@@ -332,7 +332,7 @@ async def test_a_turn_goes_on_when_the_ledger_cannot_be_asked(
     async def fails(*_: object) -> None:
         raise OSError("disk on fire")
 
-    monkeypatch.setattr(engine.turn_presence, "acquire", fails)
+    monkeypatch.setattr(engine.turns, "acquire", fails)
     monkeypatch.setattr(type(engine.ledger), "set_anchor", fails)
     for n in range(1, 9):
         await run_turn(runner, f"t{n}")

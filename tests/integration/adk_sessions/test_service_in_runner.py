@@ -19,7 +19,7 @@ from google.genai import types
 
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_runner import APP, USER, run_turn
+from support.hosts.adk_runner import APP, USER, run_turn
 
 pytestmark = pytest.mark.acceptance("L01")
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from gaia_memory.adk.sessions import event_pages, turn_reader
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.models import EventPosition, SessionKey
+from support.hosts.session_services import APP, SERVICE_KINDS, append_to_session, session_service
+from support.oracles.transcript_oracle import TranscriptOracle
+from support.oracles.transcript_strategies import transcript_events
 from support.property_testing import case_counts, run_cases
-from support.session_services import APP, SERVICE_KINDS, append_to_session, session_service
-from support.transcript_oracle import TranscriptOracle
-from support.transcript_strategies import transcript_events
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -67,7 +67,7 @@ async def compare(service: BaseSessionService, events: list[Event], looks: list[
         assert [message for turn in talk.before for message in turn.messages] == expected.context_messages()
 
 
-@case_counts(default_cases=20, slow_cases=1_000)
+@case_counts(default_cases=5, slow_cases=1_000)
 def test_pages_hold_what_the_whole_does(cases: int, stage: tuple[Run, BaseSessionService]) -> None:
     """Whatever was said, taken back or left out, at whatever times, behind any mark."""
     run, service = stage

@@ -30,7 +30,7 @@ from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 from gaia_memory.errors import InvalidInputError
 from gaia_memory.models import SessionKey, WindowAnchor
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_runner import (
+from support.hosts.adk_runner import (
     APP,
     SESSION,
     USER,

@@ -26,9 +26,9 @@ from gaia_memory import MemoryPlugin, SessionWindowPlugin, open_memory
 from gaia_memory.adk.gaia import Gaia
 from gaia_memory.adk.runner import GaiaRunner
 from gaia_memory.testing import ScriptedLlm, call
-from support.adk_runner import APP, USER, function_response, run_turn, sent_texts
-from support.property_testing import case_counts, run_cases
-from support.replay_window_oracle import (
+from support.hosts.adk_runner import APP, USER, function_response, run_turn, sent_texts
+from support.hosts.session_history import append_events
+from support.oracles.replay_window_oracle import (
     ConversationGenerator,
     expected_replay,
     expected_tokens,
@@ -36,7 +36,7 @@ from support.replay_window_oracle import (
     tokens_in,
     unpaired_parts,
 )
-from support.session_history import append_events
+from support.property_testing import case_counts, run_cases
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -86,7 +86,7 @@ def told(request: LlmRequest, story: ConversationGenerator, *, window: int, curr
 
 
 @pytest.mark.filterwarnings("ignore:(Sequential|Loop)Agent is deprecated:DeprecationWarning")
-@case_counts(default_cases=120)
+@case_counts(default_cases=20)
 @pytest.mark.parametrize("kind", ["agent", "sequence", "loop", "workflow"])
 def test_a_model_is_sent_what_the_rules_let_through(kind: str, cases: int, host: tuple[Run, Gaia]) -> None:
     """The newest turns, what they depend on, nothing rewound, nothing of commands, in order, every call paired."""
@@ -208,7 +208,7 @@ class Stage:
         return self.runners[window]
 
 
-@case_counts(default_cases=60, slow_cases=5_000)
+@case_counts(default_cases=10, slow_cases=5_000)
 def test_a_bounded_load_sends_what_a_whole_one_would(cases: int, host: tuple[Run, Gaia]) -> None:
     """Whatever others store or take back between two turns, whatever the window is by now, in any process."""
     run, gaia = host

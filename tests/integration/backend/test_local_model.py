@@ -18,7 +18,7 @@ import pytest
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers import local
-from support.scripted_backend import backend_config
+from support.storage.scripted_backend import backend_config
 
 # Read before any test: each test runs without GAIA_ variables.
 NAMED = os.environ.get("GAIA_TEST_LOCAL_MODEL")

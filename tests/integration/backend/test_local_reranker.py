@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.scripted_backend import backend_config
+from support.storage.scripted_backend import backend_config
 
 pytestmark = [
     pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="no gaia-memory[local]"),

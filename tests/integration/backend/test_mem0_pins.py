@@ -11,7 +11,7 @@ import pytest
 from google.genai import types
 
 import gaia_memory
-from support.fake_gemini import FakeGemini
+from support.servers.fake_gemini import FakeGemini
 
 SOURCES = Path(gaia_memory.__file__).parent
 

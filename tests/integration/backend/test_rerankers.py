@@ -16,8 +16,8 @@ from gaia_memory import open_memory
 from gaia_memory.backend.builder import Backend
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.errors import BadAnswerError, ConfigError, ModelUnavailableError
-from support.fake_openai import CHAT_MODEL, FakeOpenAI, HttpError
-from support.scripted_backend import backend_config
+from support.servers.fake_openai import CHAT_MODEL, FakeOpenAI, HttpError
+from support.storage.scripted_backend import backend_config
 
 QUESTION = "what does Noa drink?"
 TEXTS = ["Noa has a dog", "Noa likes green tea", "Noa lives in Haifa"]

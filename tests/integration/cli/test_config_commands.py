@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.config.render import render_json_schema
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
 
 def shown(done: CommandResult) -> dict[str, tuple[Any, str, str | None]]:
@@ -117,7 +117,7 @@ def test_a_tab_is_named_with_what_stands_there_instead(tmp_path: Path) -> None:
     path = tmp_path / "gaia.yaml"
     path.write_text("memory:\n\trecall_limit: 3\n", encoding="utf-8")
 
-    assert "line 2, column 1: a tab stands there; indent with spaces" in run_gaia("config", "check", str(path)).err
+    assert "line 2, column 1: found a tab; indent with spaces" in run_gaia("config", "check", str(path)).err
 
 
 def test_providers_that_mem0_does_not_know_are_found(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from gaia_memory import open_memory
-from support.cli_runner import (
+from support.cli.cli_runner import (
     TIMEOUT_SECONDS,
     CommandResult,
     gaia_home,
@@ -24,8 +24,8 @@ from support.cli_runner import (
     run_gaia_process,
     write_offline_config,
 )
-from support.fake_gemini import Failure, FakeGemini, facts
-from support.terminal import running_command
+from support.cli.terminal import running_command
+from support.servers.fake_gemini import Failure, FakeGemini, facts
 
 
 @pytest.fixture
@@ -94,10 +94,10 @@ def test_a_chat_takes_up_its_edited_file(config: str) -> None:
             talk.kill()
 
     assert "teal" in before
-    assert off == still_off == "Memory is off. `memory.enabled: true` in gaia.yaml switches it on.\n"
+    assert off == still_off == "Memory is off. Set `memory.enabled: true` in gaia.yaml to switch it on.\n"
     assert answered.strip()
     assert on == "I remember 1 fact about you:\n"
-    assert told.count(f"{path}: the last good version stays in force: the file holds a list") == 1
+    assert told.count(f"{path}: the last good version stays in force: the file contains a list") == 1
 
 
 def test_what_is_said_in_a_chat_is_learned_by_a_forced_sweep_and_known_in_the_next(config: str) -> None:
@@ -259,7 +259,7 @@ def test_the_demo_holds_without_key_and_network(monkeypatch: pytest.MonkeyPatch)
     assert code == 0
     assert {line[:4] for line in rest[:-1]} == {"OK  "}
     assert len(rest) >= 20
-    assert "observations hold" in rest[-1]
+    assert "checks passed" in rest[-1]
     assert "no key, no network" in first
     assert not gaia_home().exists()
 

@@ -20,9 +20,8 @@ import yaml
 
 from gaia_memory.cli.doctor import config_checks, database_checks, model_checks, run_checks
 from gaia_memory.cli.doctor.checks import Check
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
-from support.databases import memory_url
-from support.doctor_homes import (
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.doctor_homes import (
     build_home,
     file_stats,
     findings_of,
@@ -30,8 +29,9 @@ from support.doctor_homes import (
     run_doctor,
     worst_states,
 )
-from support.fake_gemini import Blocked, Failure, FakeGemini, Hang, invalid_key
-from support.terminal import TerminalScreen, running_command
+from support.cli.terminal import TerminalScreen, running_command
+from support.databases import memory_url
+from support.servers.fake_gemini import Blocked, Failure, FakeGemini, Hang, invalid_key
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
 
@@ -85,7 +85,7 @@ def test_a_new_installation_is_in_order(config: Path) -> None:
     assert list(dict.fromkeys(each["part"] for each in done.json_output["findings"])) == PARTS
     assert done.json_output["ok"] is True
     assert set(worst_states(done).values()) == {"ok", "skipped"}
-    assert findings_of(done, "store") == [("skipped", "nothing is remembered yet", "")]
+    assert findings_of(done, "store") == [("skipped", "there are no facts yet", "")]
     assert "offline" in findings_of(done, "memory's model")[0][1]
     assert not gaia_home().exists()
 
@@ -99,8 +99,8 @@ def test_an_installation_in_use_is_in_order(used: Path) -> None:
     assert set(worst_states(done).values()) == {"ok", "skipped"}
     assert re.search(r"store/\w{32} is there, and free", findings_of(done, "store")[0][1])
     assert "1 conversation to be learned" in findings_of(done, "conversations")[0][1]
-    assert re.search(r"^OK   memory database   \S+memory\.db is sound$", shown.out, re.MULTILINE)
-    assert re.search(r"\n\d+ in order, 0 warnings, 0 failures, 1 not looked at\n$", shown.out)
+    assert re.search(r"^OK   memory database   \S+memory\.db is intact$", shown.out, re.MULTILINE)
+    assert re.search(r"\n\d+ in order, 0 warnings, 0 failures, 1 skipped\n$", shown.out)
 
 
 def test_it_changes_nothing(used: Path, gemini: FakeGemini) -> None:
@@ -323,7 +323,7 @@ def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
 
 @pytest.mark.parametrize("name", ["memory.db", "sessions.db"])
 def test_a_database_that_another_process_keeps_locked_is_found(used: Path, name: str) -> None:
-    """It can be read and not written; once the lock is given back it is sound, and nothing was changed."""
+    """It can be read and not written; once the lock is given back it is intact, and nothing was changed."""
     part = "memory database" if name == "memory.db" else "session database"
     hold = (
         "import sqlite3,sys;c=sqlite3.connect(sys.argv[1],isolation_level=None);"
@@ -359,7 +359,7 @@ def test_a_store_without_its_database_is_found_before_it_is_lost(used: Path, emp
     assert (with_store.code, state) == (1, "fail")
     assert "the last copy of the facts" in says
     assert "sets that store aside" in says
-    assert "put memory.db back first" in remedy
+    assert "restore memory.db first" in remedy
     assert [row[0] for row in findings_of(with_talk, "memory database")] == ["warn"]
     assert str(database("sessions.db")) in findings_of(with_talk, "memory database")[0][1]
 
@@ -379,7 +379,7 @@ def test_tables_of_another_version_are_told_and_left_alone(
         [left] = connection.execute("SELECT version_num FROM gaia_alembic_version").fetchone()
 
     assert (worst_states(done)["memory database"], left) == (state, version)
-    assert ("brings them up to date" if state == "warn" else "install the gaia-memory") in findings_of(
+    assert ("upgrades it" if state == "warn" else "install the gaia-memory") in findings_of(
         done, "memory database"
     )[0][2]
     unread = "is of an older version" if state == "warn" else "could not be read"
@@ -408,7 +408,7 @@ async def test_a_server_in_use_is_in_order(tmp_path: Path, monkeypatch: pytest.M
 
     assert (empty.code, used.code) == (0, 0), used.out
     assert "has no tables yet" in findings_of(empty, "memory database")[0][1]
-    assert "is sound" in findings_of(used, "memory database")[0][1]
+    assert "is intact" in findings_of(used, "memory database")[0][1]
     assert findings_of(used, "session database") == [("ok", "it is the memory database", "")]
     assert "1 fact to be followed" in findings_of(used, "store")[-1][1]
 
@@ -476,7 +476,7 @@ def test_talk_that_nobody_learns_is_pointed_out(used: Path) -> None:
     overdue = findings_of(run_doctor(used), "conversations")
     off = findings_of(run_doctor(write_offline_config(used.parent, "memory: {auto_ingest: false}")), "conversations")
 
-    assert (overdue[0][0], "nobody seems to sweep" in overdue[0][1]) == ("warn", True)
+    assert (overdue[0][0], "nothing seems to sweep" in overdue[0][1]) == ("warn", True)
     assert "gaia sweep" in overdue[0][2]
     assert (off[0][0], "`memory.auto_ingest` is false" in off[0][1]) == ("ok", True)
 
@@ -614,7 +614,7 @@ def test_a_store_elsewhere_is_asked_whether_it_is_there(used: Path) -> None:
     used.write_text("model: offline\nmemory: {vector_store: {provider: qdrant, url: 'http://127.0.0.1:1'}}\n")
     unasked = findings_of(run_doctor(used), "store")
 
-    assert (down[0][0], "nobody answers at 127.0.0.1:1" in down[0][1]) == ("warn", True)
+    assert (down[0][0], "no answer from 127.0.0.1:1" in down[0][1]) == ("warn", True)
     assert unasked[0] == ("skipped", "it stands elsewhere and is not asked", "")
 
 

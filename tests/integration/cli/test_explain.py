@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_runner import CommandResult, run_gaia, write_offline_config
+from support.cli.cli_runner import CommandResult, run_gaia, write_offline_config
 
 ASKED = ("what", "green", "tea", "does", "Noa", "like?")
 
@@ -34,9 +34,9 @@ def test_each_hit_is_shown_with_its_parts_by_size(config: Path) -> None:
     assert float(best.split()[1]) > 0.3
     assert "subject" in best
     assert " - 0." in next(line for line in shown.splitlines() if "Green hats?" in line)
-    assert "The best score says how well the question is answered at all, from 0 to 1" in shown
-    assert "Left out" not in shown
-    assert "Could not answer" not in shown
+    assert "The best score, from 0 to 1, is the share of the question's words" in shown
+    assert "Dropped" not in shown
+    assert "Failed" not in shown
 
 
 def test_the_parts_in_json_add_up_to_the_score(config: Path) -> None:
@@ -58,7 +58,7 @@ def test_what_the_threshold_drops_is_shown_below(config: Path) -> None:
     """With its score and the threshold."""
     config.write_text(f"{config.read_text()}\nmemory: {{score_threshold: 0.9}}\n")
     shown = search(config).out
-    kept, _, dropped = shown.partition("Left out, though among the best 5 (memory.score_threshold is 0.9): ")
+    kept, _, dropped = shown.partition("Dropped from the best 5 (memory.score_threshold is 0.9): ")
 
     assert "Noa likes green tea" in kept
     assert "Green hats?" in dropped
@@ -73,7 +73,7 @@ def test_who_could_not_answer_is_named(config: Path) -> None:
     done = search(config)
 
     assert done.code == 0
-    assert "Could not answer, so that its part is missing: reranker" in done.out
+    assert "Failed, so their part is missing: reranker" in done.out
     assert "recall goes on without reranker" in done.err
 
 
@@ -81,4 +81,4 @@ def test_nothing_found_is_said(config: Path) -> None:
     """In one line."""
     done = run_gaia("memory", "search", "-u", "noa", "-c", str(config), "--explain", "tea")
 
-    assert done.out == "Nothing about that is remembered about noa.\n"
+    assert done.out == "No fact about noa answers that.\n"

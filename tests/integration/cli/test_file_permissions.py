@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_runner import GAIA_COMMAND, CommandResult
+from support.cli.cli_runner import GAIA_COMMAND, CommandResult
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system has no such rights")
 

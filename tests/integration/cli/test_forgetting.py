@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
 
 OFF = "memory: {enabled: false}"
 WORD = "zebrawood"
@@ -127,11 +127,11 @@ def test_a_receipt_that_finds_no_room_is_printed_and_the_facts_are_said_to_be_go
     assert done.code == 1
     assert done.out.splitlines()[:2] == [
         "Forgot 2 facts about itay.",
-        "The files that hold facts are rewritten: nothing forgotten is left in them.",
+        "The files are rewritten: they contain nothing that was forgotten.",
     ]
     receipt = json.loads(done.out.partition("The receipt:\n")[2])
     assert (receipt["user"], receipt["count"], receipt["files"]) == ("itay", 2, "rewritten")
-    assert "what is forgotten is gone" in done.err
+    assert "the facts are deleted" in done.err
     assert "/dev/full cannot be used (No space left on device)" in done.err
     assert len(done.err.splitlines()) == 1
     assert (rows(config, "itay"), files_with(WORD)) == ({}, [])
@@ -198,8 +198,8 @@ def test_a_second_try_after_a_kill_says_that_it_finished_the_first(config: str, 
     assert done.code == 0
     assert done.out.splitlines() == [
         "Forgot 0 facts about itay.",
-        "The files that hold facts are rewritten: nothing forgotten is left in them.",
-        "Note: an earlier forget, whose files were still to be rewritten, is finished now.",
+        "The files are rewritten: they contain nothing that was forgotten.",
+        "Note: an earlier forget, whose files were still to be rewritten, is finished.",
     ]
     assert (receipt["count"], receipt["earlier_erasures"], receipt["files"]) == (0, 1, "rewritten")
     assert any("an earlier forget" in remark for remark in receipt["notes"])
@@ -214,7 +214,7 @@ def test_a_fact_that_is_gone_already_after_a_kill_leaves_no_files_behind(config:
 
     assert (done.code, done.out) == (1, "")
     assert f"itay has no fact with the id '{fact_id}'" in done.err
-    assert "An earlier forget, whose files were still to be rewritten, is finished now." in done.err
+    assert "An earlier forget, whose files were still to be rewritten, is finished." in done.err
     assert (erasures(config), files_with(WORD)) == (0, [])
 
 

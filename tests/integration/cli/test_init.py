@@ -16,7 +16,7 @@ from gaia_memory.cli.setup import prepare
 from gaia_memory.cli.setup.services import OWN_ENTRY
 from gaia_memory.cli.ui.output_files import unusable_path_error
 from gaia_memory.config.sources.load import load
-from support.cli_runner import CommandResult, run_gaia
+from support.cli.cli_runner import CommandResult, run_gaia
 
 BARE = 'from google.adk.agents import LlmAgent\nroot_agent = LlmAgent(name="shop", model="gemini-3.5-flash")\n'
 OTHER = {"scheme": "redis", "type": "session", "class": "shop.Sessions"}
@@ -394,7 +394,7 @@ def test_what_cannot_be_done_is_told_before_anything_is(
 
     assert done.code == 1
     assert "unexpected" not in done.err
-    assert ("must not hold `?`" if case == "sign" else str(folder)) in done.err
+    assert ("must not contain `?`" if case == "sign" else str(folder)) in done.err
     assert sorted(folder.rglob("*")) == before
 
 
@@ -409,7 +409,7 @@ def test_what_was_made_before_it_failed_is_told(tmp_path: Path, monkeypatch: pyt
 
     assert done.code == 1
     assert f"made: {tmp_path / 'gaia.yaml'}" in done.err
-    assert done.err.rstrip().endswith("(No space left on device): make room")
+    assert done.err.rstrip().endswith("(No space left on device): free some space")
 
 
 def test_a_word_of_python_is_no_name_for_an_agent(tmp_path: Path) -> None:

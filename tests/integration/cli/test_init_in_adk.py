@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from support.adk_process import ADK, Server, environment
-from support.cli_runner import GAIA_COMMAND
+from support.cli.cli_runner import GAIA_COMMAND
+from support.hosts.adk_process import ADK, Server, environment
 
 SECONDS = 60
 

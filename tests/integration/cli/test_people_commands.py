@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_runner import CommandResult, run_gaia, write_offline_config
+from support.cli.cli_runner import CommandResult, run_gaia, write_offline_config
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_it_asks_with_both_counts_and_does_nothing_without_a_yes(config: str) ->
     done = merge("guest", "ada", config=config, typed="n\n")
 
     assert done.code == 1
-    assert "Move 2 facts of guest to ada, of whom 2 facts are known, for good?" in done.err
+    assert "Move 2 facts of guest to ada, who has 2 facts, for good?" in done.err
     assert texts("guest", config) == ["Likes tea", "Has a dog"]
 
 
@@ -49,7 +49,7 @@ def test_what_was_moved_is_counted(config: str) -> None:
     done = merge("guest", "ada", config=config, typed="y\n")
 
     assert done.code == 0
-    assert done.out.endswith("Moved 1 fact of guest to ada.\n1 fact known of both stands once.\n")
+    assert done.out.endswith("Moved 1 fact of guest to ada.\n1 fact of both is kept once.\n")
     assert sorted(texts("ada", config)) == ["Has a dog", "Lives in Haifa", "likes tea"]
     again = merge("guest", "ada", "--yes", "--json", config=config)
     assert again.json_output == {"from": "guest", "into": "ada", "moved": 0, "joined": 0, "dropped": 0}
@@ -58,9 +58,9 @@ def test_what_was_moved_is_counted(config: str) -> None:
 @pytest.mark.parametrize(
     ("who", "told"),
     [
-        (("eve", "ada"), "nothing is known of 'eve' in the app 'gaia': pass a user id that memory has met"),
-        (("ada", "eve"), "nothing is known of 'eve' in the app 'gaia'"),
-        (("ada", "ada"), "'ada' was to be merged into itself: name two different user ids"),
+        (("eve", "ada"), "nothing is known about 'eve' in the app 'gaia': pass a known user id"),
+        (("ada", "eve"), "nothing is known about 'eve' in the app 'gaia'"),
+        (("ada", "ada"), "'ada' cannot be merged into itself: pass two different user ids"),
     ],
 )
 def test_wrong_names_are_refused(config: str, who: tuple[str, str], told: str) -> None:
@@ -75,4 +75,4 @@ def test_another_app_is_another_person(config: str) -> None:
     """`--app` is for both."""
     done = merge("guest", "ada", "-y", "--app", "other", config=config)
 
-    assert (done.code, "nothing is known of 'ada' in the app 'other'" in done.err) == (1, True)
+    assert (done.code, "nothing is known about 'ada' in the app 'other'" in done.err) == (1, True)

@@ -14,9 +14,9 @@ from google.adk.agents.llm_agent import LlmAgent
 from gaia_memory import NewFact, open_memory
 from gaia_memory.backend.offline import offline_llm
 from gaia_memory.testing import ScriptedLlm
-from support.cli_runner import run_gaia, write_offline_config
-from support.fake_gemini import FakeGemini
+from support.cli.cli_runner import run_gaia, write_offline_config
 from support.plugin_host import system_text
+from support.servers.fake_gemini import FakeGemini
 
 
 @pytest.fixture
@@ -61,9 +61,9 @@ def test_it_shows_the_very_block_that_the_agent_was_told(config: str) -> None:
     assert told["sessions"][0]["made_by"] == told["next"]["made_by"] == "model"
     assert shown.count(block) == 2
     assert {told["sessions"][0]["model"], told["next"]["model"]} == {"the offline model"}
-    assert re.search(r"told this, put together by the rules of the offline model at 20\S+ from 2 facts", shown)
-    assert re.search(r"at each turn, put together by the rules of the offline model at 20", shown)
-    assert "written by" not in shown
+    assert re.search(r"profile, written by the rules of the offline model at 20\S+ from 2 facts", shown)
+    assert re.search(r"has this profile, written by the rules of the offline model at 20", shown)
+    assert "written by offline" not in shown
     assert told["sessions"][0]["made_at"] == told["next"]["made_at"]
     made_at = datetime.fromisoformat(told["next"]["made_at"])
     assert began - timedelta(seconds=1) <= made_at <= datetime.now(UTC)
@@ -78,7 +78,7 @@ def test_a_model_that_writes_is_named(tmp_path: Path, gemini: FakeGemini) -> Non
     shown = run_gaia("memory", "profile", "--user", "itay", "--config", config).out
 
     assert (told["made_by"], told["model"].split("/")[0]) == ("model", "gemini")
-    assert f"told this, written by {told['model']} at {told['made_at']} from 1 fact:" in shown
+    assert f"profile, written by {told['model']} at {told['made_at']} from 1 fact:" in shown
 
 
 def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ def test_it_asks_the_model_only_when_told_to(config: str, monkeypatch: pytest.Mo
     assert calls == 0
     assert (before["made_by"], after["made_by"]) == ("fallback", "model")
     assert before["block"].split("\n")[2:-1] == ["- Is called Itay", "- Likes tea"]
-    assert "when the next session starts" in before["note"]
+    assert "the next session asks the model" in before["note"]
     assert len(asked) == 1
     assert profile(config, "--refresh")["next"] == after
     assert len(asked) == 1
@@ -120,7 +120,7 @@ def test_it_says_plainly_when_nothing_is_told_and_why(config: str, tmp_path: Pat
         str(write_offline_config(tmp_path, "memory: {preload: false}")),
     ).out
 
-    assert nobody == "The next session of itay is told nothing (nothing is remembered: agents are told nothing).\n"
+    assert nobody == "The next session of itay gets no profile (there are no facts).\n"
     assert forgotten["sessions"] == []
     assert forgotten["next"]["block"] == ""
     assert "memory.preload is false" in off
@@ -146,4 +146,4 @@ def test_a_session_keeps_who_made_its_profile_and_when(config: str, monkeypatch:
     assert datetime.fromisoformat(made["made_at"]) <= datetime.now(UTC)
     assert told["sessions"] == [made]
     assert told["next"]["made_by"] == "model"
-    assert f"at each turn, made without the model at {made['made_at']}:" in shown
+    assert f"profile, made without the model at {made['made_at']}:" in shown

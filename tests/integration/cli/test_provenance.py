@@ -11,7 +11,7 @@ from google.genai import types
 
 from gaia_memory import open_memory
 from gaia_memory.testing import ScriptedLlm, call
-from support.cli_runner import run_gaia, write_offline_config
+from support.cli.cli_runner import run_gaia, write_offline_config
 
 
 def read_page(url: str) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import reindex as reindexing
-from support.cli_runner import gaia_home, run_gaia, write_offline_config
-from support.fake_gemini import Failure, FakeGemini, Vectors
+from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
+from support.servers.fake_gemini import Failure, FakeGemini, Vectors
 
 TEXTS = [f"Keeps {word} in the cellar" for word in ("saffron", "quinces", "oats", "figs", "salt", "rye", "tea")]
 GEMINI = "gemini/models/gemini-embedding-2/768"

@@ -12,12 +12,12 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
-from support.cli_runner import gaia_home, run_gaia, write_offline_config
-from support.fake_gemini import Answer, Failure, facts
-from support.terminal import command_in_terminal
+from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
+from support.cli.terminal import command_in_terminal
+from support.servers.fake_gemini import Answer, Failure, facts
 
 if TYPE_CHECKING:
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 MODEL = b"gemini/"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_runner import run_gaia, write_offline_config
-from support.terminal import SLOW_COMMAND, command_in_terminal
+from support.cli.cli_runner import run_gaia, write_offline_config
+from support.cli.terminal import SLOW_COMMAND, command_in_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals are of Unix")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gaia_memory.cli.memory import transfer
-from support.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
+from support.cli.cli_runner import GAIA_COMMAND, CommandResult, run_gaia, write_offline_config
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_an_export_is_whole_and_an_import_of_it_adds_nothing_twice(config: str) 
     second = memory(config, "import", "-", "--json", user="ada", typed=data)
 
     assert [fact["text"] for fact in json.loads(data)["facts"]] == ["Allergic to nuts", "Sister is called Noa"]
-    assert (first.code, first.out) == (0, "2 facts taken in; 2 facts about ada now.\n")
+    assert (first.code, first.out) == (0, "2 facts imported; 2 facts about ada now.\n")
     assert "the file is about itay" in first.err
     assert second.json_output == {"user": "ada", "given": 2, "taken": 2, "added": 0, "total": 2}
     assert texts(config, "ada") == texts(config) == ["Allergic to nuts", "Sister is called Noa"]
@@ -116,7 +116,7 @@ def test_a_pipe_is_written_into_and_stays_a_pipe(config: str, tmp_path: Path) ->
     assert len(json.loads(given)["facts"]) == len(json.loads(piped)["facts"]) == 2
 
 
-@pytest.mark.parametrize(("name", "said"), [("folder", "name a file"), ("no/where", "name a folder that is there")])
+@pytest.mark.parametrize(("name", "said"), [("folder", "name a file"), ("no/where", "name an existing folder")])
 def test_a_remedy_fits_what_is_wrong_with_the_place(config: str, tmp_path: Path, name: str, said: str) -> None:
     """A folder is no file, and rights help nobody where a folder is missing."""
     (tmp_path / "folder").mkdir()
@@ -144,16 +144,16 @@ def test_what_was_forgotten_stays_forgotten_unless_it_is_wanted_back(config: str
     kept = memory(config, "import", "-", typed=data)
     restored = memory(config, "import", "-", "--restore-forgotten", typed=data)
 
-    assert kept.out.startswith("1 fact taken in (1 of them was known already), 1 fact left out as forgotten or given ")
-    assert restored.out == "2 facts taken in (1 of them was known already); 2 facts about itay now.\n"
+    assert kept.out.startswith("1 fact imported (1 of them was known already), 1 fact left out (forgotten or duplicate)")
+    assert restored.out == "2 facts imported (1 of them was known already); 2 facts about itay now.\n"
 
 
 @pytest.mark.parametrize(
     ("typed", "code", "said"),
     [
         ("no json", 2, "standard input is no JSON: Expecting value: line 1 column 1"),
-        ("[1, 2]", 2, "pass what `gaia memory export` wrote"),
-        ("[" * 100_000, 2, "it lies too deep"),
+        ("[1, 2]", 2, "pass the output of `gaia memory export`"),
+        ("[" * 100_000, 2, "nested too deeply"),
         (b"\xff\xfe\x00", 2, "cannot read standard input: byte 1 is no UTF-8"),
         (
             '{"format": "gaia-memory", "version": 1, "scope": {"user": "ada"}, "facts": [{"text": 3}]}',
@@ -211,10 +211,12 @@ def test_a_large_import_tells_how_far_it_is(config: str, monkeypatch: pytest.Mon
     facts = [{"text": f"fact number {number}"} for number in range(250)]
     done = memory(config, "import", "-", typed=json.dumps({"format": "gaia-memory", "version": 1, "facts": facts}))
 
-    assert done.out == "250 facts taken in; 252 facts about itay now.\n"
+    assert done.out == "250 facts imported; 252 facts about itay now.\n"
     assert steps == [(100, 250), (200, 250), (250, 250)]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_examples_work(config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the help shows can be pasted, in a folder with the two homes that one of them names."""
     monkeypatch.setenv("GAIA_CONFIG", config)

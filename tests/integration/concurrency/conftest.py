@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.fake_gemini import FakeGemini
-from support.rule_based_gemini import RuleBasedGemini
+from support.servers.fake_gemini import FakeGemini
+from support.servers.rule_based_gemini import RuleBasedGemini
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from sqlalchemy import select
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.facts.tables import facts
-from support.cli_runner import CommandResult, run_gaia_process
+from support.cli.cli_runner import CommandResult, run_gaia_process
+from support.concurrency.sweeper_process import sweeping_process
 from support.databases import memory_url
-from support.rule_based_gemini import RuleBasedGemini
-from support.sweeper_process import sweeping_process
+from support.servers.rule_based_gemini import RuleBasedGemini
 
 USER, CHANNEL = "ada", "cli"
 SECONDS = 150.0

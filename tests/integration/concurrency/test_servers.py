@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import APP, AgentsFolder, adk_server, wait_for
 from support.databases import memory_url
-from support.rule_based_gemini import RuleBasedGemini
+from support.hosts.adk_process import APP, AgentsFolder, adk_server, wait_for
+from support.servers.rule_based_gemini import RuleBasedGemini
 
 
 @pytest.mark.slow

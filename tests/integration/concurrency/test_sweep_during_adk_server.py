@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from support.adk_process import APP, AgentsFolder, Server, adk_server, wait_for
-from support.cli_runner import run_gaia_process
+from support.cli.cli_runner import run_gaia_process
+from support.concurrency.sweeper_process import sweeping_process
 from support.databases import memory_url
-from support.rule_based_gemini import RuleBasedGemini
-from support.sweeper_process import sweeping_process
+from support.hosts.adk_process import APP, AgentsFolder, Server, adk_server, wait_for
+from support.servers.rule_based_gemini import RuleBasedGemini
 
 slow = (pytest.mark.slow, pytest.mark.timeout(600))
 TALKS = 3

@@ -114,16 +114,16 @@ async def test_a_turn_that_is_cancelled_frees_its_conversation_for_other_process
         set_extractor(talks.engine, ScriptedExtractor(default=[]))
         turn = asyncio.create_task(talks.send("one"))
         await gate.wait_for_waiter()
-        during = await talks.engine.turn_presence.row(talks.get().key)
+        during = await talks.engine.conversations.row(talks.get().key)
         turn.cancel()
         await asyncio.gather(turn, return_exceptions=True)
-        after = await talks.engine.turn_presence.row(talks.get().key)
+        after = await talks.engine.conversations.row(talks.get().key)
         report = await talks.gaia.sweep(force=True)
 
     assert during is not None
-    assert during.active_owner is not None
+    assert during.turn.active_owner is not None
     assert after is not None
-    assert (after.active_owner, after.active_until) == (None, None)
+    assert (after.turn.active_owner, after.turn.active_until) == (None, None)
     assert report.consolidated == 1
 
 

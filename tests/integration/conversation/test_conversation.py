@@ -20,7 +20,7 @@ from gaia_memory.errors import MemoryUnavailable, ModelUnavailableError
 from gaia_memory.models import NewFact
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm, call
 from support.conversations import Conversations, open_conversations
-from support.plugin_host import BrokenDatabase, build_agent, contents_text, set_extractor
+from support.plugin_host import broken_ledger_client, build_agent, contents_text, set_extractor
 
 
 def thinking(thought: str, text: str) -> types.Content:
@@ -187,7 +187,7 @@ async def test_a_model_that_fails_costs_one_apology(tmp_path: Path, failure: Any
 async def test_where_memory_must_not_fail_its_error_reaches_the_host(tmp_path: Path) -> None:
     """An apology would hide it."""
     async with open_conversations(tmp_path, ScriptedLlm("ok"), {"memory": {"on_unavailable": "fail"}}) as talks:
-        talks.engine.turn_presence._database = BrokenDatabase()  # type: ignore[assignment]
+        talks.engine.turns._client = broken_ledger_client(talks.engine)
         with pytest.raises(MemoryUnavailable, match="on_unavailable"):
             await talks.send("hi")
         with pytest.raises(MemoryUnavailable, match="on_unavailable"):
@@ -218,7 +218,7 @@ async def test_commands_leave_no_trace_in_the_session(tmp_path: Path) -> None:
         replies = [await talks.get().send(text) for text in ("/remember I like teal", "/remember", "/memory", "/nope")]
         session = await talks.load_session()
         texts = await talks.fact_texts()
-        row = await talks.engine.turn_presence.row(talks.get().key)
+        row = await talks.engine.conversations.row(talks.get().key)
 
     assert [reply.command for reply in replies] == ["remember", "remember", "memory", None]
     assert "teal" in replies[0].text
@@ -352,11 +352,11 @@ async def test_a_stream_that_nobody_reads_to_its_end_lets_the_next_turn_in(tmp_p
         first = await anext(stream)
         await stream.aclose()
         reply = await asyncio.wait_for(talks.send("hi"), 60)
-        row = await talks.engine.turn_presence.row(talks.get().key)
+        row = await talks.engine.conversations.row(talks.get().key)
 
     assert (first, reply) == ("one ", "ok")
     assert row is not None
-    assert row.active_until is None
+    assert row.turn.active_until is None
 
 
 @pytest.mark.acceptance("L10")

@@ -59,7 +59,7 @@ async def test_a_tool_that_talks_into_its_own_turn_is_told_so_at_once(send: Send
     answer, again = await said_by_a_tool(tmp_path, send, channel="cli")
 
     assert "'itay:cli'" in answer
-    assert "once the turn has ended" in answer
+    assert "after the turn" in answer
     assert again == "ok"
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from support.chroma_server import chroma_server
 from support.databases import memory_url
-from support.kill_harness import Installation, KillingGemini
+from support.kill.kill_harness import Installation, KillingGemini
+from support.servers.chroma_server import chroma_server
 
 OFFLINE = {"provider": "offline"}
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kill_harness import BIRD_PATTERN, Installation
-from support.kill_steps import CLEARING_STEPS, KillPoint
+from support.kill.kill_harness import BIRD_PATTERN, Installation
+from support.kill.kill_steps import CLEARING_STEPS, KillPoint
 
 MakeSite = Callable[..., Installation]
 slow = (pytest.mark.slow, pytest.mark.timeout(900))

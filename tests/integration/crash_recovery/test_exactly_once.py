@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kill_harness import Installation
-from support.kill_steps import CLEARING_STEPS, FOLLOWING_STEPS, LEARNING_STEPS, KillPoint
+from support.kill.kill_harness import Installation
+from support.kill.kill_steps import CLEARING_STEPS, FOLLOWING_STEPS, LEARNING_STEPS, KillPoint
 
 MakeSite = Callable[..., Installation]
 FULL = 3000

@@ -13,10 +13,10 @@ import pytest
 from gaia_memory import NewFact, open_memory
 from gaia_memory.errors import StoreNotOwnedError
 from integration.crash_recovery.conftest import postgres_database
-from support.chroma_server import chroma_server
-from support.kill_forget import forget_and_kill_at
-from support.kill_steps import KillPoint
-from support.residual_data import SearchTerms, find_residual_data
+from support.kill.kill_forget import forget_and_kill_at
+from support.kill.kill_steps import KillPoint
+from support.servers.chroma_server import chroma_server
+from support.storage.residual_data import SearchTerms, find_residual_data
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -40,6 +40,13 @@ EMBEDDED = (
     KillPoint("crossed off"),
 )
 """In this order; a store of 130 facts is filled in three batches."""
+
+EVERY_RUN = {
+    KillPoint("facts deleted"),
+    KillPoint("store named"),
+    KillPoint("row removed", 2),
+    KillPoint("crossed off"),
+}
 
 ON_A_SERVER = ("facts deleted", "forgotten", "applied", "row removed", "scrubbed", "crossing off", "crossed off")
 
@@ -121,7 +128,13 @@ async def check(folder: Path, settings: dict[str, Any], stop: KillPoint, how: st
 
 
 @pytest.mark.acceptance("C11")
-@pytest.mark.parametrize("stop", EMBEDDED, ids=lambda stop: f"{stop.step} {stop.nth}")
+@pytest.mark.parametrize(
+    "stop",
+    [
+        pytest.param(stop, id=f"{stop.step} {stop.nth}", marks=() if stop in EVERY_RUN else pytest.mark.slow)
+        for stop in EMBEDDED
+    ],
+)
 def test_a_forget_that_was_killed_is_finished_by_the_next_start(tmp_path: Path, stop: KillPoint) -> None:
     """All or nothing of the forget is done; what is done is finished, and no file holds it."""
     with installed(tmp_path, "sqlite", "folder") as settings:

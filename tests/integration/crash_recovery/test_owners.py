@@ -18,8 +18,8 @@ from sqlalchemy import text as sql
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from gaia_memory.ledger import is_owner_dead, new_owner, process_identity, process_name
-from support.fake_gemini import Kind
-from support.kill_harness import Installation
+from support.kill.kill_harness import Installation
+from support.servers.fake_gemini import Kind
 
 MakeSite = Callable[..., Installation]
 

@@ -22,8 +22,8 @@ from gaia_memory import NewFact, open_memory
 from gaia_memory.config.sources.load import load
 from gaia_memory.database.sql_engine import open_engine
 from integration.crash_recovery.conftest import postgres_database
-from support.cli_runner import GAIA_COMMAND
-from support.kill_harness import KillingGemini
+from support.cli.cli_runner import GAIA_COMMAND
+from support.kill.kill_harness import KillingGemini
 
 COUNT = 384
 USERS = ("ada", "ben", "cleo", "dan")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.kill_harness import Installation
+from support.kill.kill_harness import Installation
 
 MakeSite = Callable[..., Installation]
 Death = tuple[str, float | None]

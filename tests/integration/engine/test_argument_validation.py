@@ -74,13 +74,13 @@ async def test_recall_gives_up_to_a_thousand_facts(talks: Conversations) -> None
 async def test_nobody_is_no_person(talks: Conversations, nobody: Any) -> None:
     """All who come without an id would share one memory, or stop every later sweep."""
     gaia, agent = talks.gaia, talks.agent
-    with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the person"):
+    with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the user"):
         gaia.scope(user_id=nobody)
-    with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the person"):
+    with pytest.raises(InvalidInputError, match=r"user_id is .*: pass the id of the user"):
         gaia.conversation(agent, user_id=nobody, channel="cli")
     with pytest.raises(InvalidInputError, match=r"channel is .*: pass the name of the channel"):
         gaia.conversation(agent, user_id="itay", channel=nobody)
-    with pytest.raises(InvalidInputError, match=r"sender_id is .*: pass what the channel calls the sender"):
+    with pytest.raises(InvalidInputError, match=r"sender_id is .*: pass the id that the channel uses"):
         await gaia.inbound("cli", nobody, "hi", agent=agent)
     with pytest.raises(InvalidInputError, match=r"channel is .*: pass the name of the channel"):
         await gaia.inbound(nobody, "7", "hi", agent=agent)
@@ -112,7 +112,7 @@ async def test_a_message_is_a_text(talks: Conversations) -> None:
     """Neither nothing nor bytes."""
     talk = talks.get()
     nothing: Any = None
-    with pytest.raises(InvalidInputError, match="text is None: pass what the person said"):
+    with pytest.raises(InvalidInputError, match="text is None: pass the user's message as text"):
         await talk.send(nothing)
     with pytest.raises(InvalidInputError, match="text is None"):
         await anext(talk.stream(nothing))

@@ -19,7 +19,7 @@ from sqlalchemy.engine import URL
 from gaia_memory.database.connections import dispose
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
 from gaia_memory.facts import SqlOutbox
-from support.cancellation import cancel_at_step, stop_loop_at_step
+from support.concurrency.cancellation import cancel_at_step, stop_loop_at_step
 from support.databases import on_each_database, shared_postgres_url
 
 WAIT_SECONDS = 12.0

@@ -13,7 +13,7 @@ from gaia_memory import engine_registry
 from gaia_memory.adk.engine_source import EngineSource
 from gaia_memory.config.sources.load import LoadedConfig, load
 from gaia_memory.engine import Engine
-from gaia_memory.engine_registry import acquire, borrow, release
+from gaia_memory.engine_registry import acquire, release, use
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,8 @@ async def test_a_memory_that_could_not_be_opened_troubles_no_other_one(
     go_on.set()
     await asyncio.sleep(0.01)
 
-    assert await borrow(good) is engine
+    async with use(good) as used:
+        assert used is engine
 
     await release(engine)
 

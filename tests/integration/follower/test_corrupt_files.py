@@ -22,7 +22,7 @@ import pytest
 from gaia_memory import open_memory
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Fact, Scope
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 COUNT = 150

@@ -15,7 +15,7 @@ import pytest
 
 from gaia_memory.backend.mem0_store.chroma import folders as store_folder
 from gaia_memory.models import Scope
-from support.follower import FollowerHarness, open_follower
+from support.storage.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
 FACTS = [f"Ann's fact number {n} is about saffron" for n in range(40)]

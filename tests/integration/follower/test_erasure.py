@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.models import Scope
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 

@@ -13,7 +13,7 @@ import pytest
 from gaia_memory.backend.mem0_store.chroma import flush_marker
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.models import Scope
-from support.follower import FollowerHarness, open_follower
+from support.storage.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
 AFTER = 100

@@ -11,10 +11,11 @@ import pytest
 
 from gaia_memory.backend.mem0_store import follower, throttle
 from gaia_memory.backend.mem0_store.follower import StoreFollower
+from gaia_memory.backend.mem0_store.ownership import StoreOwner
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import DirtyFact, Scope
-from support.follower import FollowerHarness, RealClock, open_follower
+from support.storage.follower import FollowerHarness, RealClock, open_follower
 
 ANN = Scope("gaia", "ann")
 
@@ -32,8 +33,7 @@ def another(memory: FollowerHarness) -> StoreFollower:
         memory.backend,
         RealClock(),
         home=memory.home,
-        owner="test-host:1:0",
-        is_owner_dead=is_owner_dead,
+        owner=StoreOwner("test-host:1:0", is_owner_dead),
         scrub=always,
     )
 
@@ -52,7 +52,7 @@ async def test_starting_returns_at_once_and_mem0_says_to_wait_for_settled(tmp_pa
 async def test_without_a_start_settled_and_mem0_say_so(tmp_path: Path) -> None:
     """Nobody waits for what was never begun."""
     async with open_follower(tmp_path / "home", started=False) as memory:
-        with pytest.raises(StoreStalledError, match="its follower was not started"):
+        with pytest.raises(StoreStalledError, match="it was not started"):
             await memory.follower.settled()
         with pytest.raises(StoreNotOwnedError, match="is not open"):
             _ = memory.follower.mem0

@@ -16,7 +16,7 @@ import pytest
 
 from gaia_memory.errors import StoreNotOwnedError, StoreStalledError
 from gaia_memory.models import Scope
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 ANN, BULK = Scope("gaia", "ann"), Scope("gaia", "bulk")
 TESTS = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ TESTS = Path(__file__).parents[2]
 async def other_process(home: Path, facts: int = 0) -> AsyncIterator[Process]:
     """Run a process that owns the store of `home`, and end it in order unless it is gone already."""
     environment = dict(os.environ, PYTHONPATH=str(TESTS))
-    command = (sys.executable, "-m", "support.follower_process", str(home), str(facts))
+    command = (sys.executable, "-m", "support.storage.follower_process", str(home), str(facts))
     child = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, env=environment)
     assert child.stdout is not None
     try:

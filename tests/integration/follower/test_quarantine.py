@@ -16,9 +16,9 @@ import pytest
 from gaia_memory import open_memory
 from gaia_memory.errors import StoreStalledError
 from gaia_memory.models import Scope
-from support.chroma_server import chroma_server
-from support.cli_runner import run_gaia
-from support.follower import FollowerHarness, open_follower
+from support.cli.cli_runner import run_gaia
+from support.servers.chroma_server import chroma_server
+from support.storage.follower import FollowerHarness, open_follower
 
 ANN = Scope("gaia", "ann")
 
@@ -224,7 +224,7 @@ async def test_another_engine_that_something_else_filled_is_refused_and_left_alo
         await memory.add(ANN, "Ann is new here")
         with pytest.raises(StoreStalledError, match="name another collection"):
             await memory.follower.settled(stall_seconds=1)
-        assert "holds what this memory has not written" in str(memory.follower.trouble)
+        assert "contains facts that this memory has not written" in str(memory.follower.trouble)
     async with open_follower(tmp_path / "old", store=store) as memory:
         await memory.follower.settled(stall_seconds=60)
         assert list((await memory.mem0_facts(ANN)).values()) == ["Ann plays the ocarina"]

@@ -14,8 +14,8 @@ import pytest
 
 from gaia_memory.backend.mem0_store import open_store
 from gaia_memory.models import Scope
-from support.chroma_server import chroma_server, free_port
-from support.follower import FollowerHarness, open_follower
+from support.servers.chroma_server import chroma_server, free_port
+from support.storage.follower import FollowerHarness, open_follower
 
 ANN, EVE = Scope("gaia", "ann"), Scope("gaia", "eve")
 KNOWN = [f"Ann knows song number {number}" for number in range(120)]

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from gaia_memory import open_memory
-from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease
+from gaia_memory.backend.mem0_store.ownership import FolderLock, StoreLease, StoreOwner
 from gaia_memory.backend.mem0_store.store_ids import next_store_id
-from gaia_memory.ledger import is_owner_dead, new_owner, process_identity
+from gaia_memory.ledger import is_owner_dead, new_owner, process_name
 from gaia_memory.models import Scope
 from gaia_memory.ports.stores import Clock
 from gaia_memory.testing import FakeClock
-from support.chroma_server import chroma_server
-from support.follower import FollowerHarness, RealClock, open_follower
+from support.servers.chroma_server import chroma_server
+from support.storage.follower import FollowerHarness, RealClock, open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 OFFLINE = {"provider": "offline"}
@@ -129,7 +129,7 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
 def lease_of(memory: FollowerHarness, owner: str, *, seconds: float, clock: Clock | None = None) -> StoreLease:
     """Return a lease on the store of a rig for somebody."""
     return StoreLease(
-        memory.database, memory.outbox, clock or RealClock(), owner, is_owner_dead=is_owner_dead, lease_seconds=seconds
+        memory.database, memory.outbox, clock or RealClock(), StoreOwner(owner, is_owner_dead), lease_seconds=seconds
     )
 
 
@@ -156,7 +156,7 @@ async def test_the_lease_of_a_process_that_was_killed_is_not_waited_for(tmp_path
     """Somebody who starts it again on the same machine has the store at once."""
     child = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await child.wait()
-    system = process_identity().rpartition(":")[2].partition("-")[0]
+    system = process_name().rpartition(":")[2].partition("-")[0]
     async with open_follower(tmp_path / "home", started=False) as memory:
         dead = lease_of(memory, f"{platform.node()}:{child.pid}:{system}-1/a1b2", seconds=300)
         stranger = lease_of(memory, f"{platform.node()}:{child.pid}:another-1/a1b2", seconds=300)

@@ -10,7 +10,7 @@ import pytest
 from gaia_memory.backend.mem0_store import vector_backfill as vectors_module
 from gaia_memory.errors import BadAnswerError, StoreStalledError
 from gaia_memory.models import Draft, NewFact, Scope
-from support.follower import open_follower
+from support.storage.follower import open_follower
 
 ANN, BEN = Scope("gaia", "ann"), Scope("gaia", "ben")
 
@@ -143,7 +143,7 @@ async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the
         assert sorted((await memory.database_facts(ANN)).values()) == ["Ann's foreign", "Ann's own"]
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("at_once", [True, pytest.param(False, marks=pytest.mark.slow)])
 async def test_plain_mem0_finds_each_of_many_facts_that_are_nearly_alike(tmp_path: Path, at_once: bool) -> None:
     """Chroma's own number of neighbours loses some of them from its graph, in most of the stores it makes."""
     alike = [f"Ann's fact number {n} is about saffron" for n in range(150)]

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import pytest
 
 from gaia_memory import engine_registry
-from support.plain_runner import gaia_threads, wait_until_sync
+from support.hosts.plain_runner import gaia_threads, wait_until_sync
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from gaia_memory.backend.offline.offline_llm import OfflineLlm
 from gaia_memory.engine import Engine
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedLlm, call
-from support.plain_runner import APP, USER, build_runner, run_turn
+from support.hosts.plain_runner import APP, USER, build_runner, run_turn
 from support.plugin_host import offered_tools, system_text
 
 SOON = 30.0
@@ -91,7 +91,7 @@ async def test_a_turn_that_runs_through_a_reload_ends_as_it_should(
     assert time.monotonic() - started < SOON
     go_on.set()
     assert await turn == "done"
-    row = await (await server.engine()).turn_presence.row(SessionKey(APP, USER, "long"))
+    row = await (await server.engine()).conversations.row(SessionKey(APP, USER, "long"))
     listed = await run_turn(new, "/memory")
     await new.close()
 
@@ -100,7 +100,7 @@ async def test_a_turn_that_runs_through_a_reload_ends_as_it_should(
     assert [offered_tools(request) for request in model.requests] == [["remember", "load_memory"]] * 3
     assert "likes plums" in listed
     assert row is not None
-    assert (row.turn_no, row.active_until) == (1, None)
+    assert (row.turn.turn_no, row.turn.active_until) == (1, None)
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gaia_memory import MemoryPlugin, SessionWindowPlugin
 from gaia_memory.testing import ScriptedLlm
-from support.plain_runner import build_runner, count_open_engines, run_turn_sync, wait_until_sync
+from support.hosts.plain_runner import build_runner, count_open_engines, run_turn_sync, wait_until_sync
 from support.plugin_host import contents_text, offered_tools
 
 

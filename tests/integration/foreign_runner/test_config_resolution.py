@@ -13,7 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin, open_memory
 from gaia_memory.config.schema import GaiaConfig
-from support.plain_runner import build_runner, fact_texts_in, run_turn
+from support.hosts.plain_runner import build_runner, fact_texts_in, run_turn
 
 SAID = "/remember I like teal"
 KEPT = ["I like teal"]
@@ -203,7 +203,7 @@ async def test_one_plugin_in_two_runners_of_two_memories_serves_the_first_one(
         answers = [await run_turn(second, text) for text in ("hi", "/remember I like plums", "hi")]
 
     assert answers[0] == answers[2] == "ok"
-    assert "make a plugin for each Runner" in answers[1]
+    assert "create a plugin for each Runner" in answers[1]
     assert fact_texts_in(homes[0]) == ["I like figs"]
     assert not await asyncio.to_thread(homes[1].exists)
     assert len([record for record in caplog.records if "different configurations" in record.getMessage()]) == 1

@@ -20,7 +20,7 @@ from gaia_memory.engine import Engine
 from gaia_memory.ledger import is_owner_dead
 from gaia_memory.models import SessionKey
 from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
-from support.plain_runner import (
+from support.hosts.plain_runner import (
     APP,
     USER,
     build_runner,
@@ -374,7 +374,7 @@ def test_mem0_and_chroma_are_imported_off_the_event_loop(tmp_path: Path) -> None
         places = {}
         sys.meta_path.insert(0, Watch())
         from gaia_memory import MemoryPlugin
-        from support.plain_runner import build_runner, run_turn
+        from support.hosts.plain_runner import build_runner, run_turn
 
         async def main():
             async with build_runner(MemoryPlugin(config={"home": sys.argv[1]})) as runner:
@@ -394,7 +394,7 @@ def test_what_is_still_open_when_the_process_ends_is_closed(tmp_path: Path, ende
     code = """
         import asyncio, sys
         from gaia_memory import MemoryPlugin
-        from support.plain_runner import build_runner, run_turn
+        from support.hosts.plain_runner import build_runner, run_turn
 
         async def main():
             await run_turn(runner, "/remember I like figs")
@@ -461,7 +461,7 @@ def test_a_loop_that_was_closed_over_a_turn_and_a_lease_keeps_nobody_waiting(tmp
         now = engine.clock.now().timestamp()
         for key in (talked_in, at_work):
             hold = await begin_turn(engine, key)
-        await engine.turn_presence.release(hold)
+        await engine.turns.release(hold)
         async with engine.database.transaction() as tx:
             assert await engine.ledger.claim(tx, at_work, engine.owner, now=now, lease_seconds=30)
         return engine

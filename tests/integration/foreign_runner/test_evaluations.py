@@ -16,11 +16,11 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.genai import types
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, Scope, SessionWindowPlugin, open_memory
-from gaia_memory.adk.sessions.session_table import EVAL_SESSION_PREFIXES
+from gaia_memory.adk.sessions.changed_sessions import EVAL_SESSION_PREFIXES
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.testing import ScriptedLlm
-from support.adk_eval import EvalResult, EvalWorkspace
-from support.plain_runner import build_runner, count_open_engines, events_text, fact_texts_in, run_turn
+from support.hosts.adk_eval import EvalResult, EvalWorkspace
+from support.hosts.plain_runner import build_runner, count_open_engines, events_text, fact_texts_in, run_turn
 from support.plugin_host import build_agent, offered_tools
 
 SAID = ("I live in Berlin", "/remember I like figs", "When do you open?")

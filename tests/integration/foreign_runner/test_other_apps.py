@@ -16,7 +16,7 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from gaia_memory import MemoryPlugin, Scope, open_memory
 from gaia_memory.adk.memory_service import Mem0MemoryService
 from gaia_memory.testing import FakeClock
-from support.plain_runner import build_runner, run_turn
+from support.hosts.plain_runner import build_runner, run_turn
 
 SHOP, CLUB = "shop", "club"
 

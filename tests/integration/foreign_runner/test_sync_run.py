@@ -23,7 +23,7 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from gaia_memory import MemoryPlugin, Scope, SessionWindowPlugin, engine_registry, open_memory
 from gaia_memory.adk.plugins import memory_plugin
 from gaia_memory.testing import ScriptedLlm, call
-from support.plain_runner import (
+from support.hosts.plain_runner import (
     APP,
     build_runner,
     count_open_engines,

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gaia_memory import MemoryPlugin, Scope, open_memory
-from support.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn, run_turn_sync
+from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn, run_turn_sync
 
 ADA = Scope(APP, USER)
 
 OTHER = """
 import asyncio, sys
 from gaia_memory import MemoryPlugin
-from support.plain_runner import build_runner, run_turn
+from support.hosts.plain_runner import build_runner, run_turn
 
 async def main():
     plugin = MemoryPlugin(config={"home": sys.argv[1]})

@@ -18,7 +18,7 @@ from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
 from gaia_memory import memory as memory_module
 from gaia_memory.errors import ConfigError
 from gaia_memory.testing import ScriptedLlm, call
-from support.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
+from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
 from support.plugin_host import function_responses, offered_tools
 
 WRONG = "memory: {recall_limit: 0}\n"
@@ -99,7 +99,7 @@ async def test_another_mistake_is_told_too_and_the_first_one_again_after_it_work
     # The last one is a new version of the file of a memory that worked: the good version before it stays in force.
     assert counts[:3] == [1, 2, 2]
     answer = await run_turn(host.runner, "/memory")
-    assert answer.startswith("I don't remember anything about you yet.\nSomething is wrong: ")
+    assert answer.startswith("I don't remember anything about you yet.\nThere is a problem: ")
     assert "the last good version stays in force" in answer
     await host.runner.close()
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from support.chroma_server import chroma_server
-from support.residual_data import SearchTerms, find_residual_data
+from support.servers.chroma_server import chroma_server
+from support.storage.residual_data import SearchTerms, find_residual_data
 
 OFFLINE = {"provider": "offline"}
 WORDS = [f"qu{number}zvrkpltmnxw" for number in range(5)]

@@ -11,7 +11,7 @@ import pytest
 
 from gaia_memory.backend.mem0_store import erasures, throttle
 from gaia_memory.models import Scope
-from support.follower import FollowerHarness, open_follower
+from support.storage.follower import FollowerHarness, open_follower
 
 BEN = Scope("gaia", "ben")
 

@@ -21,7 +21,7 @@ from gaia_memory.models import Chunk, ExtractedFact, Scope, SessionKey, Vector
 from gaia_memory.sessions.learning.learner import Learner
 from gaia_memory.testing import ScriptedEmbedder
 from support.databases import on_each_database
-from support.long_conversations import APP, START, learning_engine
+from support.oracles.long_conversations import APP, START, learning_engine
 from support.plugin_host import set_extractor
 
 pytestmark = pytest.mark.acceptance("C13")
@@ -154,11 +154,11 @@ async def test_what_is_forgotten_while_more_of_the_talk_is_learned(
         points.at(point, now)
         for _ in range(3):
             await engine.consolidate(KEY, clear=False)
-        row = await engine.turn_presence.row(KEY)
+        row = await engine.conversations.row(KEY)
 
         assert forgotten == [what]
         assert row is not None
-        assert row.is_learned
+        assert row.progress.is_learned
         assert await known(engine) == (["Sings in a choir"] if what == "fact" else [])
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.testing import FakeClock
-from support.residual_data import SearchTerms, find_residual_data
+from support.storage.residual_data import SearchTerms, find_residual_data
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.gemini_scenarios import SECRET, remove_retry_delays
+from support.servers.call_limits import remove_retry_pauses
+from support.servers.gemini_scenarios import SECRET
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Come back at once."""
-    remove_retry_delays(monkeypatch)
+    remove_retry_pauses(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

@@ -16,10 +16,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-from gaia_memory import open_memory
+from gaia_memory import model_calls, open_memory
 from gaia_memory.adk.conversation import APOLOGY
-from gaia_memory.adk.models import gemini
-from support.fake_gemini import (
+from support.servers.call_limits import change_limits
+from support.servers.fake_gemini import (
     Answer,
     Blocked,
     Drop,
@@ -32,12 +32,12 @@ from support.fake_gemini import (
     no_candidate,
     proxy_page,
 )
-from support.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
+from support.servers.gemini_scenarios import AGENT_SCENARIOS, SHORT_TIMEOUT_SECONDS, THOUGHT, Scenario
 
 if TYPE_CHECKING:
     from gaia_memory.adk.conversation import Conversation
     from gaia_memory.adk.gaia import Gaia
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
@@ -99,14 +99,14 @@ async def test_in_every_mood_the_person_reads_an_answer_or_one_apology_and_what_
     """One conversation through all of the table: each turn goes its way whatever came before it."""
     read: dict[str, tuple[str, int]] = {}
     for name, mood in AGENT_SCENARIOS.items():
-        monkeypatch.setattr(gemini, "RESPONSE_TIMEOUT_SECONDS", SHORT_TIMEOUT_SECONDS if mood.hangs else 30.0)
+        change_limits(monkeypatch, "AGENT", timeout_seconds=SHORT_TIMEOUT_SECONDS if mood.hangs else 30.0)
         gemini.recover("agent")
         gemini.add("agent", *mood.answers)
         before = len(gemini.requests_of("agent"))
         async with asyncio.timeout(60):
             said = await people.say("ann", f"My word is {marked(name)}", how)
         read[name] = said, len(gemini.requests_of("agent")) - before
-    monkeypatch.setattr(gemini, "RESPONSE_TIMEOUT_SECONDS", 30.0)
+    change_limits(monkeypatch, "AGENT", timeout_seconds=30.0)
     gemini.recover("agent", "fine")
     last = await people.say("ann", "And now?", how)
 
@@ -176,7 +176,7 @@ async def test_a_long_answer_may_stream_longer_than_one_piece_may_take(
     gemini: FakeGemini, people: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bound is on silence: pieces that keep coming are waited for."""
-    monkeypatch.setattr(gemini, "RESPONSE_TIMEOUT_SECONDS", 5.0)
+    change_limits(monkeypatch, "AGENT", timeout_seconds=5.0)
     gemini.add("agent", Slow("one two three four five", seconds_per_word=1.2))
 
     assert await people.say("ann", "Count", "stream") == "one two three four five"
@@ -254,8 +254,5 @@ async def test_what_is_asked_again_is_the_same_question(
 
 def test_the_waits_are_what_the_documentation_says() -> None:
     """A question to the model takes 75 seconds at most: the last try begins within 15, and has 60."""
-    assert (gemini.RETRY_WINDOW_SECONDS, gemini.RESPONSE_TIMEOUT_SECONDS, gemini.STREAM_TIMEOUT_SECONDS) == (
-        15.0,
-        60.0,
-        300.0,
-    )
+    assert (model_calls.AGENT.window_seconds, model_calls.AGENT.timeout_seconds) == (15.0, 60.0)
+    assert model_calls.AGENT_STREAM_SECONDS == 300.0

@@ -9,10 +9,10 @@ import pytest
 from google import genai
 from google.genai import errors, types
 
-from support.fake_gemini import Drop, Failure, Raw
+from support.servers.fake_gemini import Drop, Failure, Raw
 
 if TYPE_CHECKING:
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")

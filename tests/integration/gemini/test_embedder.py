@@ -15,13 +15,13 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory import memory as memory_module
-from gaia_memory.backend.providers import gemini as gemini_parts
-from support.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
+from support.servers.call_limits import change_limits
+from support.servers.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
     from gaia_memory.models import Scope
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
@@ -73,8 +73,8 @@ class House:
     async def lengths(self, user: str) -> list[float]:
         """Return the lengths of the stored vectors."""
         memory = self.gaia.memory
-        async with memory.database.read_transaction() as tx:
-            _, rows = await memory.facts_store.vectors(tx, self.scope(user), IDENTITY)
+        async with memory.stores.database.read_transaction() as tx:
+            _, rows = await memory.stores.facts.vectors(tx, self.scope(user), IDENTITY)
         return [round(math.hypot(*map(float, row)), 4) for row in rows]
 
 
@@ -142,7 +142,7 @@ async def test_the_status_says_what_is_wrong_with_the_embedder(gemini: FakeGemin
     assert status.state == "degraded"
     assert f"the embedder {IDENTITY} refused the key (400): check it in the environment" in status.reason
     assert listed.splitlines()[1] == "1. allergic to nuts"
-    assert f"Something is wrong: {status.reason}; {status.remedy}" in listed
+    assert f"There is a problem: {status.reason}; {status.remedy}" in listed
     assert again.splitlines()[1:] == ["1. allergic to nuts"]
 
 
@@ -150,7 +150,7 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither what is remembered in a turn nor many facts at once."""
-    monkeypatch.setattr(gemini_parts, "EMBEDDER_SECONDS", 3.0)
+    change_limits(monkeypatch, "EMBEDDING", timeout_seconds=3.0)
     monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
     many = [NewFact(f"owns book number {number}") for number in range(700)]
     async with opened(tmp_path / "home") as house:

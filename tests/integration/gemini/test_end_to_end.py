@@ -14,11 +14,11 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import open_memory
 from gaia_memory.testing import FakeClock
-from support.fake_gemini import call, facts, with_thoughts
+from support.servers.fake_gemini import call, facts, with_thoughts
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")

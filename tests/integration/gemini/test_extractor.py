@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
-from gaia_memory import open_memory
-from gaia_memory.backend.providers import gemini as gemini_parts
+from gaia_memory import model_calls, open_memory
 from gaia_memory.sessions.learning.backoff import PARK_AFTER_BAD_ANSWERS
 from gaia_memory.testing import FakeClock
-from support.fake_gemini import (
+from support.servers.call_limits import change_limits
+from support.servers.fake_gemini import (
     Answer,
     Blocked,
     Drop,
@@ -38,7 +38,7 @@ from support.fake_gemini import (
     truncated,
     with_thoughts,
 )
-from support.gemini_scenarios import SHORT_TIMEOUT_SECONDS
+from support.servers.gemini_scenarios import SHORT_TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
@@ -76,7 +76,7 @@ BAD: dict[str, tuple[Answer, str]] = {
     "blank": (" \n\t", "answer is blank"),
     "prose": (f"I cannot do that with {SECRET}.", "the answer is no JSON"),
     "prose before JSON": (f"Here is what I found: {facts(SECRET)}", "the answer is no JSON"),
-    "an excuse with an empty form": (f"No {SECRET}:\n```json\n{facts()}\n```", "says more than an empty list"),
+    "an excuse with an empty form": (f"No {SECRET}:\n```json\n{facts()}\n```", "contains more than an empty list"),
     "truncated JSON": (facts(SECRET)[:-8], "the answer is no JSON"),
     "another form": ('{"facts": ["' + SECRET + '"]}', "the answer is of another form: memory: Field required"),
     "no object": ('"' + SECRET + '"', "of another form: the whole: no JSON object"),
@@ -196,7 +196,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again_later(
     gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One request a try."""
-    monkeypatch.setattr(gemini_parts, "LLM_SECONDS", SHORT_TIMEOUT_SECONDS)
+    change_limits(monkeypatch, "LEARNING", timeout_seconds=SHORT_TIMEOUT_SECONDS)
     gemini.add("extractor", Hang(), Hang(), facts(FACT))
     async with learning(tmp_path / "home") as learner:
         await learner.say("ann", "I like tea")
@@ -265,7 +265,7 @@ async def test_what_is_learned_of_a_long_talk_is_not_asked_for_again(
     """The third of five questions fails: the next try begins with it."""
     for number in range(1, 6):
         await learner.say("ann", f"part {number} " + "of my life " * 700)
-    gemini.add("extractor", facts("fact 1"), facts("fact 2"), *[bad] * gemini_parts.MAX_ATTEMPTS)
+    gemini.add("extractor", facts("fact 1"), facts("fact 2"), *[bad] * model_calls.LEARNING.max_attempts)
     failed = await learner.sweep_after(minutes=31)
     early, status, kept = await learner.facts("ann"), await learner.status("ann"), await learner.events("ann")
     gemini.add("extractor", *(facts(f"fact {number}") for number in (3, 4, 5)))

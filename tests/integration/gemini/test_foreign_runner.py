@@ -10,13 +10,13 @@ from google.adk.models.google_llm import Gemini
 from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 
-from support.fake_gemini import facts
-from support.gemini_scenarios import AGENT_SCENARIOS
 from support.plugin_host import SCOPE, build_agent, events_text, open_plugin_host
+from support.servers.fake_gemini import facts
+from support.servers.gemini_scenarios import AGENT_SCENARIOS
 
 if TYPE_CHECKING:
-    from support.fake_gemini import FakeGemini
     from support.plugin_host import PluginHost
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")

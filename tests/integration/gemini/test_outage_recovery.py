@@ -18,21 +18,20 @@ import pytest
 from google.adk.events.event import Event
 from google.genai import types
 
-from gaia_memory import open_memory
-from gaia_memory.backend.providers import gemini as gemini_parts
+from gaia_memory import model_calls, open_memory
 from gaia_memory.models import SessionKey, SweepReport
 from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD
 from gaia_memory.sessions.learning.sweep import MAX_PARALLEL_CONVERSATIONS
 from gaia_memory.testing import FakeClock
-from support.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
-from support.doctor_homes import findings_of, run_doctor
-from support.fake_gemini import Answer, Failure, facts
+from support.cli.cli_runner import CommandResult, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.doctor_homes import findings_of, run_doctor
 from support.host_matrix import wait_until
 from support.plugin_host import record_turn
+from support.servers.fake_gemini import Answer, Failure, facts
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 AWAY = Failure(503)
 BEATS_AN_HOUR = 60
@@ -139,8 +138,8 @@ async def test_an_outage_of_an_hour_costs_few_questions_and_drains_in_order(
         asked = door.asked[len(tried) :]
         known = await waiting.facts(people)
 
-    assert len(tried) <= (MAX_PARALLEL_CONVERSATIONS + PROBES_AN_HOUR) * gemini_parts.MAX_ATTEMPTS
-    assert attempts == len(tried) / gemini_parts.MAX_ATTEMPTS
+    assert len(tried) <= (MAX_PARALLEL_CONVERSATIONS + PROBES_AN_HOUR) * model_calls.LEARNING.max_attempts
+    assert attempts == len(tried) / model_calls.LEARNING.max_attempts
     assert sum(report.consolidated for report in during) == 0
     assert during[0].failed <= MAX_PARALLEL_CONVERSATIONS
     assert during[0].failed + during[0].skipped == count
@@ -211,7 +210,7 @@ async def test_a_forced_sweep_stops_when_the_model_is_away_and_goes_on_when_one_
     assert (second.failed, second.skipped) == (1, count - 1)
     assert "failed (503)" in first.reason
     assert "failed (503)" in second.reason
-    assert tried == (first.failed + 1) * gemini_parts.MAX_ATTEMPTS
+    assert tried == (first.failed + 1) * model_calls.LEARNING.max_attempts
     assert third == SweepReport(consolidated=count)
     assert known == [["likes tea"]] * count
     assert door.most <= MAX_PARALLEL_CONVERSATIONS
@@ -232,7 +231,7 @@ async def test_one_person_with_very_much_to_learn_is_asked_about_seldom_in_an_ou
         door.asked.clear()
         forced = await waiting.gaia.sweep(force=True)
 
-    assert tried <= (FAILURE_THRESHOLD + PROBES_AN_HOUR) * gemini_parts.MAX_ATTEMPTS
+    assert tried <= (FAILURE_THRESHOLD + PROBES_AN_HOUR) * model_calls.LEARNING.max_attempts
     assert reports[0].failed == FAILURE_THRESHOLD
     assert reports[0].skipped == 12 - FAILURE_THRESHOLD
     assert "failed (503)" in reports[0].reason
@@ -288,7 +287,7 @@ async def test_two_processes_do_not_rush_either(gemini: FakeGemini, tmp_path: Pa
 
     assert {done.code for done in down} == {1}
     assert all("the model is away" in done.err for done in down)
-    assert tried <= 2 * MAX_PARALLEL_CONVERSATIONS * gemini_parts.MAX_ATTEMPTS
+    assert tried <= 2 * MAX_PARALLEL_CONVERSATIONS * model_calls.LEARNING.max_attempts
     assert {done.code for done in up} == {0}
     assert sum(done.json_output["consolidated"] for done in up) == count
     assert known == [["likes tea"]] * count

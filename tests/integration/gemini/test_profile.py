@@ -15,7 +15,7 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
 from gaia_memory.profile import distil
-from support.fake_gemini import (
+from support.servers.fake_gemini import (
     Answer,
     Blocked,
     Drop,
@@ -34,7 +34,7 @@ from support.fake_gemini import (
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
-    from support.fake_gemini import FakeGemini
+    from support.servers.fake_gemini import FakeGemini
 
 # google-genai subclasses aiohttp's session, which aiohttp discourages.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")

@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from support.adversarial_ids import SCOPES, USERS
+from support.concurrency.isolation_fuzz import OPERATION_WEIGHTS
+from support.concurrency.isolation_process import (
+    check_final_state,
+    fuzz_settings,
+    open_fuzz_memory,
+    run_in_processes,
+    seed_facts,
+)
 from support.databases import memory_url
-from support.isolation_fuzz import OPERATION_WEIGHTS
-from support.isolation_process import check_final_state, fuzz_settings, open_fuzz_memory, run_in_processes, seed_facts
+from support.oracles.adversarial_ids import SCOPES, USERS
 
 slow = (pytest.mark.slow, pytest.mark.timeout(900))
 

@@ -10,9 +10,15 @@ import pytest
 from gaia_memory.facts import delete_facts, provenance, sql_facts, tombstones, write_facts
 from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.facts.indexing import keyword_index
-from support.isolation_fuzz import LeakError
-from support.isolation_process import check_plain_mem0, fuzz_settings, open_fuzz_memory, run_workers, seed_facts
-from support.mutants import Mutant
+from support.concurrency.isolation_fuzz import LeakError
+from support.concurrency.isolation_process import (
+    check_plain_mem0,
+    fuzz_settings,
+    open_fuzz_memory,
+    run_workers,
+    seed_facts,
+)
+from support.oracles.mutants import Mutant
 
 OPERATIONS = 4_000
 FACTS, LEDGER = "gaia_memory.facts", "gaia_memory.ledger"
@@ -61,7 +67,7 @@ OF_FORGETTING_ALL = 1
 """The condition on forgotten words when a scope is deleted; see `contract/test_paraphrase_tombstones.py`."""
 
 OF_FINDING = 7
-"""Conditions on facts found by date, in memory, next to another fact or by a filter: they are looked up again within
+"""Conditions on facts found by date, in memory, next to another fact or by a filter: these are looked up again within
 the scope; see `contract/test_date_search.py`, `contract/test_column_cache.py` and `contract/test_fact_store.py`."""
 
 OTHERS = [

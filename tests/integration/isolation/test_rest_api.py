@@ -10,12 +10,12 @@ from urllib.parse import quote
 
 import pytest
 
-from support.adk_process import APP, AgentsFolder, Server, adk_server, agent_source, wait_for
-from support.adversarial_ids import SESSIONS, USERS
+from support.concurrency.isolation_fuzz import SECRET_PATTERN, owners_in
 from support.databases import memory_url
-from support.fake_gemini import FakeGemini
-from support.isolation_fuzz import SECRET_PATTERN, owners_in
-from support.rule_based_gemini import LOOK_UP_PREFIX, RuleBasedGemini
+from support.hosts.adk_process import APP, AgentsFolder, Server, adk_server, agent_source, wait_for
+from support.oracles.adversarial_ids import SESSIONS, USERS
+from support.servers.fake_gemini import FakeGemini
+from support.servers.rule_based_gemini import LOOK_UP_PREFIX, RuleBasedGemini
 
 PEOPLE = [user for user in USERS if len(user) < 100 and not {"\x00", "\ud800", "/"} & set(user) and user != ".."]
 AT_ONCE = 6

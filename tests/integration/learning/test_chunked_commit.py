@@ -15,9 +15,9 @@ from gaia_memory.engine import Engine
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Chunk, EventPosition, ExtractedFact, Scope, SessionKey
 from support.databases import on_each_database
-from support.long_conversations import APP, START, learning_engine, session_key, store_conversation
+from support.hosts.session_history import append_events, sentences
+from support.oracles.long_conversations import APP, START, learning_engine, session_key, store_conversation
 from support.plugin_host import set_extractor
-from support.session_history import append_events, sentences
 
 TURNS = 130
 SCOPE = Scope(APP, "itay")
@@ -61,8 +61,8 @@ async def learned(engine: Engine, key: SessionKey, extractor: Extractor) -> str:
 
 async def state(engine: Engine, key: SessionKey) -> tuple[EventPosition | None, list[str]]:
     """Return up to where a talk is learned, and all facts."""
-    row = await engine.turn_presence.row(key)
-    return row and row.watermark, sorted(fact.text for fact in await engine.memory.facts(SCOPE))
+    row = await engine.conversations.row(key)
+    return row and row.progress.watermark, sorted(fact.text for fact in await engine.memory.facts(SCOPE))
 
 
 @on_each_database

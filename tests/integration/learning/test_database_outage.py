@@ -17,7 +17,7 @@ from gaia_memory.testing import ScriptedExtractor, ScriptedLlm
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
 from support.plugin_host import build_agent, events_text, open_plugin_host, set_extractor
-from support.tcp_proxy import LossPoint, TcpProxy
+from support.servers.tcp_proxy import LossPoint, TcpProxy
 
 Make = Callable[..., Awaitable[Sut]]
 
@@ -197,7 +197,7 @@ async def _terminate_all(sut: Sut) -> int:
     """End every connection to the database but the one that asks."""
     from sqlalchemy import text
 
-    async with sut.gaia.memory.database.read_transaction() as tx:
+    async with sut.gaia.memory.stores.database.read_transaction() as tx:
         ended = await tx.execute(
             text(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"

@@ -20,7 +20,7 @@ from gaia_memory.database.sql_engine import open_database, open_engine
 from gaia_memory.errors import MemoryUnavailable
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
-from support.tcp_proxy import TcpProxy
+from support.servers.tcp_proxy import TcpProxy
 
 Make = Callable[..., Awaitable[Sut]]
 

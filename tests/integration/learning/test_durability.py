@@ -103,8 +103,8 @@ async def test_a_turn_that_waited_long_enough_for_a_clear_counts(make: Make, mon
     row = (await begin_turn(engine, key)).row
 
     assert row is not None
-    assert row.turn_no == 2
-    assert row.active_until is not None
+    assert row.turn.turn_no == 2
+    assert row.turn.active_until is not None
 
 
 async def test_a_host_whose_sessions_cannot_be_listed_holds_up_no_other_app(tmp_path: Path) -> None:

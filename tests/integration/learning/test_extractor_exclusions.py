@@ -28,7 +28,8 @@ from gaia_memory.adk.sessions.event_mapping import PRIVATE_KEY
 from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS
 from gaia_memory.sessions.turns import turn_lease
 from gaia_memory.testing import ScriptedLlm, call
-from support.extractor_input import (
+from support.harness import Sut, tool_responses
+from support.hosts.extractor_input import (
     ExtractionHost,
     answer_call,
     fact_texts,
@@ -36,7 +37,6 @@ from support.extractor_input import (
     open_host,
     run_turn,
 )
-from support.harness import Sut, tool_responses
 
 SECRET = "ZEBRA"
 Open = Callable[..., AbstractAsyncContextManager[ExtractionHost]]

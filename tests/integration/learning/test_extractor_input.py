@@ -14,8 +14,14 @@ from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT
 
 from gaia_memory.learn.prompts import ATTRIBUTION_INSTRUCTIONS, DEFAULT_INSTRUCTIONS, USER_ONLY_INSTRUCTIONS
 from gaia_memory.testing import FakeClock
-from support.extractor_input import ExtractionHost, fact_texts, learn_and_read_messages, new_messages_in, open_host
 from support.harness import Sut, facts
+from support.hosts.extractor_input import (
+    ExtractionHost,
+    fact_texts,
+    learn_and_read_messages,
+    new_messages_in,
+    open_host,
+)
 
 Open = Callable[..., AbstractAsyncContextManager[ExtractionHost]]
 Make = Callable[..., Awaitable[Sut]]

@@ -16,7 +16,7 @@ from gaia_memory.language import stems, text_features
 from gaia_memory.learn.chunk import MAX_CHUNK_CHARACTERS
 from gaia_memory.models import Scope
 from support.databases import on_each_database
-from support.long_conversations import APP, CountingExtractor, learning_engine, session_key, store_conversation
+from support.oracles.long_conversations import APP, CountingExtractor, learning_engine, session_key, store_conversation
 from support.plugin_host import set_extractor
 
 LIMIT = 1.5

@@ -12,9 +12,9 @@ from google.genai import types
 from gaia_memory.engine import Engine
 from support.databases import POSTGRES_URL, memory_url
 from support.harness import Sut, facts
-from support.session_service_host import SESSION_ARGUMENTS, USER, SessionServiceHost, open_session_service_host
-from support.session_services import APP, SERVICE_KINDS
-from support.tcp_proxy import TcpProxy
+from support.hosts.session_service_host import SESSION_ARGUMENTS, USER, SessionServiceHost, open_session_service_host
+from support.hosts.session_services import APP, SERVICE_KINDS
+from support.servers.tcp_proxy import TcpProxy
 
 
 @pytest.fixture

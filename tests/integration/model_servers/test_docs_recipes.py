@@ -11,13 +11,13 @@ import yaml
 
 from gaia_memory.config.sources.load import load
 from support.checkout import ROOT
-from support.chroma_server import free_port
+from support.cli.docs_pages import ExpectedOutput, fenced_blocks, run_page
 from support.databases import memory_url
-from support.docs_pages import ExpectedOutput, fenced_blocks, run_page
-from support.fake_gemini import FakeGemini
-from support.fake_ollama import FakeOllama
-from support.fake_openai import FakeOpenAI
 from support.harness import facts
+from support.servers.chroma_server import free_port
+from support.servers.fake_gemini import FakeGemini
+from support.servers.fake_ollama import FakeOllama
+from support.servers.fake_openai import FakeOpenAI
 
 LEARNED = facts("User is allergic to nuts")
 

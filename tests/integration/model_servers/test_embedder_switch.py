@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.end_to_end_scenario import open_memory_with_agent
-from support.fake_openai import DIMENSIONS, EMBEDDING_MODEL, FakeOpenAI
+from support.servers.end_to_end_scenario import open_memory_with_agent
+from support.servers.fake_openai import DIMENSIONS, EMBEDDING_MODEL, FakeOpenAI
 
 if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia

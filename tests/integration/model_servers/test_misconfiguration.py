@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import open_memory
-from support.cli_runner import run_gaia
-from support.fake_openai import (
+from support.cli.cli_runner import run_gaia
+from support.servers.fake_openai import (
     CHAT_MODEL,
     EMBEDDING_MODEL,
     Answer,
@@ -59,7 +59,7 @@ MISTAKES = {
     "an answer that was blocked": Mistake(("blocked",), answer=Completion("", finish="content_filter")),
     "a model that chats": Mistake(("the answer is no JSON",), answer=PROSE),
     "a model with a form of its own": Mistake(("of another form: memory: Field required",), answer='{"facts": []}'),
-    "a model that thinks without an end": Mistake(("the end of its thoughts",), answer="<think>Tea? Or"),
+    "a model that thinks without an end": Mistake(("did not finish its thoughts",), answer="<think>Tea? Or"),
 }
 
 

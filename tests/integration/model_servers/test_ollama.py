@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from gaia_memory import ConfigError, open_memory
-from gaia_memory.backend.providers import ollama as ollama_parts
-from support.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
-from support.fake_ollama import CHAT_MODEL, FakeOllama
-from support.fake_openai import DIMENSIONS, Completion, NoAnswer
+from support.servers.call_limits import change_limits
+from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
+from support.servers.fake_ollama import CHAT_MODEL, FakeOllama
+from support.servers.fake_openai import DIMENSIONS, Completion, NoAnswer
 
 SETTINGS: dict[str, Any] = {
     "model": f"openai:{CHAT_MODEL}",
@@ -111,9 +111,9 @@ async def test_a_model_that_was_not_pulled_is_named_and_never_downloaded(ollama:
 async def reason_of_trouble(gaia: Any) -> str:
     """Return why the store cannot be brought up to date, once it is known."""
     async with asyncio.timeout(60):
-        while gaia.memory.trouble() is None:
+        while gaia.memory.store_problem() is None:
             await asyncio.sleep(0.01)
-    return str(gaia.memory.trouble())
+    return str(gaia.memory.store_problem())
 
 
 async def test_an_answer_that_was_cut_is_a_failure_that_says_so(ollama: FakeOllama, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_an_ollama_that_hangs_is_given_up(
     ollama: FakeOllama, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its own client waits for ever."""
-    monkeypatch.setattr(ollama_parts, "LLM_SECONDS", 0.3)
+    change_limits(monkeypatch, "OWN_SERVER_LEARNING", timeout_seconds=0.3)
     ollama.set_default("extractor", NoAnswer())
     async with asyncio.timeout(60), open_memory_with_agent(tmp_path / "home", SETTINGS) as (gaia, agent):
         await gaia.conversation(agent, user_id="ada", channel="cli").send("I like tea")

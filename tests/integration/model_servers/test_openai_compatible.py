@@ -11,10 +11,9 @@ from google.adk.integrations.openai import OpenAILlm
 from openai import BadRequestError, OpenAIError
 
 from gaia_memory import ConfigError, open_memory
-from gaia_memory.adk.models import openai
-from gaia_memory.backend.providers import openai as openai_parts
-from support.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
-from support.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
+from support.servers.call_limits import change_limits
+from support.servers.end_to_end_scenario import expected_results, open_memory_with_agent, run_scenario
+from support.servers.fake_openai import CHAT_MODEL, DIMENSIONS, EMBEDDING_MODEL, Completion, FakeOpenAI, NoAnswer
 
 AGENT = f"openai:{CHAT_MODEL}"
 IDENTITY = f"openai/{EMBEDDING_MODEL}/{DIMENSIONS}"
@@ -118,9 +117,7 @@ async def test_a_server_that_hangs_is_given_up_by_the_agent_and_by_learning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One short apology, and the conversation waits; the bounds are those of a server of one's own."""
-    monkeypatch.setattr(openai, "OWN_SERVER_TIMEOUT_SECONDS", 0.3)
-    monkeypatch.setattr(openai_parts, "OWN_SERVER_TIMEOUT_SECONDS", 0.3)
-    monkeypatch.setattr(openai_parts, "OWN_SERVER_RETRIES", 0)
+    change_limits(monkeypatch, "OWN_SERVER_AGENT", "OWN_SERVER_LEARNING", timeout_seconds=0.3, max_attempts=1)
     with FakeOpenAI() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         for kind in ("agent", "extractor"):

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from gaia_memory.engine import SystemClock
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts
 from gaia_memory.models import Draft, NewFact
+from gaia_memory.ports import SystemClock
 from gaia_memory.profile.distil import MAX_PROMPT_CHARACTERS, Distiller, ProfileSettings
 from gaia_memory.profile.prompts import render_block
 from gaia_memory.testing import ScriptedLanguageModel

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gaia_memory import NewFact, open_memory
-from support.rare_tokens import noise_facts, planted_facts
+from support.storage.rare_tokens import noise_facts, planted_facts
 
 FIRST = 5
 

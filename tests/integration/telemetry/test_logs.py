@@ -1,4 +1,4 @@
-"""Log lines tell what happened by ids and numbers, in fields that a program can read, and never in a person's words."""
+"""Log lines carry ids and numbers in fields, and never what a user said."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from support.host_matrix import wait_until
 Make = Callable[..., Awaitable[Sut]]
 MARKER = "ZEBRA77"
 HOSTS = ("google_adk",)
-"""Loggers that are not ours to keep: ADK's tells what a host's model raised."""
+"""Loggers outside our control: ADK logs the errors of a host's model."""
 
 
 class Records(logging.Handler):
-    """Every record that reaches the root, ours from DEBUG and everybody else's from INFO on."""
+    """Collects every record at the root: from DEBUG for this package, from INFO for others."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -37,7 +37,7 @@ class Records(logging.Handler):
         self.all.append(record)
 
     def of(self, event: str) -> list[dict[str, Any]]:
-        """The fields of each record that tells of an event."""
+        """Return the fields of each record of an event."""
         return [fields(record) for record in self.all if vars(record).get("gaia_event") == event]
 
 
@@ -55,19 +55,19 @@ def logged() -> Iterator[Records]:
 
 
 def fields(record: logging.LogRecord) -> dict[str, Any]:
-    """What a formatter for programs would write beside the message."""
+    """Return the fields that a JSON formatter would add to the message."""
     return {name: value for name, value in vars(record).items() if name.startswith("gaia_")}
 
 
-def told(record: logging.LogRecord) -> str:
-    """Everything that any formatter could write of a record."""
+def rendered(record: logging.LogRecord) -> str:
+    """Return everything that a formatter could write of a record."""
     trouble = record.exc_info[1] if record.exc_info else None
     cause = "".join(traceback.format_exception(trouble)) if trouble is not None else ""
     return f"{record.getMessage()} {vars(record)} {cause}"
 
 
 async def test_a_learned_conversation_is_one_line_with_its_numbers(make: Make, logged: Records) -> None:
-    """For whoever asks what the night cost, and what it gave."""
+    """It contains the facts, turns, chunks and seconds."""
     sut = await make(extractor=[facts("Likes tea", "Lives in Oslo")])
     await sut.chat("ada", "cli", "I like tea")
     await sut.chat("ada", "cli", "I live in Oslo")
@@ -87,8 +87,8 @@ async def test_a_learned_conversation_is_one_line_with_its_numbers(make: Make, l
     assert [record.levelname for record in logged.all if "is learned" in record.getMessage()] == ["INFO"]
 
 
-async def test_what_is_put_off_is_a_warning_with_the_try_and_the_kind_of_error(make: Make, logged: Records) -> None:
-    """A program can count what fails for which reason."""
+async def test_a_postponed_conversation_is_a_warning_with_attempts_and_error_type(make: Make, logged: Records) -> None:
+    """A program can count failures by reason."""
     sut = await make(extractor=[OSError("away")])
     await sut.chat("ada", "cli", "I like tea")
     await sut.sweep_after_idle()
@@ -100,8 +100,8 @@ async def test_what_is_put_off_is_a_warning_with_the_try_and_the_kind_of_error(m
     assert logged.of("conversation.learned") == []
 
 
-async def test_forgetting_is_told_by_whose_and_how_many(make: Make, logged: Records) -> None:
-    """The id is the one of the spans, not the person's."""
+async def test_forgetting_is_logged_with_store_and_count(make: Make, logged: Records) -> None:
+    """The id is the store id of the spans, not the user id."""
     sut = await make()
     scope = sut.scope("ada")
     await sut.gaia.memory.add(scope, [NewFact("Likes tea"), NewFact("Lives in Oslo")])
@@ -115,8 +115,8 @@ async def test_forgetting_is_told_by_whose_and_how_many(make: Make, logged: Reco
     await wait_until(lambda: logged.of("erasure.finished"))
 
 
-async def test_no_line_holds_a_word_that_anybody_said(make: Make, logged: Records) -> None:
-    """Also where a model, an embedder, a store or a database quotes it in its error, and at DEBUG."""
+async def test_no_line_contains_what_a_user_said(make: Make, logged: Records) -> None:
+    """This includes DEBUG lines and errors in which a model, embedder, store or database quotes it."""
     sut = await make(
         main=[
             *[call("remember", fact=f"Knows {MARKER}"), "ok"],
@@ -152,14 +152,14 @@ async def test_no_line_holds_a_word_that_anybody_said(make: Make, logged: Record
     await sut.close()
 
     ours = [record for record in logged.all if not record.name.startswith(HOSTS)]
-    assert [told(record) for record in ours if MARKER in told(record)] == []
+    assert [rendered(record) for record in ours if MARKER in rendered(record)] == []
     wanted = {"profile.plain", "facts.without_vector", "recall.partial", "embedder.failed", "store.not_followed"}
     wanted |= {"facts.dropped", "memory.forgotten", "store.begun"}
     assert wanted <= {str(vars(record).get("gaia_event")) for record in ours}
 
 
 async def _break_embedder(sut: Sut) -> None:
-    """Let the embedder quote what it was to embed."""
+    """Make the embedder fail with an error that quotes the text."""
     sut.script.embedder_error = RuntimeError(f"cannot embed {MARKER}")
     await sut.gaia.memory.remember(sut.scope("ada"), f"Met {MARKER}")
     await sut.gaia.memory.recall(sut.scope("ada"), MARKER)
@@ -170,7 +170,7 @@ async def _break_embedder(sut: Sut) -> None:
 
 
 async def _break_commit(sut: Sut) -> None:
-    """Let the database quote what it was to write."""
+    """Make the database fail with an error that quotes the row."""
     learner = sut.gaia._engine.consolidator.learner
 
     async def quoting(*_: Any, **__: Any) -> None:
@@ -187,7 +187,7 @@ async def _break_commit(sut: Sut) -> None:
 
 
 async def _break_store(sut: Sut) -> None:
-    """Let the store quote what it was to hold, once."""
+    """Make the store fail once with an error that quotes the facts."""
     store = sut.gaia._engine.follower._writer.store
     assert store is not None
     write = store.write
@@ -202,13 +202,13 @@ async def _break_store(sut: Sut) -> None:
 
 
 class RefusedError(Exception):
-    """What a provider's client raises for a status, quoting what it was asked."""
+    """A provider's error with a status that quotes the request."""
 
     status_code = 400
 
 
-async def test_the_reason_that_is_kept_and_shown_repeats_nobody(make: Make) -> None:
-    """It stays on disk after a forget, and somebody else's status shows what keeps the store behind."""
+async def test_stored_and_shown_reasons_quote_no_user(make: Make) -> None:
+    """The reason stays on disk after a forget, and the status of other users shows it."""
     sut = await make(extractor=[RefusedError(f"cannot read {MARKER}")] * 3)
     memory = sut.gaia.memory
     await sut.chat("ada", "cli", f"I am {MARKER}")
@@ -216,7 +216,7 @@ async def test_the_reason_that_is_kept_and_shown_repeats_nobody(make: Make) -> N
     [waiting] = (await memory.status(sut.scope("ada"))).pending
     sut.script.embedder_error = RefusedError(f"cannot embed {MARKER}")
     await memory.remember(sut.scope("ada"), f"Met {MARKER}")
-    await wait_until(lambda: memory.store_problem())
+    await wait_until(lambda: memory.engine_status.store_problem())
     seen_by_another = await memory.status(sut.scope("bob"))
     sut.script.embedder_error = None
     await memory.forget(sut.scope("ada"))
@@ -229,8 +229,8 @@ async def test_the_reason_that_is_kept_and_shown_repeats_nobody(make: Make) -> N
     assert [path for path in files if MARKER.encode() in path.read_bytes()] == []
 
 
-def test_the_frames_of_an_error_say_where_and_never_what() -> None:
-    """Kinds and places of an error and of those it was raised from."""
+def test_error_frames_contain_types_and_places_only() -> None:
+    """They cover the error and its causes."""
     try:
         try:
             raise LookupError(MARKER)
@@ -244,13 +244,13 @@ def test_the_frames_of_an_error_say_where_and_never_what() -> None:
     assert "test_logs.py" in frames
 
 
-def test_every_event_is_in_the_guide_and_every_one_there_is_told() -> None:
-    """Whoever writes an alert finds the names in one table."""
+def test_the_guide_lists_exactly_the_events_that_are_logged() -> None:
+    """One table has all names for alerts."""
     page = (ROOT / "docs" / "how-to" / "observe.md").read_text(encoding="utf-8")
     table = page.partition("| event |")[2].partition("\n\n")[0]
     listed = re.findall(r"^\| `([\w.]+)`", table, re.MULTILINE)
     sources = "\n".join(file.read_text(encoding="utf-8") for file in python_files(PACKAGE))
-    used = re.findall(r'\babout\(\s*"([\w.]+)"', sources)
+    used = re.findall(r'\blog_fields\(\s*"([\w.]+)"', sources)
 
     assert sorted(listed) == sorted(set(used))
 
@@ -260,7 +260,7 @@ FORGED = "ada\nERROR gaia_memory: forged\x1b[2J\u202egnorw"
 
 @pytest.mark.parametrize("outcome", ["learned", "broken", "cleared"])
 async def test_an_id_cannot_forge_a_line(make: Make, logged: Records, outcome: str) -> None:
-    """User and channel come from outside, and both are in the session's id that the lines name."""
+    """The session id in the lines contains user and channel, which are untrusted."""
     answers = {"learned": [facts("Likes tea")], "broken": ["no JSON"] * 3, "cleared": [facts()]}
     sut = await make(extractor=answers[outcome])
     await sut.chat(FORGED, "cli", "I like tea")

@@ -1,4 +1,4 @@
-"""Memory in a trace: what nests where, what stands alone and links, and whose words are in none of it."""
+"""Memory in a trace: nesting, links of background work, and no content without permission."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def seen() -> Iterator[SpanCollector]:
         yield found
 
 
-async def test_a_search_stands_under_the_tool_that_asked_for_it(make: Make, seen: SpanCollector) -> None:
-    """With the attributes of the conventions, and no others."""
+async def test_a_search_is_a_child_of_the_tool_that_called_it(make: Make, seen: SpanCollector) -> None:
+    """It has the attributes of the conventions and no others."""
     sut = await make(main=[call("load_memory", query="tea"), "tea"], profiler=["- likes tea"])
     await sut.gaia.memory.add(sut.scope("ada"), [NewFact("Likes green tea"), NewFact("Has a teapot for tea")])
     await sut.chat("ada", "cli", "what do I drink?")
@@ -74,8 +74,8 @@ async def test_a_search_stands_under_the_tool_that_asked_for_it(make: Make, seen
     assert seen.parents(seen.only("distil_profile")) == ["invoke_workflow assistant"]
 
 
-async def test_adks_own_tool_is_seen_in_somebody_elses_runner(tmp_path: Path, seen: SpanCollector) -> None:
-    """The service alone is enough."""
+async def test_adks_own_tool_is_traced_in_a_foreign_runner(tmp_path: Path, seen: SpanCollector) -> None:
+    """The service alone suffices."""
     service = Mem0MemoryService(config={"home": str(tmp_path / "gaia")})
     agent = LlmAgent(name="root", model=ScriptedLlm(call("load_memory", query="tea"), "ok"), tools=[load_memory_tool])
     sessions = InMemorySessionService()
@@ -88,8 +88,8 @@ async def test_adks_own_tool_is_seen_in_somebody_elses_runner(tmp_path: Path, se
     assert seen.parents(seen.only("search_memory"))[0] == "execute_tool load_memory"
 
 
-async def test_what_is_remembered_and_forgotten_is_named_by_its_id(make: Make, seen: SpanCollector) -> None:
-    """One record by its id, many by their number; all of somebody's by none."""
+async def test_spans_of_remember_and_forget_carry_record_ids(make: Make, seen: SpanCollector) -> None:
+    """One record has its id, several have a count; forgetting everything has neither."""
     sut = await make(main=[call("remember", fact="Likes tea"), "noted"], profiler=["- likes tea"])
     scope = sut.scope("ada")
     await sut.chat("ada", "cli", "remember that I like tea")
@@ -112,7 +112,7 @@ async def test_what_is_remembered_and_forgotten_is_named_by_its_id(make: Make, s
 
 
 async def test_learning_is_a_root_of_its_own_that_links_to_the_last_turn(make: Make, seen: SpanCollector) -> None:
-    """It happens long after that turn, whose trace is closed."""
+    """It happens long after the turn, whose trace is closed."""
     sut = await make(extractor=[facts("Likes tea", "Lives in Oslo")])
     await sut.chat("ada", "cli", "I like tea")
     await sut.chat("ada", "cli", "I live in Oslo")
@@ -134,8 +134,8 @@ async def test_learning_is_a_root_of_its_own_that_links_to_the_last_turn(make: M
     }
 
 
-async def test_the_trace_view_of_adk_web_finds_what_belongs_to_a_session(make: Make, seen: SpanCollector) -> None:
-    """Also what was learned from it later, in another trace."""
+async def test_the_trace_view_of_adk_web_finds_the_spans_of_a_session(make: Make, seen: SpanCollector) -> None:
+    """This includes learning, which is in another trace."""
     sut = await make(main=[call("load_memory", query="tea"), "tea"], extractor=[facts("Likes tea")])
     await sut.chat("ada", "cli", "what do I drink?")
     await sut.sweep_after_idle()
@@ -145,8 +145,8 @@ async def test_the_trace_view_of_adk_web_finds_what_belongs_to_a_session(make: M
     assert {"search_memory", "upsert_memory"} <= {span.name for span in view.get_finished_spans("ada:cli")}
 
 
-async def test_what_another_process_was_told_has_no_link(make: Make, seen: SpanCollector) -> None:
-    """A link is a fact: after a restart nobody knows the turn's trace any more."""
+async def test_a_turn_of_another_process_is_not_linked(make: Make, seen: SpanCollector) -> None:
+    """After a restart the trace of the turn is unknown."""
     sut = await make(extractor=[facts("Likes tea")])
     await sut.chat("ada", "cli", "I like tea")
     await sut.reopen()
@@ -159,8 +159,8 @@ async def test_what_another_process_was_told_has_no_link(make: Make, seen: SpanC
     assert not learned.links
 
 
-async def test_a_turn_that_nobody_traced_takes_the_link_of_the_one_before_away(make: Make, seen: SpanCollector) -> None:
-    """Else the link would lead to a turn that was not the last one."""
+async def test_an_untraced_turn_removes_the_link_to_the_turn_before(make: Make, seen: SpanCollector) -> None:
+    """Otherwise the link would lead to a turn that was not the last."""
     sut = await make(extractor=[facts("Likes tea")])
     await sut.chat("ada", "cli", "I like tea")
     key = sut.conversation("ada", "cli").key
@@ -170,8 +170,8 @@ async def test_a_turn_that_nobody_traced_takes_the_link_of_the_one_before_away(m
     assert not seen.only("upsert_memory").links
 
 
-async def test_a_sweep_that_a_host_asks_for_links_to_the_host_and_to_the_turn(make: Make, seen: SpanCollector) -> None:
-    """A thousand conversations under one span of a host's would be a trace that nobody can read."""
+async def test_a_sweep_called_by_the_host_links_to_the_host_and_to_the_turn(make: Make, seen: SpanCollector) -> None:
+    """A trace with a thousand conversations under one span would be unreadable."""
     sut = await make(extractor=[facts("Likes tea")])
     await sut.chat("ada", "cli", "I like tea")
     with trace.get_tracer("host").start_as_current_span("nightly"):
@@ -182,8 +182,8 @@ async def test_a_sweep_that_a_host_asks_for_links_to_the_host_and_to_the_turn(ma
     assert seen.links(learned) == ["invoke_workflow assistant", "nightly"]
 
 
-async def test_background_work_does_not_hang_on_whoever_opened_memory(make: Make, seen: SpanCollector) -> None:
-    """The beat and the follower live as long as memory does, and the span around its opening does not."""
+async def test_background_work_is_no_child_of_the_span_that_opened_memory(make: Make, seen: SpanCollector) -> None:
+    """The scheduler and the follower outlive that span."""
     with trace.get_tracer("host").start_as_current_span("startup"):
         sut = await make(
             "sessions: {idle_consolidate_minutes: 0.005, coalesce_seconds: 0}", extractor=[facts("Likes tea")]
@@ -200,8 +200,8 @@ async def test_background_work_does_not_hang_on_whoever_opened_memory(make: Make
     assert sum(attributes(span).get("gen_ai.memory.record.count", 0) for span in followed) == 1
 
 
-async def test_what_is_switched_on_in_a_request_does_not_hang_on_it(make: Make, seen: SpanCollector) -> None:
-    """Memory that was off begins its background work in whoever's call meets the new configuration first."""
+async def test_work_started_by_a_config_reload_is_no_child_of_that_request(make: Make, seen: SpanCollector) -> None:
+    """When memory is switched on, the first call after the change starts the background work."""
     sut = await make("memory: {enabled: false}")
     sut.write_config("memory: {enabled: true}")
     with trace.get_tracer("host").start_as_current_span("request"):
@@ -213,7 +213,7 @@ async def test_what_is_switched_on_in_a_request_does_not_hang_on_it(make: Make, 
 
 
 async def test_a_reset_is_learned_within_its_turn(make: Make, seen: SpanCollector) -> None:
-    """Somebody waits for it."""
+    """The user waits for it."""
     sut = await make(extractor=[facts("Likes tea")])
     await sut.chat("ada", "cli", "I like tea")
     with trace.get_tracer("host").start_as_current_span("request"):
@@ -225,7 +225,7 @@ async def test_a_reset_is_learned_within_its_turn(make: Make, seen: SpanCollecto
 
 
 class RefusedError(Exception):
-    """What a provider's client raises for a status, quoting the talk."""
+    """A provider's error with a status that quotes the conversation."""
 
     status_code = 429
 
@@ -241,10 +241,10 @@ MARKER = "ZEBRA-77"
         (OSError(MARKER), "ModelUnavailableError"),
     ],
 )
-async def test_a_model_that_fails_is_named_by_its_error_and_never_quoted(
+async def test_a_failing_model_is_recorded_by_error_type_without_its_message(
     make: Make, seen: SpanCollector, answer: Any, kind: str
 ) -> None:
-    """A status where a provider gave one, else the kind; an error's words may be a person's."""
+    """The provider's status comes first, then the type; a message may contain what a user said."""
     sut = await make(extractor=[answer] * 3)
     await sut.chat("ada", "cli", f"the word is {MARKER}")
     report = await sut.sweep_after_idle()
@@ -258,8 +258,8 @@ async def test_a_model_that_fails_is_named_by_its_error_and_never_quoted(
     assert MARKER not in seen.json_text()
 
 
-async def test_a_search_that_nobody_can_answer_is_an_error(tmp_path: Path, seen: SpanCollector) -> None:
-    """The turn goes on, and the trace says what it went without."""
+async def test_a_search_without_a_working_retriever_is_an_error(tmp_path: Path, seen: SpanCollector) -> None:
+    """The turn continues, and the trace shows the failure."""
     model = ScriptedLlm(call("load_memory", query="tea"), "ok")
     async with open_plugin_host(tmp_path, build_agent(model)) as host:
         engine = await host.engine()
@@ -274,8 +274,8 @@ async def test_a_search_that_nobody_can_answer_is_an_error(tmp_path: Path, seen:
     assert "ZEBRA" not in seen.json_text()
 
 
-async def told_everything(sut: Sut) -> None:
-    """Let a marked word pass through every operation."""
+async def run_every_operation(sut: Sut) -> None:
+    """Run every operation with a marked word."""
     await sut.chat("ada", "cli", f"remember {MARKER}")
     await sut.chat("ada", "cli", f"look for {MARKER}")
     await sut.sweep_after_idle()
@@ -290,12 +290,12 @@ async def marked(make: Make) -> Sut:
         extractor=[facts(f"Likes {MARKER}")],
         profiler=[f"- {MARKER}"] * 3,
     )
-    await told_everything(sut)
+    await run_every_operation(sut)
     return sut
 
 
-async def test_without_being_asked_no_span_holds_a_word(make: Make, seen: SpanCollector) -> None:
-    """Whatever is done; a query and what it finds are a person's words."""
+async def test_by_default_no_span_contains_content(make: Make, seen: SpanCollector) -> None:
+    """This covers every operation, including queries and their hits."""
     await marked(make)
 
     assert {span.name for span in seen.memory_spans} == NAMES
@@ -312,20 +312,18 @@ async def test_without_being_asked_no_span_holds_a_word(make: Make, seen: SpanCo
         *[("SPAN_ONLY", "false", False), ("SPAN_ONLY", " 0 ", False)],
     ],
 )
-def test_who_may_ask_for_content_and_who_may_forbid_it(
+def test_environment_variables_that_allow_or_forbid_content(
     monkeypatch: pytest.MonkeyPatch, capture: str, adk: str, *, shown: bool
 ) -> None:
-    """ADK's own switch is on by default: it can forbid content, and never ask for it. `true` means events."""
+    """ADK's own switch is on by default, so it can only forbid content. `true` stands for events."""
     monkeypatch.setenv(CAPTURE, capture)
     monkeypatch.setenv(ADK_CAPTURE, adk)
 
     assert shows_content() is shown
 
 
-async def test_content_is_shown_where_it_is_asked_for(
-    make: Make, seen: SpanCollector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Question and records, in the form of the conventions."""
+async def test_content_is_recorded_on_request(make: Make, seen: SpanCollector, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Query and records have the form of the conventions."""
     monkeypatch.setenv(CAPTURE, "SPAN_ONLY")
     await marked(make)
 
@@ -343,10 +341,10 @@ async def test_content_is_shown_where_it_is_asked_for(
 @pytest.mark.parametrize(
     ("environment", "wished", "shown"), [("SPAN_ONLY", "NO_CONTENT", False), ("", "SPAN_ONLY", True)]
 )
-async def test_a_run_says_for_itself_whether_its_spans_hold_content(
+async def test_a_run_can_allow_or_forbid_content_for_itself(
     tmp_path: Path, seen: SpanCollector, monkeypatch: pytest.MonkeyPatch, environment: str, wished: str, *, shown: bool
 ) -> None:
-    """As for ADK's own spans, and for that run alone."""
+    """The setting also applies to ADK's own spans and ends with the run."""
     monkeypatch.setenv(CAPTURE, environment)
     wish = TelemetryConfig(capture_message_content=ContentCapturingMode(wished))
     model = ScriptedLlm(call("load_memory", query=MARKER), "ok", default="ok")
@@ -361,8 +359,8 @@ async def test_a_run_says_for_itself_whether_its_spans_hold_content(
     assert before == after == (environment == "SPAN_ONLY")
 
 
-async def test_a_broken_processor_costs_the_span_and_nothing_else(make: Make, seen: SpanCollector) -> None:
-    """Turn, search, memory, learning and forgetting go on."""
+async def test_a_broken_processor_loses_only_the_span(make: Make, seen: SpanCollector) -> None:
+    """Turns, search, learning and forgetting still work."""
     seen.failing_hooks.add("end")
     sut = await marked(make)
 
@@ -373,8 +371,8 @@ async def test_a_broken_processor_costs_the_span_and_nothing_else(make: Make, se
     assert not trace.get_current_span().get_span_context().is_valid
 
 
-def test_a_processor_that_breaks_at_the_start_is_survived_too(seen: SpanCollector) -> None:
-    """There is no span then, and what is noted in it goes nowhere."""
+def test_a_processor_that_fails_at_the_start_is_ignored(seen: SpanCollector) -> None:
+    """There is no span, and recording into it does nothing."""
     seen.failing_hooks.add("start")
     with memory_span("search_memory", SCOPE) as span:
         span.record_query("a question")
@@ -393,7 +391,7 @@ def _is_search(part: Any) -> bool:
 
 
 async def test_without_a_provider_nothing_is_collected_and_nothing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The interface alone is installed with us; what collects is the host's choice."""
+    """Only the OpenTelemetry API is a dependency; the host chooses the SDK."""
     monkeypatch.setattr(spans, "_tracer", trace.NoOpTracer)
     with memory_span("search_memory", SCOPE, session="s") as span:
         span.record_query("a question")

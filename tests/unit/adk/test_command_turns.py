@@ -11,6 +11,8 @@ from google.genai import types
 from gaia_memory.adk.plugins.slash_commands import drop_commands, parse_command
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY
 
+pytestmark = pytest.mark.heavy
+
 
 def said(invocation: str, text: str, *, author: str = "user", command: bool = False) -> Event:
     return Event(

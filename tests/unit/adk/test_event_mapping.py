@@ -12,6 +12,8 @@ from google.genai import types
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, live_events, turns_of
 from gaia_memory.models import EventPosition
 
+pytestmark = pytest.mark.heavy
+
 START = 1_700_000_000.0
 
 

@@ -1,4 +1,4 @@
-"""The URI that names a configuration to ADK: what is wrong with it is said at once."""
+"""The memory URI of ADK's command line: mistakes are reported at once."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import pytest
 
 from gaia_memory import Mem0MemoryService
 
+pytestmark = pytest.mark.heavy
 
-@pytest.mark.parametrize(("query", "said"), [("config=a&config=b", "2 times"), ("config=", "without a file")])
-def test_a_uri_that_names_no_single_file_is_refused(query: str, said: str) -> None:
-    """As a ValueError, which ADK's commands show as one line, without what may be a secret."""
-    with pytest.raises(ValueError, match=rf"^the memory URI gives config {said}: write mem0://\?config=gaia.yaml$"):
+
+@pytest.mark.parametrize(("query", "problem"), [("config=a&config=b", "2 times"), ("config=", "without a file")])
+def test_a_uri_that_names_no_single_file_is_refused(query: str, problem: str) -> None:
+    """ADK shows a ValueError as a single line; the message does not repeat what may be a secret."""
+    with pytest.raises(ValueError, match=rf"^the memory URI has `config` {problem}: write mem0://\?config=gaia.yaml$"):
         Mem0MemoryService(uri=f"mem0://?{query}&token=hidden")
 
 
@@ -25,17 +27,17 @@ def test_a_uri_that_names_no_single_file_is_refused(query: str, said: str) -> No
         ("mem0://?config=gaia.yaml&top_k=5", "top_k"),
     ],
 )
-def test_what_a_uri_names_in_vain_is_told(uri: str, unused: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Silence would open another memory than the one that was meant."""
+def test_ignored_parts_of_a_uri_are_logged(uri: str, unused: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Otherwise a typo would silently open another memory."""
     with caplog.at_level(logging.WARNING):
         Mem0MemoryService(uri=uri)
 
-    assert f"names {unused}, which is not used" in caplog.text
+    assert f"contains {unused}, which is ignored" in caplog.text
 
 
 @pytest.mark.parametrize("uri", [None, "", "mem0://", "mem0://?config=gaia.yaml", "mem0://local?config=gaia.yaml"])
-def test_a_uri_that_is_right_is_taken_in_silence(uri: str | None, caplog: pytest.LogCaptureFixture) -> None:
-    """With a file, or without one: then it is looked up."""
+def test_a_correct_uri_logs_nothing(uri: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    """Without a file, the configuration is looked up."""
     with caplog.at_level(logging.WARNING):
         service = Mem0MemoryService(uri=uri)
 

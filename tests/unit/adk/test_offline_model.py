@@ -10,6 +10,8 @@ from google.genai import types
 
 from gaia_memory.adk.models.offline_model import INTRODUCTION, OfflineModel
 
+pytestmark = pytest.mark.heavy
+
 BLOCK = "Be kind.\n\n<USER_PROFILE>\nWhat is known.\n- Name: Itay\n- Lives in Berlin\n</USER_PROFILE>"
 
 

@@ -30,6 +30,7 @@ print(before - psutil.Process().memory_info().rss)
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be asked for it")
 def test_what_was_freed_leaves_the_process() -> None:
     """80 MB were freed in a thread; at least half of them are the system's again."""

@@ -11,6 +11,8 @@ from mem0.configs.prompts import ADDITIVE_EXTRACTION_PROMPT, generate_additive_e
 from gaia_memory.backend.offline import relative_dates, sentences
 from gaia_memory.backend.offline.offline_llm import UNSUPPORTED_ANSWER, OfflineLlm
 
+pytestmark = pytest.mark.heavy
+
 FRIDAY = date(2026, 11, 20)
 
 

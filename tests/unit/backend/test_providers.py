@@ -10,9 +10,11 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.model_errors import redact_secrets
 from gaia_memory.backend.providers import provider_specs
-from support.scripted_backend import backend_config
+from gaia_memory.redaction.mask import mask_secrets
+from support.storage.scripted_backend import backend_config
+
+pytestmark = pytest.mark.heavy
 
 HOME = Path("/nowhere")
 KEY = {"GEMINI_API_KEY": "no-real-key"}
@@ -141,9 +143,7 @@ def test_nothing_is_imported_or_made_by_building(tmp_path: Path) -> None:
 
 def test_secrets_of_the_environment_are_struck_out_of_messages() -> None:
     """An SDK that quotes the key does not make us log it."""
-    said = redact_secrets(
-        "401: bad key sk-12345678", {"OPENAI_API_KEY": "sk-12345678", "HOME": "/root", "X_TOKEN": "a"}
-    )
+    said = mask_secrets("401: bad key sk-12345678", {"OPENAI_API_KEY": "sk-12345678", "HOME": "/root", "X_TOKEN": "a"})
 
     assert said == "401: bad key [OPENAI_API_KEY]"
-    assert redact_secrets("plain", os.environ) == "plain"
+    assert mask_secrets("plain", os.environ) == "plain"

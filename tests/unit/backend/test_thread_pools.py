@@ -149,6 +149,7 @@ async def test_closing_waits_for_calls_under_way_but_not_for_ever() -> None:
     assert left
 
 
+@pytest.mark.heavy
 @pytest.mark.acceptance("L05")
 def test_a_call_that_hangs_does_not_keep_the_process_from_ending() -> None:
     """The threads are daemons."""

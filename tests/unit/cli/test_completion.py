@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_runner import GAIA_COMMAND, run_gaia_process
+from support.cli.cli_runner import GAIA_COMMAND, run_gaia_process
+
+pytestmark = pytest.mark.heavy
 
 
 def complete(*words: str, shell: str = "bash") -> list[str]:
@@ -98,4 +100,4 @@ def test_a_shell_that_nobody_knows_is_refused() -> None:
     done = run_gaia_process("--show-completion", "nosuch")
 
     assert (done.code, done.out) == (2, "")
-    assert "name bash, zsh, fish" in done.err
+    assert "pass bash, zsh, fish" in done.err

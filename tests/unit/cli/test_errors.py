@@ -13,7 +13,9 @@ from gaia_memory.cli import main, sweep
 from gaia_memory.cli.demo import story
 from gaia_memory.cli.ui.terminal import coloured
 from gaia_memory.errors import MemoryUnavailable
-from support.cli_runner import CommandResult, run_gaia
+from support.cli.cli_runner import CommandResult, run_gaia
+
+pytestmark = pytest.mark.heavy
 
 
 def failing(error: Exception) -> object:
@@ -104,7 +106,7 @@ def test_a_demo_in_which_something_does_not_hold_leaves_with_1(monkeypatch: pyte
 
     assert done.code == 1
     assert done.out.splitlines()[1:] == ["OK   water is wet", "FAIL pigs fly"]
-    assert "1 of 2 observations do not hold" in done.err
+    assert "1 of 2 checks failed" in done.err
 
 
 def test_colours_are_left_out_where_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:

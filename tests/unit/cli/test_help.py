@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from support.cli_runner import GAIA_COMMAND, run_gaia
+from support.cli.cli_runner import GAIA_COMMAND, run_gaia
 
 HEAVY = ("google.adk", "google.genai", "mem0", "chromadb", "sqlalchemy", "alembic", "numpy")
 COMMANDS = (
@@ -39,6 +39,7 @@ def test_the_help_of_every_command_has_an_example(command: tuple[str, ...]) -> N
     assert f"gaia {' '.join(command)}" in done.out
 
 
+@pytest.mark.heavy
 def test_the_help_loads_nothing_heavy() -> None:
     """Neither ADK nor mem0 nor a database library is imported to show the help."""
     code = f"""
@@ -56,6 +57,7 @@ print([name for name in {HEAVY!r} if name in sys.modules])
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.heavy
 def test_the_help_takes_little_longer_than_loading_what_prints_it() -> None:
     """The fastest of a few tries counts, beside its peer: the machine may be busy with something else."""
 

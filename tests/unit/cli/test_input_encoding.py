@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from gaia_memory.cli.ui.terminal import strip_controls
-from support.cli_runner import GAIA_COMMAND, gaia_home, run_gaia, run_gaia_process, write_offline_config
+from support.cli.cli_runner import GAIA_COMMAND, gaia_home, run_gaia, run_gaia_process, write_offline_config
+
+pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What a person reads when they type a slash command."""
+"""The replies to slash commands."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gaia_memory.config.sources.live_config import LiveConfig
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import InvalidInputError, MemoryUnavailable
 from gaia_memory.models import Status
+from support.cli.slash_commands import ListMemory, run_command
 from support.factories import make_fact
-from support.slash_commands import ListMemory, run_command
 
 FORTY_FIVE = [f"fact number {number}" for number in range(1, 46)]
 
@@ -35,14 +35,14 @@ FORTY_FIVE = [f"fact number {number}" for number in range(1, 46)]
     ],
 )
 def test_a_slash_and_a_word_at_the_start_is_a_command(text: str, parsed: tuple[str, str]) -> None:
-    """The name is lower case, the argument is the rest."""
+    """The name is lowercased; the rest is the argument."""
     assert parse(text) == parsed
 
 
 @pytest.mark.acceptance("C15")
 @pytest.mark.parametrize("text", ["and/or", "tea or /coffee?", "/", "/ memory", "/usr/bin is full", "//memory", ""])
-def test_a_slash_elsewhere_is_talk(text: str) -> None:
-    """People write slashes in sentences and paths."""
+def test_a_slash_elsewhere_is_no_command(text: str) -> None:
+    """Users write slashes in sentences and paths."""
     assert parse(text) is None
 
 
@@ -52,8 +52,8 @@ def test_the_commands_are_the_modules_of_the_folder() -> None:
 
 
 @pytest.mark.acceptance("C04")
-async def test_remember_keeps_the_words_and_repeats_them() -> None:
-    """The reply shows what was kept."""
+async def test_remember_stores_the_words_and_repeats_them() -> None:
+    """The reply quotes the stored fact."""
     memory = ListMemory()
 
     reply = await run_command("/remember I like teal", memory)
@@ -76,7 +76,7 @@ async def test_remember_alone_shows_its_usage() -> None:
 
 @pytest.mark.acceptance("C07")
 async def test_memory_shows_a_page_the_true_count_and_the_way_to_the_next() -> None:
-    """45 facts are 45, whatever fits on a page."""
+    """The count is that of all facts, not of the page."""
     memory = ListMemory(list(FORTY_FIVE))
 
     pages = [(await run_command(f"/memory {page}", memory)).text for page in ("", 2, 3)]
@@ -89,15 +89,15 @@ async def test_memory_shows_a_page_the_true_count_and_the_way_to_the_next() -> N
 
 @pytest.mark.parametrize("page", ["0", "4", "1 2", "9" * 5000, "-1", "2-3", "???"])
 async def test_memory_says_which_pages_there_are(page: str) -> None:
-    """A number that is no page, and signs alone, show the usage."""
+    """A number without a page, and punctuation alone, get the usage."""
     reply = await run_command(f"/memory {page}", ListMemory(list(FORTY_FIVE)))
 
     assert "usage" in reply.text.lower()
     assert "1 to 3" in reply.text
 
 
-async def test_memory_with_words_shows_what_holds_them_best_first_under_its_own_number() -> None:
-    """The order is the index's, the number the one of the whole list; what holds no form of it is left out."""
+async def test_memory_with_words_lists_the_matches_best_first_under_their_own_numbers() -> None:
+    """The index gives the order, the full list the numbers; facts without any form of the word are left out."""
     memory = ListMemory(["allergic to nuts", "likes tea", "Nuts: none at home", "nutrition is a hobby"])
 
     reply = await run_command("/memory NUTS", memory)
@@ -106,25 +106,25 @@ async def test_memory_with_words_shows_what_holds_them_best_first_under_its_own_
     assert "2 facts" in reply.text
 
 
-async def test_what_the_index_found_by_another_form_of_a_word_is_shown_too() -> None:
-    """The keyword index knows that `nuts` and `nutty` belong together."""
+async def test_other_forms_of_a_word_match_too() -> None:
+    """The keyword index matches `nut` and `nutty`."""
     reply = await run_command("/memory nut", ListMemory(["likes tea", "nutty cake is good"]))
 
     assert reply.text.splitlines()[1:] == ["- 2. nutty cake is good"]
 
 
-async def test_a_search_that_finds_much_shows_the_best_and_says_so() -> None:
-    """A page of them; what is not shown is counted."""
+async def test_a_search_with_many_matches_shows_the_best_and_says_so() -> None:
+    """One page is shown; the count covers all matches."""
     reply = await run_command("/memory number", ListMemory(list(FORTY_FIVE)))
 
     assert "45 facts" in reply.text
     assert reply.text.splitlines()[1] == "- 45. fact number 45"
     assert len(reply.text.splitlines()) == 23
-    assert "more words" in reply.text
+    assert "Add words" in reply.text
 
 
-async def test_a_search_that_finds_nothing_says_so() -> None:
-    """And shows no row."""
+async def test_a_search_without_matches_says_so() -> None:
+    """It shows no row."""
     reply = await run_command("/memory boats", ListMemory(["likes tea"]))
 
     assert "Nothing I remember" in reply.text
@@ -143,7 +143,7 @@ async def test_a_search_that_finds_nothing_says_so() -> None:
         ("?!", []),
     ],
 )
-def test_words_are_compared_without_case_form_and_what_is_unseen(text: str, words: list[str]) -> None:
+def test_words_are_compared_without_case_form_and_invisible_characters(text: str, words: list[str]) -> None:
     """Each word once, in order."""
     assert split_words(text) == words
 
@@ -152,7 +152,7 @@ def test_words_are_compared_without_case_form_and_what_is_unseen(text: str, word
     ("word", "found"), [("花生", [1]), ("אגוזים", [2]), ("ПЛАВАНИЕ", [3]), ("плава", []), ("allergi", [])]
 )
 def test_a_word_of_a_script_without_capitals_is_found_inside_another(word: str, found: list[int]) -> None:
-    """Chinese has no spaces, and Hebrew writes particles onto the word; where there are capitals, words are whole."""
+    """Chinese has no spaces, and Hebrew attaches particles; in scripts with capitals only whole words match."""
     rows = number_facts(
         [make_fact("1", "我对花生过敏"), make_fact("2", "אלרגי לאגוזים"), make_fact("3", "любит плавание, allergies")]
     )
@@ -161,21 +161,21 @@ def test_a_word_of_a_script_without_capitals_is_found_inside_another(word: str, 
 
 
 async def test_a_fact_of_several_lines_is_one_line_of_the_list() -> None:
-    """Numbers stay readable."""
+    """Line breaks and runs of spaces become one space."""
     reply = await run_command("/memory", ListMemory(["tea\n  and cake"]))
 
     assert "1. tea and cake" in reply.text.splitlines()
 
 
 @pytest.mark.acceptance("C08")
-async def test_memory_of_a_stranger_is_empty() -> None:
-    """It says so."""
+async def test_memory_of_an_unknown_user_is_empty() -> None:
+    """The reply says so."""
     assert "don't remember" in (await run_command("/memory", ListMemory())).text
 
 
 @pytest.mark.acceptance("C09")
 async def test_forget_asks_first_and_names_the_true_count() -> None:
-    """Nothing is gone before a yes."""
+    """Nothing is forgotten before a yes."""
     memory = ListMemory(list(FORTY_FIVE))
 
     reply = await run_command("/forget", memory)
@@ -186,8 +186,8 @@ async def test_forget_asks_first_and_names_the_true_count() -> None:
 
 
 @pytest.mark.acceptance("C10")
-async def test_forget_yes_forgets_and_says_how_much() -> None:
-    """The count is the one of what is gone; files that are still rewritten are mentioned."""
+async def test_forget_yes_forgets_and_reports_the_count() -> None:
+    """The reply counts the forgotten facts and mentions files that are still being rewritten."""
     memory = ListMemory(list(FORTY_FIVE), pending=True)
 
     reply = await run_command("/forget YES", memory)
@@ -198,8 +198,8 @@ async def test_forget_yes_forgets_and_says_how_much() -> None:
 
 
 @pytest.mark.acceptance("C12", "C13")
-async def test_forget_yes_with_nothing_stored_still_forgets_what_was_said() -> None:
-    """There is nothing to forget, and talk of before is not learned later."""
+async def test_forget_yes_without_facts_still_forgets_unlearned_messages() -> None:
+    """There is nothing to forget, but earlier messages must not be learned later."""
     memory = ListMemory()
 
     reply = await run_command("/forget yes", memory)
@@ -210,12 +210,12 @@ async def test_forget_yes_with_nothing_stored_still_forgets_what_was_said() -> N
 
 @pytest.mark.acceptance("S13")
 async def test_a_failed_reset_says_that_nothing_was_saved() -> None:
-    """The person knows that the conversation is still there."""
+    """The user learns that the conversation was not saved."""
     assert "not saved" in (await run_command("/reset", ListMemory(), reset="failed")).text
 
 
-async def test_every_end_of_a_reset_reads_differently() -> None:
-    """Cleared, kept, failed and busy are four things to know."""
+async def test_each_outcome_of_a_reset_has_its_own_reply() -> None:
+    """Cleared, kept, failed and busy read differently."""
     replies = {
         (await run_command("/reset", ListMemory(), reset=end)).text for end in ("cleared", "kept", "failed", "busy")
     }
@@ -225,8 +225,8 @@ async def test_every_end_of_a_reset_reads_differently() -> None:
 
 @pytest.mark.acceptance("I21")
 @pytest.mark.parametrize("enabled", [True, False])
-async def test_private_says_what_holds_from_now_on(enabled: bool) -> None:
-    """Asked for again it stays, it ends only by its word, and it can be begun while memory is off."""
+async def test_private_reports_the_state_of_the_conversation(enabled: bool) -> None:
+    """A second /private keeps it on, only `off` ends it, and it works while memory is off."""
     memory = ListMemory()
     replies = [
         (await run_command(f"/private {word}", memory, enabled=enabled)).text for word in ("", "ON", "Off", "off")
@@ -241,7 +241,7 @@ async def test_private_says_what_holds_from_now_on(enabled: bool) -> None:
 
 @pytest.mark.acceptance("I21")
 async def test_memory_says_that_the_conversation_is_private() -> None:
-    """Below the facts; of one that is not it says nothing."""
+    """The note follows the facts; it is missing for other conversations."""
     is_open = (await run_command("/memory", ListMemory(["tea"]))).text
     is_private = (await run_command("/memory", ListMemory(["tea"], private=True))).text
 
@@ -250,8 +250,8 @@ async def test_memory_says_that_the_conversation_is_private() -> None:
 
 
 @pytest.mark.parametrize(("reset", "ends"), [("cleared", True), ("kept", False), ("failed", False), ("busy", False)])
-async def test_only_a_reset_that_cleared_ends_what_is_private(reset: Any, ends: bool) -> None:
-    """And says so."""
+async def test_only_a_reset_that_cleared_ends_privacy(reset: Any, ends: bool) -> None:
+    """The reply says so."""
     memory = ListMemory(private=True)
     reply = await run_command("/reset", memory, reset=reset)
 
@@ -271,8 +271,8 @@ async def test_only_a_reset_that_cleared_ends_what_is_private(reset: Any, ends: 
         ("/help me", None),
     ],
 )
-def test_only_a_message_is_said_privately(text: str, words: str | None) -> None:
-    """The words that switch are none."""
+def test_private_with_a_message_is_no_switch(text: str, words: str | None) -> None:
+    """`on` and `off` are no messages."""
     parsed = parse(text)
 
     assert parsed is not None
@@ -280,7 +280,7 @@ def test_only_a_message_is_said_privately(text: str, words: str | None) -> None:
 
 
 async def test_help_has_one_line_for_each_command() -> None:
-    """It works while memory is off, and says so."""
+    """It works while memory is off, and adds that it is off."""
     lines = (await run_command("/help", ListMemory(), enabled=True)).text.splitlines()
     without = (await run_command("/help", ListMemory(), enabled=False)).text.splitlines()
 
@@ -291,7 +291,7 @@ async def test_help_has_one_line_for_each_command() -> None:
 @pytest.mark.acceptance("C06")
 @pytest.mark.parametrize("text", ["/remember x", "/memory", "/forget", "/forget yes", "/reset"])
 async def test_commands_say_that_memory_is_off(text: str) -> None:
-    """And do nothing."""
+    """They change nothing."""
     memory = ListMemory(["tea"])
 
     reply = await run_command(text, memory, enabled=False)
@@ -302,8 +302,8 @@ async def test_commands_say_that_memory_is_off(text: str) -> None:
 
 @pytest.mark.acceptance("C16")
 @pytest.mark.parametrize(("word", "enabled"), [("off", True), ("ON", False), ("on", True), ("off", False)])
-async def test_who_is_no_admin_does_not_switch_memory(word: str, enabled: bool) -> None:
-    """Nothing is changed, whatever it is now."""
+async def test_only_an_admin_can_switch_memory(word: str, enabled: bool) -> None:
+    """For other users nothing changes, whatever the current state."""
     settings = LiveConfig(load({"memory": {"enabled": enabled}}, environ={}))
 
     reply = await run_command(f"/memory {word}", ListMemory(["tea"]), settings=settings, enabled=enabled)
@@ -315,7 +315,7 @@ async def test_who_is_no_admin_does_not_switch_memory(word: str, enabled: bool) 
 @pytest.mark.acceptance("C17")
 @pytest.mark.parametrize(("word", "enabled"), [("off", True), ("On", False)])
 async def test_an_admin_switches_memory_off_and_on(word: str, enabled: bool) -> None:
-    """Without a file it holds for now, and the answer says so; asked for again it is so already."""
+    """Without a file the change is temporary, and the reply says so; a second time it says "already"."""
     settings = LiveConfig(load({"memory": {"enabled": enabled}}, environ={}))
     memory = ListMemory(["tea"])
 
@@ -324,16 +324,16 @@ async def test_an_admin_switches_memory_off_and_on(word: str, enabled: bool) -> 
 
     assert settings.config.memory.enabled is not enabled
     assert f"Memory is {word.lower()}" in reply.text
-    assert "until memory is opened anew" in reply.text
-    assert "another event loop of this one, goes on as before" in reply.text
-    assert "for everybody, " not in reply.text
+    assert "until memory is opened again" in reply.text
+    assert "other event loops of this one are not affected" in reply.text
+    assert "for all users" not in reply.text
     assert "already" in again.text
     assert memory.texts == ["tea"]
 
 
 @pytest.mark.acceptance("C17")
-async def test_a_file_that_cannot_be_changed_is_told_to_the_admin_without_its_place(tmp_path: Path) -> None:
-    """Memory stays as it is, and the answer says what stands in the way."""
+async def test_a_file_that_cannot_be_changed_is_reported_without_its_path(tmp_path: Path) -> None:
+    """Memory stays as it is, and the reply names the obstacle."""
     path = tmp_path / "gaia.yaml"
     path.write_text("app: x\n", encoding="utf-8")
     loaded = await asyncio.to_thread(load, path, environ={"GAIA_MEMORY__ENABLED": "true"})
@@ -348,8 +348,8 @@ async def test_a_file_that_cannot_be_changed_is_told_to_the_admin_without_its_pl
 
 
 @pytest.mark.acceptance("C14")
-async def test_an_unknown_command_names_help_and_the_nearest() -> None:
-    """A typo is one step from the right word."""
+async def test_an_unknown_command_suggests_help_and_the_closest_name() -> None:
+    """A typo gets the right name."""
     reply = await run_command("/memroy", ListMemory())
 
     assert "/help" in reply.text
@@ -359,7 +359,7 @@ async def test_an_unknown_command_names_help_and_the_nearest() -> None:
 
 @pytest.mark.acceptance("G09")
 async def test_a_memory_that_cannot_answer_says_why_and_what_to_do() -> None:
-    """The reason and the remedy reach the person."""
+    """The reply contains reason and remedy."""
     reply = await run_command("/memory", ListMemory(error=MemoryUnavailable("the disk is full", remedy="free some")))
 
     assert "the disk is full" in reply.text
@@ -368,17 +368,17 @@ async def test_a_memory_that_cannot_answer_says_why_and_what_to_do() -> None:
 
 @pytest.mark.acceptance("G09")
 @pytest.mark.parametrize("facts", [[], ["likes tea"]], ids=["nothing known", "a fact"])
-async def test_a_memory_that_works_in_part_lists_what_it_has_and_says_what_is_wrong(facts: list[str]) -> None:
-    """The reason and the remedy, below the facts."""
+async def test_a_degraded_memory_lists_its_facts_and_reports_the_problem(facts: list[str]) -> None:
+    """Reason and remedy follow the facts."""
     down = Status(state="degraded", reason="the embedder refused the key", remedy="set a new one")
     lines = (await run_command("/memory", ListMemory(list(facts), current_status=down))).text.splitlines()
 
-    assert lines[-1] == "Something is wrong: the embedder refused the key; set a new one"
+    assert lines[-1] == "There is a problem: the embedder refused the key; set a new one"
     assert [f"1. {fact}" in lines for fact in facts] == [True] * len(facts)
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "redacted"),
     [
         (
             "/home/My User/gaia.yaml: the last good version stays in force",
@@ -396,18 +396,18 @@ async def test_a_memory_that_works_in_part_lists_what_it_has_and_says_what_is_wr
         ),
     ],
 )
-async def test_what_is_wrong_is_said_without_the_places_of_the_machine(reason: str, told: str) -> None:
-    """A person learns what and not where, from the status as from an error; a model's name is no place."""
+async def test_problems_are_reported_without_paths_and_addresses(reason: str, redacted: str) -> None:
+    """This applies to the status and to errors; a model's name is kept."""
     status = Status(state="degraded", reason=reason, remedy="wait")
     listed = (await run_command("/memory", ListMemory(current_status=status))).text
     refused = (await run_command("/memory", ListMemory(error=MemoryUnavailable(reason, remedy="wait")))).text
 
-    assert listed.splitlines()[-1] == f"Something is wrong: {told}; wait"
-    assert refused == f"Memory cannot do that right now: {told}: wait"
+    assert listed.splitlines()[-1] == f"There is a problem: {redacted}; wait"
+    assert refused == f"Memory is not available right now: {redacted}: wait"
 
 
 async def test_a_refused_fact_says_why() -> None:
-    """A credential, for instance."""
+    """The reply contains the reason, such as a credential."""
     reply = await run_command("/remember x", ListMemory(error=InvalidInputError("the fact holds a credential")))
 
     assert "credential" in reply.text

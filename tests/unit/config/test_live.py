@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 import yaml
 
-from gaia_memory.config.describe import AFTER_RESTART, dotted_key, iter_settings, takes_effect
+from gaia_memory.config.describe import AFTER_RESTART, iter_settings, takes_effect
+from gaia_memory.config.key_path import dotted_key
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.sources import watched_file as config_file
 from gaia_memory.config.sources.live_config import LiveConfig, load_newest
 from gaia_memory.config.sources.load import LoadedConfig, load
+from gaia_memory.config.sources.yaml_file import FileSnapshot, YamlFile
 from gaia_memory.errors import ConfigError
 
 OFF = "memory: {enabled: false}\n"
@@ -47,20 +48,6 @@ def parses(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     return counted
 
 
-@pytest.fixture
-def reads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The files whose bytes were read."""
-    read: list[Path] = []
-    original = config_file._read
-
-    def noting(path: Path) -> Any:
-        read.append(path)
-        return original(path)
-
-    monkeypatch.setattr(config_file, "_read", noting)
-    return read
-
-
 async def loaded(source: Any, **arguments: Any) -> LoadedConfig:
     return await asyncio.to_thread(load, source, **{"environ": {}, **arguments})
 
@@ -77,15 +64,6 @@ def age(path: Path, seconds: float = 60.0) -> None:
     """Let a file have been written a while ago, as `touch -d` does; its change time stays."""
     then = time.time() - seconds
     os.utime(path, (then, then))
-
-
-@contextmanager
-def as_if_later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> Iterator[None]:
-    """Let the reader's clock go ahead of the files'."""
-    with monkeypatch.context() as patched:
-        now = time.time
-        patched.setattr(config_file.time, "time", lambda: now() + seconds)
-        yield
 
 
 async def limit(config: LiveConfig) -> int:
@@ -130,53 +108,15 @@ async def test_a_second_edit_of_the_same_size_at_the_same_time_is_seen(file: Pat
         assert await limit(config) == wanted
 
 
-async def test_an_old_file_that_did_not_change_is_not_even_read(
-    file: Path, reads: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its signature is trusted once it is older than the steps of a file system's clock."""
-    config = await live(file)
-    with as_if_later(monkeypatch, 60):
-        await config.reload_if_changed()
-        read = len(reads)
-        for _ in range(20):
-            await config.reload_if_changed()
-
-    assert len(reads) == read
-
-
-async def test_a_young_file_is_read_again_and_not_parsed_again(
-    file: Path, reads: list[Path], parses: list[int]
-) -> None:
-    """Bytes are compared: they are few."""
-    config = await live(file)
-    for _ in range(20):
-        await config.reload_if_changed()
-
-    assert len(reads) == 21
-    assert len(parses) == 1
-
-
-async def test_an_edit_whose_times_were_put_back_is_seen(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_edit_whose_times_were_put_back_is_seen(file: Path) -> None:
     """A tool may keep size and modification time; the time of the change it cannot."""
     age(file)
     config = await live(file)
-    with as_if_later(monkeypatch, 60):
-        await config.reload_if_changed()
-        stamp = file.stat()
-        write(file, "memory: {recall_limit: 8}\n")
-        os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    stamp = file.stat()
+    write(file, "memory: {recall_limit: 8}\n")
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
 
-        assert await limit(config) == 8
-
-
-async def test_a_file_from_the_future_is_never_trusted(file: Path, reads: list[Path]) -> None:
-    """Two machines, one network drive, two clocks."""
-    age(file, seconds=-3600)
-    config = await live(file)
-    for _ in range(3):
-        await config.reload_if_changed()
-
-    assert len(reads) == 4
+    assert await limit(config) == 8
 
 
 async def test_many_parts_and_looks_parse_one_file_once(file: Path, parses: list[int]) -> None:
@@ -375,24 +315,6 @@ async def test_a_pipe_is_read_once(tmp_path: Path) -> None:
         assert await limit(config) == 4
 
 
-async def test_half_a_file_is_read_again_until_it_is_whole(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first lines may be good YAML that says something else."""
-    config = await live(file)
-    original = os.fstat
-    halves = iter([OFF, "memory: {recall_limit: 4}\n"])
-
-    def writing(descriptor: int) -> os.stat_result:
-        found = original(descriptor)
-        if (text := next(halves, None)) is not None:
-            write(file, text)
-        return found
-
-    monkeypatch.setattr(config_file.os, "fstat", writing)
-    await config.reload_if_changed()
-
-    assert (config.config.memory.enabled, config.config.memory.recall_limit) == (True, 4)
-
-
 FIXED = {
     "app": ("app: other", "app"),
     "home": ("home: /elsewhere", "home"),
@@ -521,16 +443,15 @@ async def test_a_change_is_applied_in_one_step(file: Path) -> None:
     assert {(limit, at) for limit, at in seen} == {(3, 3), (4, 4)}
 
 
-async def test_many_tasks_that_look_at_once_read_once_and_warn_once(
-    file: Path, reads: list[Path], parses: list[int], caplog: pytest.LogCaptureFixture
+async def test_many_tasks_that_look_at_once_parse_once_and_warn_once(
+    file: Path, parses: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A hundred messages at the same moment cost two looks: the one under way and one after it."""
+    """A hundred messages at the same moment parse one new version."""
     config = await live(file)
-    read, parsed = len(reads), len(parses)
+    parsed = len(parses)
     write(file, "- oops\n")
     await asyncio.gather(*(config.reload_if_changed() for _ in range(100)))
 
-    assert len(reads) - read <= 2
     assert len(parses) - parsed == 1
     assert len(caplog.records) == 1
 
@@ -541,15 +462,15 @@ async def test_a_look_that_began_before_the_edit_does_not_stand_for_one_after_it
     """The message was sent after the file was saved."""
     config = await live(file)
     has_read, go_on = threading.Event(), threading.Event()
-    original = config_file.WatchedFile.snapshot
+    original = YamlFile.snapshot
 
-    def slow(self: config_file.WatchedFile) -> config_file.FileSnapshot:
+    def slow(self: YamlFile) -> FileSnapshot:
         found = original(self)
         has_read.set()
         go_on.wait(60)
         return found
 
-    monkeypatch.setattr(config_file.WatchedFile, "snapshot", slow)
+    monkeypatch.setattr(YamlFile, "snapshot", slow)
     early = asyncio.create_task(config.reload_if_changed())
     await asyncio.to_thread(has_read.wait, 60)
     write(file, "memory: {recall_limit: 4}\n")
@@ -559,40 +480,6 @@ async def test_a_look_that_began_before_the_edit_does_not_stand_for_one_after_it
 
     assert await late == 4
     assert await early is None
-
-
-async def test_a_look_that_was_given_up_does_not_stand_for_another(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cancelled turn must not keep the one that shares its look on the old values."""
-    config = await live(file)
-    looks: list[threading.Event] = []
-    original = config_file.WatchedFile.snapshot
-
-    def slow(self: config_file.WatchedFile) -> config_file.FileSnapshot:
-        found = original(self)
-        looks.append(threading.Event())
-        looks[-1].wait(60)
-        return found
-
-    async def under_way(number: int) -> None:
-        async with asyncio.timeout(60):
-            while len(looks) < number:
-                await asyncio.sleep(0.005)
-
-    monkeypatch.setattr(config_file.WatchedFile, "snapshot", slow)
-    early = asyncio.create_task(config.reload_if_changed())
-    await under_way(1)
-    write(file, "memory: {recall_limit: 4}\n")
-    given_up, sharing = asyncio.create_task(config.reload_if_changed()), asyncio.create_task(limit(config))
-    await asyncio.sleep(0)
-    looks[0].set()
-    await under_way(2)
-    given_up.cancel()
-    await under_way(3)
-    for look in looks:
-        look.set()
-
-    assert await early is None
-    assert await sharing == 4
 
 
 async def test_two_loops_warn_once_of_one_bad_version(file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -694,7 +581,7 @@ def test_a_home_that_no_file_system_takes_is_refused(file: Path, home: str) -> N
     """Later it would be a traceback, at each look."""
     write(file, f"home: {home}\n")
 
-    with pytest.raises(ConfigError, match="holds a character that no path may hold"):
+    with pytest.raises(ConfigError, match="contains a character that no path may contain"):
         load(file, environ={})
 
 
@@ -772,7 +659,7 @@ async def test_a_change_to_what_cannot_work_is_not_put_in_force(file: Path, has_
         await live.change(("memory", "enabled"), False)
 
     assert live.config.memory.enabled
-    assert ("is written, and not in force" in str(refused.value)) == has_file
+    assert ("was written, but is not in force" in str(refused.value)) == has_file
 
 
 async def test_two_changes_at_once_are_both_kept(file: Path) -> None:
@@ -815,7 +702,7 @@ async def test_a_change_at_restart_that_could_not_work_is_not_written(file: Path
     live = LiveConfig(await asyncio.to_thread(load, file, environ={}), check=refuse)
     with pytest.raises(ConfigError, match="offline lacks its key"):
         await live.change_at_restart(*OFFLINE)
-    with pytest.raises(ConfigError, match=r"no gaia\.yaml to keep it in"):
+    with pytest.raises(ConfigError, match=r"no gaia\.yaml to write it to"):
         await LiveConfig(load({}, environ={})).validate_change(*OFFLINE)
 
     assert file.read_bytes() == before

@@ -50,16 +50,16 @@ def test_a_sender_of_two_people_is_refused_by_naming_both():
 @pytest.mark.parametrize(
     ("users", "words"),
     [
-        ({"itay": {"telegram": [12345]}}, "holds the sender 12345 for 'itay' on 'telegram', which must be text"),
-        ({"itay": {"telegram": [""]}}, "holds the sender '' for 'itay'"),
+        ({"itay": {"telegram": [12345]}}, "contains the sender 12345 for 'itay' on 'telegram', which must be text"),
+        ({"itay": {"telegram": [""]}}, "contains the sender '' for 'itay'"),
         ({"itay": {"telegram": "12345"}}, "which must be a list of senders"),
         ({"itay": {7: ["1"]}}, "names the channel 7 for 'itay', which must be text"),
-        ({"itay": {"admn": True}}, "holds True for 'itay' on 'admn', which must be a list of senders"),
-        ({"itay": {"admin": "yes"}}, "holds 'yes' for 'itay' at admin, which must be true or false"),
-        ({"itay": None}, "holds None for 'itay', which must be a section"),
+        ({"itay": {"admn": True}}, "contains True for 'itay' on 'admn', which must be a list of senders"),
+        ({"itay": {"admin": "yes"}}, "contains 'yes' for 'itay' at admin, which must be true or false"),
+        ({"itay": None}, "contains None for 'itay', which must be a section"),
         ({7: {}}, "has the user id 7, which must be text"),
         ({"": {}}, "has the user id '', which must be text"),
-        ({"a:b": {"telegram": ["1"]}}, "has the user id 'a:b', whose colon is kept"),
+        ({"a:b": {"telegram": ["1"]}}, "has the user id 'a:b', but ids with a colon are reserved"),
         (["itay"], "is not allowed"),
     ],
 )
@@ -69,7 +69,7 @@ def test_what_no_channel_calls_a_sender_is_refused_with_its_place(users, words):
 
     assert problem.startswith("people.users: ")
     assert words in problem
-    assert 'as in `ada: {admin: true, telegram: ["12345"]' in problem
+    assert 'such as `ada: {admin: true, telegram: ["12345"]' in problem
 
 
 def test_all_that_is_wrong_is_told_at_once():

@@ -9,8 +9,8 @@ import pytest
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sections.recall_section import RecallConfig, RecallWeights
 from gaia_memory.config.sources.load import load
-from gaia_memory.engine import recall_settings
 from gaia_memory.errors import ConfigError, SecretInConfigError
+from gaia_memory.recall.build_recall import recall_settings
 from gaia_memory.recall.settings import RecallSettings
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.config.secrets import PROVIDER_VARIABLES, is_secret_name, mask_secrets
+from gaia_memory.config.secrets import PROVIDER_VARIABLES
+from gaia_memory.redaction.mask import is_secret_name, mask_secrets
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gaia_memory.language.text_features import extract_features
 from gaia_memory.language.tokenizer import compound_tokens, index_tokens, query_tokens
-from gaia_memory.learn.credentials import contains_credential
 from gaia_memory.recall.query.parsed_query import parse_query, truncate_middle
+from gaia_memory.redaction.credentials import contains_credential
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from gaia_memory.learn.embed_drafts import EMBED_BATCH_SIZE, embed_drafts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.testing import ScriptedEmbedder
 
+pytestmark = pytest.mark.heavy
+
 
 class FailsFrom:
     """An embedder that stops answering at its n-th call, in the way it is told."""

@@ -21,6 +21,8 @@ from gaia_memory.recall.query.expansion import (
 from gaia_memory.recall.query.parsed_query import parse_query
 from gaia_memory.testing import ScriptedLanguageModel
 
+pytestmark = pytest.mark.heavy
+
 SPORTS = "Which sports does Maria like?"
 
 

@@ -17,6 +17,8 @@ from gaia_memory.sessions.learning.backoff import (
 from gaia_memory.sessions.learning.circuit_breaker import FAILURE_THRESHOLD, ModelCircuitBreaker
 from gaia_memory.testing import FakeClock
 
+pytestmark = pytest.mark.heavy
+
 
 class Seen:
     """A reach on a clock that stands still until it is told."""

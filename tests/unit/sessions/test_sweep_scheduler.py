@@ -12,6 +12,8 @@ import pytest
 from gaia_memory.sessions.learning.sweep_scheduler import SweepScheduler
 from support.host_matrix import wait_until
 
+pytestmark = pytest.mark.heavy
+
 IDLE = 0.08
 """Beats four times as often."""
 

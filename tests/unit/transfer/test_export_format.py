@@ -1,4 +1,4 @@
-"""Exported data is read with every value checked, before anything happens with it."""
+"""Exported data is fully validated before it is used."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def changed(*path: str | int, to: object) -> dict[str, Any]:
     return whole
 
 
-def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
-    """The first draft of a new fact says where it stands."""
+def test_each_source_becomes_a_draft_and_that_of_the_fact_comes_first():
+    """The first draft determines date and conversation of a new fact."""
     [imported] = parse_export(data(FACT))
     metadata = {"speaker": "Itay"}
     noted = datetime(2026, 1, 3, tzinfo=UTC)
@@ -78,16 +78,16 @@ def test_each_source_becomes_a_draft_and_the_place_of_the_fact_comes_first():
     )
 
 
-def test_a_text_is_enough_of_a_fact():
-    """Whoever comes from somewhere else writes the data by hand."""
+def test_a_fact_needs_only_a_text():
+    """Data from other systems may contain nothing else."""
     [imported] = parse_export(data({"text": "likes teal"}))
 
     assert imported.drafts == (Draft(fact=NewFact("likes teal"), source="import"),)
     assert imported.created_at is None
 
 
-def test_a_fact_that_does_not_say_its_kind_has_that_of_the_source_at_its_place():
-    """Only where there is none it is one of its own, an import."""
+def test_a_fact_without_a_source_kind_takes_that_of_the_matching_source():
+    """Without a matching source it is an import."""
     without = {key: value for key, value in FACT.items() if key != "source"}
     [imported] = parse_export(data(without))
     [elsewhere] = parse_export(data({**without, "seq": 5}))
@@ -99,11 +99,11 @@ def test_a_fact_that_does_not_say_its_kind_has_that_of_the_source_at_its_place()
 FAULTS: list[tuple[object, str]] = [
     ([FACT], "data is [{"),
     ({**data(FACT), "format": "mem0"}, "data['format'] is 'mem0'"),
-    ({**data(FACT), "version": 2}, "data['version'] is 2: this release reads version 1"),
+    ({**data(FACT), "version": 2}, "data['version'] is 2: export again with a release that writes version 1"),
     ({**data(FACT), "facts": None}, "data['facts'] is None: pass a list"),
     (data(FACT, "text"), "data['facts'][1] is 'text': pass a mapping"),
     (changed("facts", 1, "txt", to="x"), "a key of data['facts'][1] is 'txt'"),
-    (changed("facts", 1, "text", to=" "), "data['facts'][1]['text'] is ' ': pass a text"),
+    (changed("facts", 1, "text", to=" "), "data['facts'][1]['text'] is ' ': pass a non-blank text"),
     (changed("facts", 1, "text", to=7), "data['facts'][1]['text'] is 7"),
     (changed("facts", 1, "text", to="x" * 100_001), "data['facts'][1]: the fact has 100001 characters"),
     (changed("facts", 1, "text", to="password: hunter2hunter2"), "data['facts'][1]: the fact contains a credential"),
@@ -113,9 +113,9 @@ FAULTS: list[tuple[object, str]] = [
     (changed("facts", 1, "updated_at", to=7), "data['facts'][1]['updated_at'] is 7: pass a time"),
     (
         changed("facts", 1, "created_at", to="0001-01-01T00:00:00+14:00"),
-        "data['facts'][1]['created_at'] is '0001-01-01T00:00:00+14:00': pass a time that lies in the years 1 to 9999",
+        "data['facts'][1]['created_at'] is '0001-01-01T00:00:00+14:00': pass a time within the years 1 to 9999",
     ),
-    (changed("facts", 1, "source", to="guess"), "data['facts'][1]['source'] is 'guess': leave it out or use one of"),
+    (changed("facts", 1, "source", to="guess"), "data['facts'][1]['source'] is 'guess': omit it or use one of"),
     (changed("facts", 1, "sources", 1, "source", to=[]), "data['facts'][1]['sources'][1]['source'] is []"),
     (changed("facts", 1, "session_id", to=3), "data['facts'][1]['session_id'] is 3: pass an id as text"),
     (changed("facts", 1, "seq", to="4"), "data['facts'][1]['seq'] is '4': pass a whole number"),
@@ -132,8 +132,8 @@ FAULTS: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize(("broken", "words"), FAULTS)
-def test_a_wrong_value_is_refused_with_place_value_and_fix(broken, words):
-    """A file of thousands is no place to search."""
+def test_an_invalid_value_is_refused_with_path_value_and_fix(broken, words):
+    """A file may contain thousands of facts."""
     with pytest.raises(InvalidInputError) as caught:
         parse_export(broken)
 

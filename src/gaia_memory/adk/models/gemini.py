@@ -1,4 +1,4 @@
-"""ADK's Gemini with an end to every wait: a person is on the other side."""
+"""ADK's Gemini with time-outs and retries: a user is waiting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 from google.adk.models.google_llm import Gemini
 from google.adk.models.llm_request import LlmRequest
@@ -16,38 +15,26 @@ from google.genai.errors import UnknownApiResponseError
 from pydantic import ValidationError
 from tenacity import AsyncRetrying
 
-from gaia_memory.outage import retry_policy
-
-RESPONSE_TIMEOUT_SECONDS = 60.0
-"""How long an answer, or the next piece of a streamed one, may take."""
-
-STREAM_TIMEOUT_SECONDS = 300.0
-"""How long a streamed answer may take as a whole."""
-
-MAX_ATTEMPTS = 4
-FIRST_PAUSE_SECONDS = 1.0
-MAX_PAUSE_SECONDS = 4.0
-JITTER_SECONDS = 1.0
-RETRY_WINDOW_SECONDS = 15.0
-"""No try begins later after the first: with the time for its answer, a question takes 75 seconds at most."""
+from gaia_memory import model_calls
+from gaia_memory.model_calls import retry_policy
 
 
 class GeminiWithTimeouts(Gemini):
-    """Asks again what may pass, keeps the pause that Gemini names, and gives up in time.
+    """Retries transient failures, keeps the pause that Gemini names, and gives up in time.
 
-    Nothing is asked again once a piece of the answer is out, after a time-out, or where Gemini wants a longer pause
-    than a person waits. An answer that cannot be read is not quoted in the error, which ADK logs.
+    There is no retry after the first piece of an answer, after a time-out, or when Gemini names a pause that is too
+    long for a user. The error for an unreadable answer does not quote it, because ADK logs the error.
     """
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield what Gemini answers.
+        """Yield Gemini's responses.
 
         Raises:
             TimeoutError: there was no answer, or no further piece of it, in time.
-            google.genai.errors.APIError: Gemini refused, also when it was asked again.
-            google.genai.errors.UnknownApiResponseError: what came is no answer of Gemini.
+            google.genai.errors.APIError: Gemini refused the last attempt.
+            google.genai.errors.UnknownApiResponseError: the answer is not one of Gemini's.
         """
         response, remaining = await self._first_response(llm_request, stream)
         async with aclosing(remaining):
@@ -58,10 +45,10 @@ class GeminiWithTimeouts(Gemini):
     async def _first_response(
         self, request: LlmRequest, stream: bool
     ) -> tuple[LlmResponse | None, AsyncGenerator[LlmResponse, None]]:
-        """Return the first response, None where there is none, and the others."""
-        # ADK moves parts of a request into its cache while it asks.
+        """Return the first response, or None, and the stream of the others."""
+        # ADK moves parts of a request into its cache while it sends it.
         contents, config = list(request.contents), request.config.model_copy()
-        async for attempt in AsyncRetrying(**_retry_policy()):
+        async for attempt in AsyncRetrying(**retry_policy(model_calls.AGENT)):
             with attempt:
                 if attempt.retry_state.attempt_number > 1:
                     request.contents, request.config = list(contents), config.model_copy()
@@ -71,25 +58,15 @@ class GeminiWithTimeouts(Gemini):
 
 
 def build_gemini(name: str) -> GeminiWithTimeouts:
-    """Return Gemini by its name; the client is left to ask once, because it knows no named pauses and no end."""
-    options = types.HttpOptions(timeout=int(STREAM_TIMEOUT_SECONDS * 1000))
+    """Return Gemini by its name. Its client asks once, because it ignores named pauses and retries for too long."""
+    options = types.HttpOptions(timeout=int(model_calls.AGENT_STREAM_SECONDS * 1000))
     no_retry = types.HttpRetryOptions(attempts=1)
     return GeminiWithTimeouts(model=name, retry_options=no_retry, client_kwargs={"http_options": options})
 
 
-def _retry_policy() -> dict[str, Any]:
-    return retry_policy(
-        max_attempts=MAX_ATTEMPTS,
-        initial_seconds=FIRST_PAUSE_SECONDS,
-        max_seconds=MAX_PAUSE_SECONDS,
-        jitter_seconds=JITTER_SECONDS,
-        window_seconds=RETRY_WINDOW_SECONDS,
-    )
-
-
 async def _next_response(responses: AsyncGenerator[LlmResponse, None]) -> LlmResponse | None:
     try:
-        async with asyncio.timeout(RESPONSE_TIMEOUT_SECONDS):
+        async with asyncio.timeout(model_calls.AGENT.timeout_seconds):
             return await anext(responses, None)
     except (json.JSONDecodeError, UnknownApiResponseError, ValidationError):
-        raise UnknownApiResponseError("what came is no answer of Gemini") from None
+        raise UnknownApiResponseError("the answer is not one of Gemini's") from None

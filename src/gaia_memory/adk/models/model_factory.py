@@ -1,4 +1,4 @@
-"""The agent's model, from the configuration alone."""
+"""Builds the agent's model from the configuration."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ GEMINI_KEY_VARIABLES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 
 
 def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, str | None]:
-    """Return what stands for a model as one of ADK's models, or else as a name.
+    """Return an argument for a model as one of ADK's models, or as a name.
 
-    Whatever is neither is left to the check of the configuration, which names it.
+    Any other value counts as a name, so that the check of the configuration reports it.
     """
     if value is not None and not isinstance(value, str):
-        # Whoever has one of ADK's models has loaded ADK.
+        # A caller with one of ADK's models has loaded ADK.
         from google.adk.models.base_llm import BaseLlm
 
         if isinstance(value, BaseLlm):
@@ -30,11 +30,11 @@ def split_model_argument(value: str | BaseLlm | None) -> tuple[BaseLlm | None, s
 def build_model(name: str) -> BaseLlm:
     """Return the ADK model for a configured name.
 
-    `auto` is ADK's default Gemini when `GEMINI_API_KEY` or `GOOGLE_API_KEY` is set and not empty, else the
-    offline model; `offline` is the offline model; any other name goes to ADK's registry.
+    `auto` is ADK's default Gemini if `GEMINI_API_KEY` or `GOOGLE_API_KEY` is set and not empty, otherwise the offline
+    model; `offline` is the offline model; any other name goes to ADK's registry.
 
     Raises:
-        ConfigError: ADK knows no model of that name, or it needs a package or a key that is not there.
+        ConfigError: ADK does not know the model, or a package or a key is missing.
     """
     if name == "offline" or (name == "auto" and not has_gemini_key()):
         from gaia_memory.adk.models.offline_model import OfflineModel
@@ -55,7 +55,7 @@ def build_model(name: str) -> BaseLlm:
     except (ImportError, ValueError) as error:
         raise ConfigError([f"model is {name!r}, {_unknown_model_reason(name)}"]) from error
     if model_class.__name__ == "OpenAILlm":
-        # Its client takes half a second to import, which no other model should cost.
+        # The import of its client takes half a second, which other models should not cost.
         from gaia_memory.adk.models.openai import build_openai
 
         return build_openai(model.model)
@@ -63,10 +63,10 @@ def build_model(name: str) -> BaseLlm:
 
 
 async def close_model(model: BaseLlm) -> None:
-    """Close the client that a model of `build_model` opened, which ADK leaves to whoever made the model."""
+    """Close the client of a model from `build_model`; ADK leaves that to the caller."""
     from google.adk.models.google_llm import Gemini
 
-    # Without a key there is no client, and asking for one would make it.
+    # Without a key there is no client, and `api_client` would build one.
     if isinstance(model, Gemini) and has_gemini_key():
         await model.api_client.aio.aclose()
     elif (close := getattr(model, "aclose", None)) is not None:
@@ -74,11 +74,11 @@ async def close_model(model: BaseLlm) -> None:
 
 
 def _unknown_model_reason(name: str) -> str:
-    """Return why ADK has no model of a name, and what can be done about it."""
+    """Return why ADK has no model of that name, and the remedy."""
     if "/" in name:
         openai_name = f"openai:{name.rpartition('/')[2]}"
         return (
-            "which ADK asks through LiteLLM: pip install litellm mcp. A server that speaks OpenAI's "
+            "which needs LiteLLM: pip install litellm mcp. A server with OpenAI's "
             f"interface, such as vLLM, LM Studio or Ollama, needs no package: `model: {openai_name}`"
         )
     if name.startswith("claude"):
@@ -87,5 +87,5 @@ def _unknown_model_reason(name: str) -> str:
 
 
 def has_gemini_key() -> bool:
-    """Say whether the environment holds a key for Gemini."""
+    """Return whether the environment contains a key for Gemini."""
     return any(os.environ.get(key, "").strip() for key in GEMINI_KEY_VARIABLES)

@@ -1,4 +1,4 @@
-"""OfflineModel: an ADK model without a network that remembers, recalls, and says what it is."""
+"""An ADK model without a network that remembers, recalls and says that it is offline."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTRODUCTION = (
     "With GEMINI_API_KEY set, Gemini answers instead."
 )
 
-_REMEMBER = re.compile(
+_REMEMBER_PATTERN = re.compile(
     r"(?:please\s+|can you\s+|could you\s+)?"
     r"(?:remember|keep in mind|make a note|note|don'?t forget)"
     r"(?:\s+that\b|\s*[:,])?\s+(?P<fact>\S.*)",
@@ -43,11 +43,11 @@ _STOP_WORDS = frozenset(_STOP_WORD_LIST.split())
 
 
 class OfflineModel(BaseLlm):
-    """Answers by rules: the same request always gives the same answer.
+    """Answers by fixed rules: the same request always gets the same answer.
 
-    "Remember that …" calls `remember`; a question is answered from the profile where it can be, else by
-    `load_memory`; a statement is acknowledged. Its first answer of a conversation, and any question about
-    itself, says that it is the offline model.
+    "Remember that …" calls `remember`. It answers a question from the profile if possible, otherwise with
+    `load_memory`, and acknowledges a statement. Its first answer in a conversation, and the answer to any question
+    about itself, says that it is the offline model.
     """
 
     model: str = "offline"
@@ -55,7 +55,7 @@ class OfflineModel(BaseLlm):
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield the answer; with `stream` its words first, as partial responses."""
+        """Yield the answer; with `stream`, first its words as partial responses."""
         answer = _answer(llm_request)
         if isinstance(answer, types.Part):
             yield _response(answer, partial=False)
@@ -67,7 +67,7 @@ class OfflineModel(BaseLlm):
 
 
 def _response(part: types.Part, *, partial: bool) -> LlmResponse:
-    # ADK warns at every answer that names no tokens.
+    # ADK warns about every answer without token counts.
     usage = types.GenerateContentResponseUsageMetadata(
         prompt_token_count=0, candidates_token_count=0, total_token_count=0
     )
@@ -82,7 +82,7 @@ def _answer(request: LlmRequest) -> str | types.Part:
     text = _last_user_text(request.contents)
     if _SELF_QUESTION.search(text):
         return INTRODUCTION
-    remember_match = _REMEMBER.fullmatch(text)
+    remember_match = _REMEMBER_PATTERN.fullmatch(text)
     if remember_match and not text.endswith("?") and "remember" in request.tools_dict:
         return types.Part.from_function_call(name="remember", args={"fact": remember_match["fact"].strip()})
     if text.endswith("?") or _QUESTION.match(text):
@@ -92,7 +92,7 @@ def _answer(request: LlmRequest) -> str | types.Part:
 
 def _answer_from_memory(request: LlmRequest, question: str) -> str | types.Part:
     question_words = _content_words(question)
-    # "What do you know about me?" asks for nothing in particular.
+    # "What do you know about me?" has no content words: every line matches.
     matching_lines = [
         line for line in _profile_lines(request) if not question_words or question_words & _content_words(line)
     ]
@@ -125,7 +125,7 @@ def _bullet_list(head: str, lines: Sequence[str]) -> str:
 
 
 def _with_introduction(request: LlmRequest, text: str) -> str:
-    """Put the introduction before an answer, once a conversation."""
+    """Prepend the introduction to the first answer of a conversation."""
     is_introduced = any(
         INTRODUCTION in (part.text or "") for content in request.contents for part in content.parts or []
     )

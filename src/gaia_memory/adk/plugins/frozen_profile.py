@@ -8,7 +8,7 @@ from gaia_memory.profile.prompts import render_block
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine
-    from gaia_memory.models import LedgerRow, Profile, SessionKey
+    from gaia_memory.models import LedgerRow, SessionKey
 
 _MAX_TRIES = 2
 """A write between making and freezing a profile makes it stale; a second one in a row costs this turn its block."""
@@ -23,12 +23,14 @@ async def profile_block_for_session(engine: Engine, key: SessionKey, row: Ledger
     if not engine.config.memory.preload:
         return ""
     profile_key = engine.live.fingerprint
-    if row.profile is not None and row.profile_key == profile_key:
-        return row.profile
+    frozen = row.session.profile
+    if frozen is not None and frozen.key == profile_key:
+        return frozen.block
     for _ in range(_MAX_TRIES):
-        profile = await engine.memory.profile(engine.scope(key.app, key.user))
+        scope = engine.scope(key.app, key.user)
+        profile = await engine.memory.profile(scope)
         block = render_block(profile)
-        if await _freeze(engine, key, profile, block, profile_key):
+        if await engine.conversations.freeze_profile(key, scope, profile, block=block, config_key=profile_key):
             return block
     return ""
 
@@ -37,19 +39,6 @@ async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> s
     """Return the block as it is frozen now: a forget drops it, also for the turn that is running."""
     if not block:
         return ""
-    row = await engine.turn_presence.row(key)
-    return (row.profile if row is not None else None) or ""
-
-
-async def _freeze(engine: Engine, key: SessionKey, profile: Profile, block: str, profile_key: str) -> bool:
-    """Keep the block where nothing was written, and nothing forgotten, since its facts were read."""
-    scope = engine.scope(key.app, key.user)
-    async with engine.database.transaction() as tx:
-        state = await engine.facts.state(tx, scope)
-        if state.revision != profile.revision:
-            return False
-        made_at = None if profile.made_at is None else profile.made_at.timestamp()
-        await engine.ledger.freeze_profile(
-            tx, key, profile=block, profile_key=profile_key, made_at=made_at, made_by=profile.made_by
-        )
-    return True
+    row = await engine.conversations.row(key)
+    frozen = row.session.profile if row is not None else None
+    return frozen.block if frozen is not None else ""

@@ -68,9 +68,11 @@ class InvocationState:
         else:
             if self.command is None:
                 set_metadata(context, MEMORY_OFF_KEY, True)
-            row = await engine.turn_presence.wait_for_clear(self.key) if outer_lease is None else None
-        if outer_lease is None and row is not None and (row.cleared_at is not None or detects_stale(context)):
-            await reload_if_stale(context, is_deleted=row.cleared_at is not None and row.rewound_at is None)
+            row = await engine.turns.wait_for_clear(self.key) if outer_lease is None else None
+        if outer_lease is None and row is not None and (row.clearing.cleared_at is not None or detects_stale(context)):
+            await reload_if_stale(
+                context, is_deleted=row.clearing.cleared_at is not None and row.clearing.rewound_at is None
+            )
 
     def mark_message_stored(self) -> None:
         """Note that the message is in the session."""
@@ -109,30 +111,27 @@ class InvocationState:
             is_shared = not detects_stale(context) or context.live_request_queue is not None
             if is_shared and self.command is not None:
                 # Nothing is refused here, so nothing has to be kept; and a /reset clears by itself.
-                return await engine.turn_presence.row(self.key)
-            self.lease = engine.turn_presence.new_lease(
-                self.key, is_foreign=True, may_be_cancelled=True, is_shared=is_shared
-            )
+                return await engine.conversations.row(self.key)
+            self.lease = engine.turns.new_lease(self.key, is_foreign=True, may_be_cancelled=True, is_shared=is_shared)
             self.owns_lease = True
         if self.command is None:
             self.ledger_row = await self._begin_turn(engine, seconds=TURN_WAIT_SECONDS)
             clear_metadata(context, UNMARKED_KEY)
-            if self.ledger_row.is_private:
+            if self.ledger_row.session.is_private:
                 set_metadata(context, PRIVATE_KEY, True)
-            engine.turn_spans.record_turn(self.key)
         elif self.owns_lease:
-            return await engine.turn_presence.acquire(self.lease, timeout_seconds=TURN_WAIT_SECONDS)
+            return await engine.turns.acquire(self.lease, timeout_seconds=TURN_WAIT_SECONDS)
         return self.ledger_row
 
     async def _begin_turn(self, engine: Engine, *, seconds: float) -> LedgerRow:
         if self.lease is None:
-            self.lease = engine.turn_presence.new_lease(self.key, is_foreign=True, is_shared=True)
+            self.lease = engine.turns.new_lease(self.key, is_foreign=True, is_shared=True)
             self.owns_lease = True
-        return await engine.turn_presence.begin_turn(self.lease, self.start.invocation, timeout_seconds=seconds)
+        return await engine.turns.begin_turn(self.lease, self.start.invocation, timeout_seconds=seconds)
 
     async def _release_lease(self, engine: Engine, lease: TurnLease) -> None:
         rolled_back = self.start.invocation_after_rollback()
         if rolled_back is not None and lease.is_turn_recorded:
             lease.clock_rollbacks.append(rolled_back)
         if self.owns_lease:
-            await engine.turn_presence.release(lease)
+            await engine.turns.release(lease)

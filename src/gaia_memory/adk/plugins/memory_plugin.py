@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -16,7 +15,6 @@ from google.genai import types
 
 from gaia_memory.adk.engine_source import ConfigSource, EngineSource
 from gaia_memory.adk.memory_service import Mem0MemoryService
-from gaia_memory.adk.plugins.current_message import set_current_message
 from gaia_memory.adk.plugins.error_boundary import ErrorBoundary, never_breaks_the_turn
 from gaia_memory.adk.plugins.evaluation_runs import should_skip
 from gaia_memory.adk.plugins.event_metadata import answers_private_call, is_private, set_metadata
@@ -29,14 +27,14 @@ from gaia_memory.adk.plugins.request_injection import (
     inject,
     is_enabled_for,
 )
-from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_command, with_text
+from gaia_memory.adk.plugins.run_context import outer_invocation, outer_session_service, set_current_message
+from gaia_memory.adk.plugins.slash_commands import answer_command, drop_commands, parse_message, with_text
 from gaia_memory.adk.plugins.span_content import wants_span_content
-from gaia_memory.adk.sessions.configured_sessions import DatabaseTranscriptFinder
+from gaia_memory.adk.sessions.database_transcript import DatabaseTranscriptFinder
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.session_database import SessionDatabase
 from gaia_memory.adk.sessions.transcript import SessionTranscript
 from gaia_memory.adk.tools import memory_tools
-from gaia_memory.commands.private import private_message
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
@@ -48,7 +46,6 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
     from google.adk.models.llm_request import LlmRequest
     from google.adk.models.llm_response import LlmResponse
-    from google.adk.sessions.base_session_service import BaseSessionService
     from google.adk.tools.base_tool import BaseTool
     from google.adk.tools.tool_context import ToolContext
 
@@ -59,12 +56,6 @@ logger = logger_for(__name__)
 
 _MAX_TRACKED_TURNS = 4096
 """Turns remembered at once: a cancelled turn fires no hook at its end, so the oldest leave by themselves."""
-
-_outer_session_service: ContextVar[BaseSessionService | None] = ContextVar("outer_sessions", default=None)
-"""The session service of the run that is calling a tool: a run inside that tool has another."""
-
-_outer_invocation: ContextVar[InvocationState | None] = ContextVar("outer_turn", default=None)
-"""The run that is calling a tool: an agent inside that tool talks to the same person."""
 
 
 class MemoryPlugin(BasePlugin):
@@ -157,9 +148,9 @@ class MemoryPlugin(BasePlugin):
         """Note whose run calls a tool, so that a run inside that tool is told from it; each call is its own task."""
         invocation = tool_context.get_invocation_context()
         if self._is_in_charge(invocation):
-            _outer_session_service.set(invocation.session_service)
+            outer_session_service.set(invocation.session_service)
             turn = self._turns.get(invocation.invocation_id)
-            _outer_invocation.set(turn)
+            outer_invocation.set(turn)
             set_current_message(tool_context)
             if turn is not None:
                 turn.enter_tool()
@@ -197,7 +188,7 @@ class MemoryPlugin(BasePlugin):
 
     def _is_in_charge(self, invocation: InvocationContext) -> bool:
         """Say whether this is a run of the host itself, and this plugin the one in charge."""
-        outer = _outer_session_service.get()
+        outer = outer_session_service.get()
         if (outer is not None and outer is not invocation.session_service) or should_skip(invocation, self._source):
             return False
         first = next((plugin for plugin in invocation.plugin_manager.plugins if isinstance(plugin, MemoryPlugin)), self)
@@ -209,12 +200,11 @@ class MemoryPlugin(BasePlugin):
     def _begin_invocation(self, invocation: InvocationContext, message: types.Content | None) -> InvocationState:
         """Note an invocation; commands and what is private are stamped before anything can fail."""
         session = invocation.session
-        command = parse_command(message)
-        private_text = private_message(*command) if command is not None else None
+        command, private_text = parse_message(message)
         turn = InvocationState(
             key=SessionKey(session.app_name, session.user_id, session.id),
             start=InvocationStart.now(invocation.invocation_id, _new_user_event(invocation)),
-            command=command if private_text is None else None,
+            command=command,
             private_text=private_text,
             root_agent_name=_root_agent_name(invocation),
             context=ref(invocation),
@@ -250,7 +240,7 @@ class MemoryPlugin(BasePlugin):
             return
         async with self._engine_for(turn) as engine:
             if engine is not None:
-                await engine.turn_presence.exclude_events(turn.key, [event.id])
+                await engine.conversations.exclude_events(turn.key, [event.id])
 
     async def _open_memory(self, invocation: InvocationContext) -> None:
         if isinstance(invocation.memory_service, Mem0MemoryService):
@@ -262,9 +252,9 @@ class MemoryPlugin(BasePlugin):
         app = invocation.session.app_name
         engine.attach_transcript(app, SessionTranscript(invocation.session_service, app, clear_method="rewind"))
         while self._unrecorded_turns:
-            engine.turn_presence.defer(*self._unrecorded_turns.popitem(last=False))
-        if not engine.transcripts.has_fallback:
-            engine.transcripts.set_fallback(DatabaseTranscriptFinder(SessionDatabase(engine)).find_transcript)
+            engine.turns.defer(*self._unrecorded_turns.popitem(last=False))
+        finder = DatabaseTranscriptFinder(SessionDatabase(engine))
+        engine.set_transcript_fallback(finder.find_transcript, keeps_existing=True)
 
     @asynccontextmanager
     async def _engine_for(self, turn: InvocationState) -> AsyncIterator[Engine | None]:
@@ -289,7 +279,7 @@ class MemoryPlugin(BasePlugin):
 
         It gets no tools: what it is told comes from the agent that calls it, and not from the person.
         """
-        turn = _outer_invocation.get()
+        turn = outer_invocation.get()
         if turn is None or self._turns.get(turn.start.invocation.id) is not turn:
             return
         async with self._engine_for(turn) as engine:

@@ -1,35 +1,77 @@
-"""Which conversations the code that runs here holds: a run inside another one never waits for it."""
+"""What the running code belongs to: the leases it runs under, the tool call it is in, the message being answered."""
 
 from __future__ import annotations
 
+import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from gaia_memory.adk.sessions.event_mapping import turns_of
+from gaia_memory.models import UserStatement
+
 if TYPE_CHECKING:
+    from google.adk.agents.readonly_context import ReadonlyContext
+    from google.adk.sessions.base_session_service import BaseSessionService
+
+    from gaia_memory.adk.plugins.invocation_state import InvocationState
     from gaia_memory.models import SessionKey
     from gaia_memory.sessions.turns.turn_lease import TurnLease
 
-_leases: ContextVar[tuple[TurnLease, ...]] = ContextVar("held", default=())
-_tool_lease: ContextVar[TurnLease | None] = ContextVar("calling", default=None)
+outer_session_service: ContextVar[BaseSessionService | None] = ContextVar("outer_session_service", default=None)
+"""The session service of the run that called the current tool; a run inside that tool has another one."""
+
+outer_invocation: ContextVar[InvocationState | None] = ContextVar("outer_invocation", default=None)
+"""The run that called the current tool; an agent inside that tool serves the same user."""
+
+_leases: ContextVar[tuple[TurnLease, ...]] = ContextVar("leases", default=())
+_tool_lease: ContextVar[TurnLease | None] = ContextVar("tool_lease", default=None)
+_tool_message: ContextVar[UserStatement | None] = ContextVar("tool_message", default=None)
 
 
 def current_lease(key: SessionKey) -> TurnLease | None:
-    """Return the hold on a conversation within which this runs; None where it is on its own."""
-    return next((hold for hold in reversed(_leases.get()) if hold.key == key and not hold.is_released), None)
+    """Return the lease of a conversation that this code runs under; None if there is none."""
+    return next((lease for lease in reversed(_leases.get()) if lease.key == key and not lease.is_released), None)
 
 
 def enter_lease(lease: TurnLease) -> None:
-    """Let what runs in this context from now on count as within a hold, until that is over."""
+    """Make everything that runs in this context from here on run under a lease, until it is released."""
     if lease not in _leases.get():
         _leases.set((*(each for each in _leases.get() if not each.is_released), lease))
 
 
 def enter_tool_call(lease: TurnLease) -> None:
-    """Let what runs in this context from now on count as a tool of a turn, which waits for it."""
+    """Make everything that runs in this context from here on part of a tool call of a turn."""
     _tool_lease.set(lease)
 
 
 def is_in_tool_of(key: SessionKey) -> bool:
-    """Say whether this runs in a tool that a turn of a conversation waits for."""
+    """Return True inside a tool call that a running turn of a conversation waits for."""
     lease = _tool_lease.get()
     return lease is not None and lease.key == key and not lease.is_released
+
+
+def set_current_message(run: ReadonlyContext) -> None:
+    """Make the user's message of this turn the current one for the tool called here and everything it runs."""
+    _tool_message.set(_message_of(run))
+
+
+def current_message(run: ReadonlyContext) -> UserStatement:
+    """Return the user's message of a turn, with the time from which on the model sees messages.
+
+    An agent inside a tool gets its input from the calling agent, which may well repeat something forgotten; there the
+    message of the outer turn is returned.
+    """
+    return _tool_message.get() or _message_of(run)
+
+
+def _message_of(run: ReadonlyContext) -> UserStatement:
+    message, now = run.user_content, time.time()
+    text = "\n".join(part.text for part in (message.parts if message else None) or [] if part.text)
+    events = run.session.events
+    at = min((event.timestamp for event in events if event.invocation_id == run.invocation_id), default=now)
+    visible_turns = turns_of(events, turns_before=0)
+    return UserStatement(
+        text=text,
+        turn_started_at=at,
+        visible_since=visible_turns[0].messages[0].said_at.timestamp() if visible_turns else now,
+    )

@@ -12,7 +12,8 @@ from gaia_memory.adk.plugins.error_boundary import ErrorBoundary
 from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, indices_with_key
 from gaia_memory.commands.command import Call, ResetOutcome
 from gaia_memory.commands.dispatch import COMMANDS, parse, run
-from gaia_memory.commands.redact_locations import redact_locations
+from gaia_memory.commands.private import private_message
+from gaia_memory.redaction.redact_locations import redact_locations
 
 if TYPE_CHECKING:
     from google.adk.events.event import Event
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from gaia_memory.errors import GaiaMemoryError
     from gaia_memory.models import SessionKey
 
-UNAVAILABLE = "Memory cannot answer right now. Nothing was changed; please try again in a while."
+UNAVAILABLE_ANSWER = "Memory cannot answer right now. Nothing was changed; please try again in a while."
 UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
 
 
@@ -45,6 +46,13 @@ def parse_command(message: types.Content | None) -> tuple[str, str] | None:
     return parsed if parsed and parsed[0] in COMMANDS else None
 
 
+def parse_message(message: types.Content | None) -> tuple[tuple[str, str] | None, str | None]:
+    """Return the command that a message is, and the text of `/private TEXT`, which is a turn and no command."""
+    command = parse_command(message)
+    private_text = private_message(*command) if command is not None else None
+    return (command, None) if private_text is None else (None, private_text)
+
+
 def with_text(message: types.Content, text: str) -> types.Content:
     """Return a message with this text in place of its own, and with what is attached to it."""
     attached = [part for part in message.parts or [] if not part.text]
@@ -66,10 +74,8 @@ def build_call(
         key=key,
         argument=argument,
         memory=engine.memory,
-        privacy=engine.turn_presence,
+        flags=engine.conversations,
         pending_confirmations=engine.pending_confirmations,
-        confirmation_store=engine.turn_presence,
-        is_memory_enabled=engine.config.memory.enabled,
         settings=engine.live,
         is_admin=is_admin or (person is not None and person.admin),
         reset=reset,
@@ -112,7 +118,7 @@ async def answer_command(
     """
     if engine is None:
         return CommandAnswer(
-            UNAVAILABLE if open_error is None else f"{UNAVAILABLE_BECAUSE} {redact_locations(str(open_error))}"
+            UNAVAILABLE_ANSWER if open_error is None else f"{UNAVAILABLE_BECAUSE} {redact_locations(str(open_error))}"
         )
     clears_session = False
 
@@ -130,4 +136,4 @@ async def answer_command(
 
     with ErrorBoundary(f"/{name}"):
         return CommandAnswer((await run(name, build_call(engine, key, argument, reset))).text, clears_session)
-    return CommandAnswer(UNAVAILABLE)
+    return CommandAnswer(UNAVAILABLE_ANSWER)

@@ -1,17 +1,22 @@
-"""A transcript of the configured session database, which loads ADK only to read what somebody said."""
+"""Transcripts of the configured session database; ADK is loaded only to read messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from gaia_memory.adk.lazy_imports import load_module
+from gaia_memory.adk.sessions.changed_sessions import EVAL_SESSION_PREFIXES
 from gaia_memory.adk.sessions.session_database import SessionDatabase
-from gaia_memory.adk.sessions.session_table import EVAL_SESSION_PREFIXES
+from gaia_memory.log import logger_for
 from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
 
 if TYPE_CHECKING:
     from gaia_memory.adk.sessions.transcript import SessionTranscript
+
+logger = logger_for(__name__)
 
 
 class DatabaseTranscript:
@@ -89,3 +94,21 @@ class DatabaseTranscript:
         return SessionTranscript(
             self.database.service, self._app, clear_method=self.clear_method, is_complete=self.is_complete
         )
+
+
+class DatabaseTranscriptFinder:
+    """Finds the sessions of apps without a Runner in this process, so that one sweep learns for all apps."""
+
+    def __init__(self, database: SessionDatabase) -> None:
+        self._database = database
+
+    async def find_transcript(self, key: SessionKey) -> DatabaseTranscript | None:
+        """Return a transcript over the configured session database if this session is in it; None otherwise."""
+        try:
+            if not await self._database.has_session(key):
+                return None
+        except (ValueError, SQLAlchemyError, OSError) as error:
+            logger.info("the configured session database cannot be read for other apps: %s", type(error).__name__)
+            return None
+        # Turns of that app run in a Runner that we do not know, and it may keep other sessions elsewhere.
+        return DatabaseTranscript(self._database, key.app, clear_method="rewind", is_complete=False)

@@ -17,7 +17,12 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from gaia_memory.adk.lazy_imports import load_module
-from gaia_memory.adk.sessions.session_table import VERSION_TABLE, SessionChanges, query_changed_sessions, session_exists
+from gaia_memory.adk.sessions.changed_sessions import (
+    VERSION_TABLE,
+    SessionChanges,
+    query_changed_sessions,
+    session_exists,
+)
 from gaia_memory.database.connections import open_connection
 from gaia_memory.database.read_only import database_path
 from gaia_memory.database.sqlite import READ_ONLY_OPTION

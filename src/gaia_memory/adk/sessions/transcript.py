@@ -9,12 +9,11 @@ from google.adk.events.event import Event
 from google.adk.events.event_actions import EventActions
 from google.adk.sessions.base_session_service import GetSessionConfig
 
-from gaia_memory.adk.sessions.changed_sessions import find_changed_sessions
+from gaia_memory.adk.sessions.changed_sessions import EVAL_SESSION_PREFIXES, find_changed_sessions
 from gaia_memory.adk.sessions.compare_and_delete import delete_if_unchanged
 from gaia_memory.adk.sessions.event_mapping import position_of, zone_of
 from gaia_memory.adk.sessions.event_pages import EventRange, LoadedEvents, event_reader_for, pages
 from gaia_memory.adk.sessions.out_of_order_turns import read_out_of_order_turns
-from gaia_memory.adk.sessions.session_table import EVAL_SESSION_PREFIXES
 from gaia_memory.adk.sessions.turn_reader import TurnReader, live_ranges
 from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
 

@@ -1,4 +1,4 @@
-"""Erasures: which of them the store and the database's files are already free of."""
+"""Erasures: from which of them the store and the database's files are already clean."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ MAX_RETRY_SECONDS = 2.0
 
 QUIET_SECONDS = 2.0
 MAX_GATHERING_SECONDS = 20.0
-"""Erasures that come one after another are gathered for so long, since each pass writes the whole store anew."""
+"""How long erasures are gathered while more keep coming, because each pass rebuilds the whole store."""
 
 MAX_GATHERED_FACTS = 500
-"""Facts that leave the open store at once while erasures are gathered; more are gone sooner with the store itself."""
+"""Facts that are deleted from the open store while erasures are gathered; for more, a new store is faster."""
 
 log = logger_for(__name__)
 
 
 class ErasureTracker:
-    """Brings each noted erasure to its end: out of the store, out of the database's files, crossed off.
+    """Completes each noted erasure: removes it from the store, from the database's files and from the list.
 
-    It is crossed off only once the store holds every other fact again, so that whoever waits for it finds them.
+    An erasure leaves the list only when the store contains every other fact again, so that a caller of `settled`
+    finds them.
     """
 
     def __init__(self, database: Database, outbox: Outbox, scrub: Callable[[], Awaitable[bool]]) -> None:
-        """Rewrite the database's files with `scrub`, which says False while they are in use."""
+        """Rewrite the database's files with `scrub`, which returns False while they are in use."""
         self.trouble: str | None = None
         self._database = database
         self._outbox = outbox
@@ -41,17 +42,17 @@ class ErasureTracker:
         self._next_try = 0.0
 
     def mark_removed(self, erasures: Iterable[int]) -> None:
-        """Note that no text of these is in the store any more, nor can get into it."""
+        """Note that no text of these is in the store or can get into it."""
         self._removed_from_store.update(erasures)
 
     def may_be_in_store(self, erasures: set[int]) -> bool:
-        """Say whether the store may still hold text of one of these."""
+        """Return whether the store may still contain text of one of these."""
         return not erasures <= self._removed_from_store
 
     def is_batch_ready(self, erasures: set[int], *, lag: int, is_awaited: bool) -> bool:
-        """Say whether it is time to begin a store without the text of `erasures`.
+        """Return whether it is time to create a store without the text of `erasures`.
 
-        They are given a quiet time to become more, unless somebody waits or much is to be removed from the open store.
+        More erasures are waited for, unless a caller waits or the open store has many facts to remove.
         """
         now = asyncio.get_running_loop().time()
         self._first_seen = {
@@ -66,7 +67,7 @@ class ErasureTracker:
         )
 
     async def finish(self, pending: set[int], *, is_caught_up: bool) -> bool:
-        """Do what is due for `pending`; True when some were crossed off. `is_caught_up`: the outbox was empty."""
+        """Take the next step for `pending`; True when some are finished. `is_caught_up`: the outbox was empty."""
         self._removed_from_store &= pending
         self._removed_from_files &= self._removed_from_store
         due = self._removed_from_store - self._removed_from_files
@@ -83,15 +84,15 @@ class ErasureTracker:
         return True
 
     async def _try_scrub(self) -> bool:
-        """Scrub, unless that was tried in vain a moment ago."""
+        """Scrub, unless that failed a moment ago."""
         now = asyncio.get_running_loop().time()
         if now < self._next_try:
             return False
         try:
             done = await self._scrub()
-            self.trouble = None if done else "forgotten text is still in the database's files: a reader holds them"
+            self.trouble = None if done else "forgotten text is still in the database's files: a reader has them open"
         except Exception as error:
-            # The files may be locked, away or full; following the other facts must not wait for them.
+            # The files may be locked or missing, or the disk full. Other facts must not wait for that.
             done = False
             self.trouble = f"forgotten text cannot be removed from the database's files ({type(error).__name__})"
             kind = type(error).__name__

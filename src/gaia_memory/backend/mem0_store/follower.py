@@ -1,4 +1,4 @@
-"""The follower: brings the mem0 store to the state of the database, in whichever process owns the store."""
+"""The follower: keeps the mem0 store in the state of the database, in the process that owns the store."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, Protocol
 from gaia_memory.backend.mem0_store.erasures import ErasureTracker
 from gaia_memory.backend.mem0_store.locations import resolve_location
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
-from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, FolderLock, StoreLease, StoreOwnership
+from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, FolderLock, StoreLease, StoreOwner, StoreOwnership
 from gaia_memory.backend.mem0_store.store import Mem0Builder
 from gaia_memory.backend.mem0_store.throttle import WriteThrottle
 from gaia_memory.backend.mem0_store.vector_backfill import VectorBackfill
-from gaia_memory.backend.mem0_store.wait_synced import SyncWaiter, parse_owner
+from gaia_memory.backend.mem0_store.wait_synced import SyncWaiter
 from gaia_memory.backend.providers.provider_specs import Provider
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError, MemoryUnavailable, StoreNotOwnedError, StoreStalledError
@@ -29,7 +29,7 @@ from gaia_memory.telemetry import error_frames, log_fields
 
 IDLE_SECONDS = 0.5
 DISABLED_IDLE_SECONDS = 30.0
-"""Seconds between looks for what another process forgot while memory is off; a forget of this one is not waited for."""
+"""While memory is off, how often to look for erasures by other processes; one by this process wakes the follower."""
 
 AWAITED_IDLE_SECONDS = 0.05
 CLAIM_INTERVAL_SECONDS = 1.0
@@ -44,16 +44,16 @@ log = logger_for(__name__)
 
 
 class FollowerBackend(Mem0Builder, Protocol):
-    """What the follower needs of the backend."""
+    """The part of the backend that the follower needs."""
 
     embedder: Any
     store_provider: Provider
 
 
 class StoreFollower:
-    """Owns the mem0 store, or keeps trying to, and follows the outbox while it does.
+    """Owns the mem0 store, or keeps trying to, and applies the outbox while it does.
 
-    Nothing waits for it but `settled` and `stop`. `trouble` says what keeps it from writing, or is None.
+    Only `settled` and `stop` wait for it.
     """
 
     def __init__(
@@ -64,21 +64,20 @@ class StoreFollower:
         clock: Clock,
         *,
         home: Path,
-        owner: str,
-        is_owner_dead: Callable[[str], bool],
+        owner: StoreOwner,
         scrub: Callable[[], Awaitable[bool]],
         is_enabled: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Take what is needed; nothing is opened and no file is touched.
+        """Open nothing and touch no file.
 
-        `owner` names this follower and no other one; `is_owner_dead`, which blocks, says whether an owner has ended.
-        While the store is not wanted (`is_enabled`) it is opened only for what has to leave it or somebody waits for.
+        `scrub` rewrites the database's files and returns False while they are in use. While `is_enabled` is False,
+        the store is opened only to erase from it, or for a caller of `settled`.
         """
         embedder: Embedder = backend.embedder
         location, lock_path = resolve_location(backend, backend.store_provider, home)
         self.progress = 0
         self.is_owner = False
-        self.is_owner_dead = is_owner_dead
+        self.is_owner_dead = owner.is_dead
         self._database = database
         self._outbox = outbox
         self._clock = clock
@@ -86,7 +85,7 @@ class StoreFollower:
         self._pool = WorkerPool("gaia-follower", 1)
         self._writer = StoreWriter(location, self._pool, database, outbox, embedder)
         lease_seconds = None if location.is_embedded and database.is_local else LEASE_SECONDS
-        lease = StoreLease(database, outbox, clock, owner, is_owner_dead=is_owner_dead, lease_seconds=lease_seconds)
+        lease = StoreLease(database, outbox, clock, owner, lease_seconds=lease_seconds)
         self._ownership: StoreOwnership = FolderLock(lock_path, self._pool, lease) if location.is_embedded else lease
         self._backfill = VectorBackfill(database, outbox, embedder, self.wake)
         self._wake = asyncio.Event()
@@ -100,7 +99,7 @@ class StoreFollower:
         self._throttle = WriteThrottle()
         self._has_tried_to_own = False
         self._contains_forgotten = False
-        self._seen_owner: str | None = None
+        self._seen_owner = ""
         self._failures = 0
         self._trouble: str | None = None
         self._logged_errors: set[str] = set()
@@ -110,12 +109,12 @@ class StoreFollower:
         """The `mem0.Memory` over the store, for reading; valid until the next erasure. Its calls block.
 
         Raises:
-            StoreNotOwnedError: another process owns the store, it is not open yet, or still holds what was forgotten.
+            StoreNotOwnedError: another process owns the store, or it is not open or still contains forgotten facts.
         """
         store = self._writer.store
         if self.is_owner and store is not None and self._writer.is_usable:
             if self._contains_forgotten:
-                raise StoreNotOwnedError("what was forgotten is just leaving the mem0 store", remedy=_SETTLE_REMEDY)
+                raise StoreNotOwnedError("forgotten facts are being removed from the mem0 store", remedy=_SETTLE_REMEDY)
             return store.memory
         if self._is_suspended:
             raise StoreNotOwnedError("memory is off, and the mem0 store is not open", remedy=_ENABLE_REMEDY)
@@ -123,30 +122,29 @@ class StoreFollower:
             raise StoreNotOwnedError("the mem0 store is still being opened", remedy=_SETTLE_REMEDY)
         if not self._is_running:
             raise StoreNotOwnedError("the mem0 store is not open", remedy="use it inside `async with open_memory(…)`")
-        pid, host = parse_owner(self._seen_owner)
         raise StoreNotOwnedError(
-            f"the mem0 store is owned by process {pid} on {host}",
+            f"the mem0 store is owned by {self._seen_owner or 'another process'}",
             remedy="read it there, or end that process: this one takes over within seconds",
         )
 
     @property
     def trouble(self) -> str | None:
-        """What keeps facts out of the mem0 store, in words for `status`; None when nothing does."""
+        """Why facts are missing from the mem0 store, in words for `status`; None when none are."""
         refused = self._writer.refused_count
         return (
             self._trouble
             or self._backfill.trouble
             or self._erasures.trouble
-            or (f"the mem0 store refused {refused} facts; they are found all the same" if refused else None)
+            or (f"the mem0 store refused {refused} facts; recall still finds them" if refused else None)
         )
 
     @property
     def is_ready(self) -> bool:
-        """Whether the store is open here, or this process tried in vain to become its owner."""
+        """Whether the store is open here, or this process has failed to become its owner."""
         return self._writer.is_usable if self.is_owner else self._has_tried_to_own
 
     def folder(self, store_id: str) -> Path | None:
-        """Return where the files of an embedded store are; None for one that stands elsewhere."""
+        """Return where the files of an embedded store are; None for any other store."""
         return self._writer.location.folder(store_id)
 
     @property
@@ -155,7 +153,7 @@ class StoreFollower:
         return self._writer.location.is_embedded
 
     async def quarantined_stores(self) -> list[str]:
-        """Return where stores stand that something else had filled and that were set aside, as far as is known here."""
+        """Return where quarantined stores are, as far as this process knows."""
         return await asyncio.to_thread(self._writer.location.quarantined)
 
     @property
@@ -163,12 +161,12 @@ class StoreFollower:
         return self._task is not None and not self._task.done()
 
     def start(self, *, after: float = 0.0) -> None:
-        """Begin to follow in the background of the running loop, `after` so many seconds or when somebody waits for it.
+        """Start in a background task of the running loop, `after` so many seconds or when `settled` is called.
 
-        Of two beginnings the earlier one counts.
+        Of two calls the earlier start counts.
         """
         if self._task is None:
-            # What follows for everybody must not carry on the trace of whoever opened memory.
+            # The task works for every user, so it must not continue the trace of the caller that opened memory.
             running = asyncio.get_running_loop()
             self._task = running.create_task(self._run(after), name="gaia-follower", context=Context())
         elif not after:
@@ -176,21 +174,21 @@ class StoreFollower:
             self.wake()
 
     def wake(self) -> None:
-        """Say that there may be something to follow."""
+        """Signal that the outbox may have changed."""
         self._throttle.note_change()
         self._wake.set()
 
     async def settled(self, *, stall_seconds: float = 60.0) -> None:
-        """Return when the ids dirty at the call are applied and no erasure is pending, whoever owns the store.
+        """Return when the ids dirty at the call are applied and no erasure is pending, in whichever process.
 
-        Where this process can own the store it is open then.
+        If this process can own the store, the store is then open.
 
         Raises:
-            StoreStalledError: no progress for `stall_seconds`, or nothing was started that could make any.
+            StoreStalledError: no progress for `stall_seconds`, or the follower is not running.
         """
         if not self._is_running:
             raise StoreStalledError(
-                "the mem0 store is not followed in this process: its follower was not started or has stopped",
+                "the follower of the mem0 store is not running in this process: it was not started or has stopped",
                 remedy="call it inside `async with open_memory(…)`",
             )
         self._waiters += 1
@@ -204,7 +202,7 @@ class StoreFollower:
             self._waiters -= 1
 
     async def stop(self) -> None:
-        """Close the store in order and give it back, within seconds; what is not followed yet stays noted."""
+        """Close the store cleanly and release it, within seconds; the outbox keeps the unfinished work."""
         self._stopping.set()
         self._start_requested.set()
         self._waiter_arrived.set()
@@ -216,19 +214,19 @@ class StoreFollower:
                 task.cancel()
         await self._backfill.stop()
         with contextlib.suppress(TimeoutError):
-            # A store that hangs keeps its lock until the process ends: nobody else may write it meanwhile.
+            # A store that hangs keeps its lock until the process ends: no other process may write it in between.
             async with asyncio.timeout(STOP_SECONDS):
                 await self._close_and_release()
         await self._pool.close(grace=STOP_SECONDS / 2)
 
     def close_without_loop(self) -> None:
-        """Close the store and release its lock where the event loop is gone."""
+        """Close the store and release its lock after the event loop has ended."""
         self._writer.location.cancel_probe()
         closing = threading.Thread(target=self._close_without_loop, daemon=True)
         try:
             closing.start()
         except RuntimeError:
-            # The interpreter is ending and starts no threads any more; no loop runs here then.
+            # An ending interpreter starts no threads; no loop runs here then.
             self._close_without_loop()
         else:
             closing.join()
@@ -249,11 +247,11 @@ class StoreFollower:
                 if await self._run_once():
                     self._clear_failures()
             except Exception as error:
-                # Database, Chroma, mem0 and the disk meet here: whatever it is, it is tried again, ever later.
+                # Database, Chroma, mem0 and the disk meet here: whatever fails is retried with growing pauses.
                 await self._back_off(error)
 
     async def _run_once(self) -> bool:
-        """Do one thing that is due, or wait for something to do; False when it proves nothing about the store."""
+        """Take one step or wait for work; False when the step does not prove that the store works."""
         if self.is_owner and not await self._ownership.renew():
             await self._lose_ownership()
         self._is_suspended = not self.is_owner and not await self._is_needed()
@@ -283,7 +281,7 @@ class StoreFollower:
         self._logged_errors.clear()
 
     async def _is_needed(self) -> bool:
-        """Say whether there is a use for the store: while memory is off what was forgotten leaves it all the same."""
+        """Return whether the store is needed: while memory is off, only for erasures and waiting callers."""
         if self._is_enabled():
             return True
         async with self._database.read_transaction() as tx:
@@ -291,11 +289,11 @@ class StoreFollower:
         return state.erasures > 0 or (self._waiters > 0 and state.lag > 0)
 
     async def _apply_batch(self, state: StoreState, rows: list[DirtyFact], erasures: set[int]) -> None:
-        """Take the open store a batch further and finish erasures; with neither to do, wait a little."""
+        """Apply a batch to the open store and finish erasures; with nothing to do, wait."""
         is_awaited = self._is_awaited(state)
         self._backfill.start_if_due(is_awaited=is_awaited)
         if not rows and not self._writer.location.retains_deleted:
-            # A store that is not begun anew has followed every delete now.
+            # A store that is not recreated has applied every delete by then.
             self._erasures.mark_removed(erasures)
         if await self._erasures.finish(erasures, is_caught_up=not rows):
             self.progress += 1
@@ -303,7 +301,7 @@ class StoreFollower:
             self._backfill.add(await self._writer.apply(rows))
             self._throttle.record_write(len(rows), self._writer.write_seconds, awaited=is_awaited)
             self.progress += 1
-            # Who waited for these facts looks at once, and finds no trouble of before.
+            # A caller that waited for these facts must not see an earlier failure.
             self._clear_failures()
             await self._rest_after_batch(awaited=is_awaited)
             return
@@ -316,12 +314,12 @@ class StoreFollower:
         self.is_owner = await self._ownership.acquire()
         if not self.is_owner:
             async with self._database.read_transaction() as tx:
-                self._seen_owner = (await self._outbox.store(tx)).owner
+                self._seen_owner = (await self._outbox.store(tx)).owner_description
             self._has_tried_to_own = True
         return self.is_owner
 
     async def _open_or_recreate(self, state: StoreState, erasures: set[int]) -> bool:
-        """Open or begin the store when there is none, it is another one or text has to leave it."""
+        """Open or create the store when there is none, it is another one or it needs an erasure."""
         has_to_erase = self._writer.location.retains_deleted and self._erasures.may_be_in_store(erasures)
         if (
             self._writer.is_usable
@@ -333,20 +331,20 @@ class StoreFollower:
             self._erasures.mark_removed(await self._writer.erasures_before(state))
             has_to_erase = self._erasures.may_be_in_store(erasures)
         if self._writer.store is None and not has_to_erase and await self._writer.reopen(state):
-            # An erasure that is pending all the same is one whose store was not filled to its end.
+            # An erasure that is still pending belongs to a rebuild that was interrupted.
             self._writer.is_rebuilding = bool(erasures)
         else:
             self._erasures.mark_removed(await self._writer.recreate(state, erasures))
         return True
 
     def _is_recreation_due(self, state: StoreState, erasures: set[int]) -> bool:
-        """Say whether to begin the open store anew: never while it is filled, or many forgets might never end."""
+        """Return whether to recreate the open store: never during a rebuild, or many erasures might never end."""
         if self._writer.is_rebuilding:
             return False
         return self._erasures.is_batch_ready(erasures, lag=state.lag, is_awaited=self._is_awaited(state))
 
     def _batch_size(self, state: StoreState, erasures: set[int]) -> int:
-        # What is forgotten leaves an open store first, and its files when that is written anew.
+        # Forgotten facts leave the open store first, and its files when the store is recreated.
         rebuilding = self._writer.is_rebuilding or bool(erasures)
         return self._throttle.batch_size(awaited=self._is_awaited(state), rebuilding=rebuilding)
 
@@ -354,20 +352,20 @@ class StoreFollower:
         return self._waiters > 0 or (state.awaited_until or 0.0) > self._clock.now().timestamp()
 
     async def _lose_ownership(self) -> None:
-        """Stop writing: the lease went to somebody else."""
+        """Stop writing: another process has the lease."""
         await self._writer.close()
         self.is_owner = False
 
     async def _close_and_release(self) -> None:
         await self._writer.close()
         if self.is_owner:
-            # A lease runs out by itself where the database is away; the lock on a folder is released all the same.
+            # Without the database the lease expires; the lock on a folder is released in any case.
             with contextlib.suppress(MemoryUnavailable):
                 await self._ownership.release()
             self.is_owner = False
 
     async def _rest_after_batch(self, *, awaited: bool) -> None:
-        """Leave others their time after a batch; somebody who begins to wait for the store ends it."""
+        """Rest after a batch, so that turns can run; a new waiter ends the rest."""
         seconds = self._throttle.rest_seconds(awaited=awaited, rebuilding=self._writer.is_rebuilding)
         self._waiter_arrived.clear()
         while seconds > 0 and (awaited or not (self._waiters or self._stopping.is_set())):
@@ -390,9 +388,11 @@ class StoreFollower:
         level = logging.DEBUG if kind in self._logged_errors else logging.WARNING
         self._logged_errors.add(kind)
         fields = log_fields("store.not_followed", failures=self._failures, error=kind)
-        message = "the mem0 store cannot be followed (%s); this is tried again until it can be"
+        message = "the mem0 store cannot be updated (%s); retrying"
         log.log(level, message, kind, extra=fields)
-        log.debug("following failed %d times in a row:\n%s", self._failures, error_frames(error), extra=fields)
+        log.debug(
+            "updating the mem0 store failed %d times in a row:\n%s", self._failures, error_frames(error), extra=fields
+        )
         seconds = min(FIRST_BACKOFF_SECONDS * 2 ** min(self._failures - 1, 10), MAX_BACKOFF_SECONDS)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, MAX_AWAITED_BACKOFF_SECONDS) if self._waiters else seconds):

@@ -1,4 +1,4 @@
-"""Where the mem0 store stands, and what opening, beginning anew and erasing mean there."""
+"""Where the mem0 store is, and how it is opened, recreated and erased from there."""
 
 from __future__ import annotations
 
@@ -10,57 +10,56 @@ from gaia_memory.backend.mem0_store.chroma.chroma_store import open_chroma_serve
 from gaia_memory.backend.mem0_store.chroma.folders import StoreFolders
 from gaia_memory.backend.mem0_store.mem0_adapter import open_adapter_store
 from gaia_memory.backend.mem0_store.store import Mem0Builder, Mem0Store, StoreLabel
-from gaia_memory.backend.providers.provider_specs import Provider
+from gaia_memory.backend.providers.provider_specs import REMOTE_STORE_KEYS, Provider
 from gaia_memory.errors import GaiaMemoryError
 
 CHROMA = "chroma"
-_REMOTE_KEYS = ("host", "url", "client", "api_key", "tenant")
 
 
 class StoreLocation(Protocol):
     """One way to keep a store. Every method but `cancel_probe` blocks."""
 
     is_embedded: bool
-    """Whether the store is a folder of this process: then it is repaired by beginning anew."""
+    """Whether the store is a folder of this process, which is repaired by recreating it."""
 
     retains_deleted: bool
-    """Whether what is deleted stays in its log, as Chroma's does: then it is erased from by beginning anew."""
+    """Whether deleted text stays in its log, as in Chroma's, so that erasing means recreating."""
 
     def folder(self, store_id: str) -> Path | None:
-        """Return where the files of a store are; None where they are not ours."""
+        """Return where the files of a store are; None when another program keeps them."""
         ...
 
     def reopen(self, label: StoreLabel) -> Mem0Store | None:
-        """Return the store that carries `label`, open; None when it is missing, another or damaged."""
+        """Open the store with `label`; None when it is missing, another or damaged."""
         ...
 
     def create(self, label: StoreLabel, erasures: Collection[int]) -> Mem0Store:
-        """Return an empty store that carries `label`; nothing is left of an earlier one of this database.
+        """Return an empty store with `label`, and remove earlier ones of this database.
 
-        What something else has filled is set aside, or refused where that is not possible. `erasures` are those
-        whose text is gone from the database already.
+        A store that something else has filled is quarantined, or refused where that is impossible. The text of
+        `erasures` is already gone from the database.
         """
         ...
 
     def erasures_before(self, label: StoreLabel) -> set[int]:
-        """Return the erasures that `create` was given for this store, where that outlives the process."""
+        """Return the erasures that `create` received for this store, if they were noted."""
         ...
 
     def quarantined(self) -> list[str]:
-        """Return where stores stand that were set aside, as far as is known here."""
+        """Return where quarantined stores are, as far as this process knows."""
         ...
 
     def mark_closed(self, label: StoreLabel) -> None:
-        """Take note that the store was closed in order."""
+        """Record that the store was closed cleanly."""
         ...
 
     def cancel_probe(self) -> None:
-        """Give up what takes long; from any thread."""
+        """Abort a running probe; callable from any thread."""
         ...
 
 
 class EmbeddedLocation:
-    """Embedded Chroma: a folder under `folders` for each store."""
+    """Embedded Chroma: one folder under `folders` for each store."""
 
     is_embedded = True
     retains_deleted = True
@@ -75,9 +74,9 @@ class EmbeddedLocation:
         return self._folders.folder(store_id)
 
     def reopen(self, label: StoreLabel) -> Mem0Store | None:
-        """Open the folder of `label` if that does no harm, and remove all others.
+        """Open the folder of `label` if that is safe, and remove all others.
 
-        One that is not as it was closed is unproven: foreign bytes may stand where a probe reads text.
+        A folder that changed after its last close is unverified: a probe cannot tell foreign bytes from text.
         """
         was_clean = self._folders.was_closed_cleanly(label.store_id)
         if not was_clean and not self._folders.is_openable(label.store_id):
@@ -88,7 +87,7 @@ class EmbeddedLocation:
         except GaiaMemoryError:
             raise
         except Exception:
-            # Whatever Chroma raises about this folder, a new one does not have it
+            # Whatever Chroma raises about this folder, a new one is free of it.
             return None
         store.unverified = None if was_clean else store
         return store
@@ -102,15 +101,15 @@ class EmbeddedLocation:
         return open_folder(self._backend, folder, label, fresh=True)
 
     def erasures_before(self, label: StoreLabel) -> set[int]:
-        """Return what was noted beside the folder."""
+        """Return the erasures that were noted next to the folder."""
         return self._folders.erasures_before(label.store_id)
 
     def quarantined(self) -> list[str]:
-        """Return the folders of stores that were set aside."""
+        """Return the folders of quarantined stores."""
         return [str(folder) for folder in self._folders.quarantined()]
 
     def mark_closed(self, label: StoreLabel) -> None:
-        """Note the folder's files."""
+        """Record the folder's files."""
         self._folders.note_clean_close(label.store_id)
 
     def cancel_probe(self) -> None:
@@ -119,14 +118,14 @@ class EmbeddedLocation:
 
 
 class ServerLocation:
-    """A store that stands elsewhere and looks after its own files."""
+    """A store on a server, or in another engine, which keeps its own files."""
 
     is_embedded = False
 
     def __init__(
         self, backend: Mem0Builder, home: Path, opener: Callable[..., Mem0Store], *, retains_deleted: bool = False
     ) -> None:
-        """Open the store with `opener`; `home` is the place of what an engine keeps beside it."""
+        """Open the store with `opener`; an engine may keep files of its own in `home`."""
         self.retains_deleted = retains_deleted
         self._backend = backend
         self._folder = home / "store"
@@ -134,26 +133,26 @@ class ServerLocation:
         self._quarantined: list[str] = []
 
     def folder(self, store_id: str) -> Path | None:
-        """Return None: it looks after its own."""
+        """Return None: the engine keeps its own files."""
         return None
 
     def reopen(self, label: StoreLabel) -> Mem0Store | None:
-        """Open the store if it carries `label`."""
+        """Open the store if it has `label`."""
         try:
             return self._open_store(label, fresh=False)
         except LookupError:
             return None
 
     def create(self, label: StoreLabel, erasures: Collection[int]) -> Mem0Store:
-        """Empty the store and let it carry `label`."""
+        """Empty the store and give it `label`."""
         return self._open_store(label, fresh=True)
 
     def erasures_before(self, label: StoreLabel) -> set[int]:
-        """Return nothing: rows leave the store one by one."""
+        """Return nothing: rows are removed one by one."""
         return set()
 
     def quarantined(self) -> list[str]:
-        """Return what the server kept when the store was opened here last."""
+        """Return the quarantined collections seen at the last open."""
         return self._quarantined
 
     def _open_store(self, label: StoreLabel, *, fresh: bool) -> Mem0Store:
@@ -162,15 +161,15 @@ class ServerLocation:
         return store
 
     def mark_closed(self, label: StoreLabel) -> None:
-        """Nothing is to be noted."""
+        """Do nothing."""
 
     def cancel_probe(self) -> None:
-        """Nothing takes long."""
+        """Do nothing: there is no probe."""
 
 
 def resolve_location(backend: Mem0Builder, store: Provider, home: Path) -> tuple[StoreLocation, Path]:
-    """Return the place a configured store stands at, and the path of the lock that an embedded one is owned by."""
-    is_remote = any(store.config.get(key) for key in _REMOTE_KEYS)
+    """Return the location of a configured store, and the path of the lock of an embedded one."""
+    is_remote = any(store.config.get(key) for key in REMOTE_STORE_KEYS)
     if store.name != CHROMA:
         return ServerLocation(backend, home, open_adapter_store), home / "store.lock"
     if is_remote:

@@ -1,4 +1,4 @@
-"""The store in another of mem0's engines, written through mem0's own adapter."""
+"""Stores in mem0's engines other than Chroma, written through mem0's adapters."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.models import StoredFact
 
 MARKER_USER = "gaia-store"
-"""Owner of the row that carries a store's id where a store has no metadata. No partition is spelled like it:
-each holds a colon or is a digest."""
+"""Owner of the row with a store's id, for engines without metadata. It equals no partition: each of those contains a
+colon or is a digest."""
 
 _MARKER_ID = str(uuid.uuid5(uuid.NAMESPACE_URL, "gaia-memory/store"))
 
 
 class AdapterStore:
-    """A store in another of mem0's engines, written through mem0's own adapter."""
+    """A store in an engine of mem0's other than Chroma, written through its adapter."""
 
     def __init__(self, memory: Any, label: StoreLabel) -> None:
         """Write through `memory.vector_store`."""
@@ -39,22 +39,22 @@ class AdapterStore:
         self.quarantined: list[str] = []
 
     def write(self, facts: Sequence[StoredFact], removed_ids: Collection[str]) -> list[str]:
-        """Put `facts`, each after a delete, and remove `removed_ids`: not every adapter's insert replaces a row."""
+        """Write `facts`, each after a delete, and remove `removed_ids`: not every adapter's insert replaces a row."""
         assert_off_event_loop("writing the mem0 store")
         for fact_id in [*(stored.fact.id for stored in facts), *removed_ids]:
             self.memory.vector_store.delete(vector_id=fact_id)
         return insert_all(self._insert, facts, check_alive=self.read_label)
 
     def create(self) -> None:
-        """Empty the store and put its label into it, as a row of nobody's.
+        """Empty the store and write its label as a row without a user.
 
         Raises:
-            MemoryUnavailable: another database or a plain mem0 has filled it; mem0 knows no way to set that aside.
+            MemoryUnavailable: another database or plain mem0 has filled it; mem0 has no way to quarantine that.
         """
         vectors = self.memory.vector_store
         if not is_same_database(self.read_label()[0], self.label.store_id) and self._has_facts():
             raise MemoryUnavailable(
-                "the mem0 store holds what this memory has not written",
+                "the mem0 store contains facts that this memory has not written",
                 remedy="name another collection under memory.vector_store, or empty this one yourself",
             )
         vectors.reset()
@@ -66,18 +66,18 @@ class AdapterStore:
         )
 
     def read_label(self) -> tuple[object, object]:
-        """Return the id and the embedder the store carries, or two Nones."""
+        """Return the id and the embedder of the store, or two Nones."""
         row = self.memory.vector_store.get(vector_id=_MARKER_ID)
         marker = (getattr(row, "payload", None) or {}) if row else {}
         return marker.get("data"), marker.get(EMBEDDER_KEY)
 
     def still_exists(self) -> bool:
-        """Say whether it still carries its label."""
+        """Return whether the store still has its label."""
         assert_off_event_loop("looking for the mem0 store")
         return self.read_label()[0] == self.label.store_id
 
     def close(self) -> None:
-        """Close mem0 and, where its adapter has one, the client."""
+        """Close mem0 and the client of its adapter, if it has one."""
         assert_off_event_loop("closing the mem0 store")
         self.memory.close()
         close = getattr(getattr(self.memory.vector_store, "client", None), "close", None)
@@ -98,11 +98,11 @@ class AdapterStore:
 
 
 def open_adapter_store(backend: Mem0Builder, folder: Path, label: StoreLabel, *, fresh: bool) -> AdapterStore:
-    """Open a store of another kind through mem0's adapter; `fresh` empties it first.
+    """Open a store through mem0's adapter; `fresh` empties it first.
 
     Raises:
-        LookupError: the store carries no label or another.
-        Exception: the store cannot be reached.
+        LookupError: the store has another label, or none.
+        Exception: the store is unreachable.
     """
     assert_off_event_loop("opening the mem0 store")
     store = AdapterStore(backend.open_memory(folder), label)

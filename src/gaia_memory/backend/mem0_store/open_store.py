@@ -1,4 +1,4 @@
-"""The open store of a process that owns it: opened, begun anew, brought up to date, closed."""
+"""The open store of the process that owns it: opened, recreated, brought up to date, closed."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ log = logger_for(__name__)
 
 CLOSE_WAIT_SECONDS = 3.0
 COMPARE_PAGE_FACTS = 100
-"""Facts compared at once with what an unproven store holds: Chroma holds the interpreter's lock while it reads."""
+"""Facts of an unverified store compared at once: Chroma holds the GIL while it reads."""
 
 EXISTENCE_CHECK_SECONDS = 5.0
-"""How often a store on a server is looked for while there is nothing to write."""
+"""How often to check that a store on a server still exists while there is nothing to write."""
 
 TRIM_AFTER_FACTS = 1_000
-"""Facts after which what writing them took is given back, once there is nothing more to write."""
+"""After so many facts, freed memory is returned to the system when nothing is left to write."""
 
 
 class StoreWriter:
-    """Holds the one open store; everything it does to it happens in one thread, one thing at a time."""
+    """Has the one open store and makes all calls to it in one thread, one at a time."""
 
     def __init__(
         self, location: StoreLocation, pool: WorkerPool, database: Database, outbox: Outbox, embedder: Embedder
     ) -> None:
-        """Keep the store at `location`; nothing is opened yet. `pool` has one thread."""
+        """Open nothing yet. `pool` has one thread."""
         self.location = location
         self.store: Mem0Store | None = None
         self.is_rebuilding = False
         self.refused_count = 0
         self.write_seconds = 0.0
-        """How long the last write took: as long stood whatever else this process had to do."""
+        """Duration of the last write, which kept the GIL and stopped everything else in this process."""
 
         self._is_broken = False
         self._checked_at = 0.0
@@ -59,15 +59,15 @@ class StoreWriter:
 
     @property
     def is_usable(self) -> bool:
-        """Whether a store is open and nothing is known against it."""
+        """Whether a store is open and not known to be damaged."""
         return self.store is not None and not self._is_broken
 
     def is_current(self, state: StoreState) -> bool:
-        """Say whether the open store is the one the database names."""
+        """Return whether the open store is the one that the database names."""
         return self.store is not None and self.store.label.store_id == state.store_id
 
     async def reopen(self, state: StoreState) -> bool:
-        """Open the store the database names; False when it has to be begun anew."""
+        """Open the store that the database names; False when it must be recreated."""
         await self.close()
         self.store = await self._run(self.location.reopen, StoreLabel(state.store_id, self._embedder.identity))
         self._is_broken = self.store is not None and self.store.unverified is not None
@@ -76,15 +76,15 @@ class StoreWriter:
         return self.is_usable
 
     async def erasures_before(self, state: StoreState) -> set[int]:
-        """Return the erasures that were noted before the store of the database was begun, as far as is known."""
+        """Return the erasures that were noted before the database's store was created, as far as is known."""
         label = StoreLabel(state.store_id, self._embedder.identity)
         return await self._run(self.location.erasures_before, label)
 
     async def recreate(self, state: StoreState, erasures: Collection[int]) -> list[int]:
-        """Begin an empty store after that of `state`, which the database is then told to fill; no model is asked.
+        """Replace the store of `state` by an empty one and mark every fact as dirty; no model is called.
 
-        `erasures` are known to be noted. Returns those that were pending in the very state of the database in which
-        the store was named: nothing that was forgotten before it can get into the new store.
+        `erasures` are those already noted. Returns the erasures that were pending in the transaction that named the
+        new store: their facts cannot get into it.
         """
         await self.close()
         label = StoreLabel(next_store_id(state.store_id), self._embedder.identity)
@@ -98,14 +98,14 @@ class StoreWriter:
         self.is_rebuilding = True
         self.refused_count = 0
         fields = log_fields("store.begun", mem0=label.store_id, erasures=len(erasures))
-        log.info("the mem0 store is written anew from the database", extra=fields)
+        log.info("the mem0 store is being rebuilt from the database", extra=fields)
         return erasures
 
     async def apply(self, rows: Sequence[DirtyFact]) -> list[DirtyFact]:
-        """Bring these facts in the store to where they are in the database; return rows that want a vector first.
+        """Apply the current state of these facts to the store; return rows that need a vector first.
 
-        A fact with a vector of another embedder is taken out and its row leaves the outbox: vectors of two
-        embedders never meet in one store. Giving it a new vector makes it dirty again.
+        A fact with a vector of another embedder is removed and its row leaves the outbox, because a store never mixes
+        vectors of two embedders. A new vector makes the fact dirty again.
         """
         assert self.store is not None
         facts, removed_ids, unembedded, applied = await self._classify_rows(rows)
@@ -119,16 +119,16 @@ class StoreWriter:
         return unembedded
 
     async def trim_memory(self) -> None:
-        """Give back what a pass over many facts took, now that it is done."""
+        """Return the memory of a finished pass over many facts to the system."""
         if self._written_since_trim >= TRIM_AFTER_FACTS:
             self._written_since_trim = 0
             await self._run(trim_heap)
 
     async def close_if_missing(self) -> None:
-        """Close a store that does not stand on its server any more: what stands there now is opened instead.
+        """Close a store that has disappeared from its server; the store that is there instead is opened next.
 
         Raises:
-            Exception: the server does not answer; when it does again, what it holds then is opened.
+            Exception: the server does not answer; its store is opened again when it does.
         """
         if (
             self.store is None
@@ -146,12 +146,12 @@ class StoreWriter:
             await self.close()
 
     async def close(self) -> None:
-        """Close the store and note its files, so that the next open needs no probe."""
+        """Close the store and record its files, so that the next open needs no probe."""
         if self.store is not None:
             await self._run(self._close)
 
     def close_without_loop(self) -> None:
-        """Close from a thread without an event loop; a store at work is left to the kernel."""
+        """Close from a thread without an event loop; a store in the middle of a call is left to the kernel."""
         if self._store_lock.acquire(timeout=CLOSE_WAIT_SECONDS):
             try:
                 self._close()
@@ -159,7 +159,7 @@ class StoreWriter:
                 self._store_lock.release()
 
     async def _is_verified(self, contents: StoreContents) -> bool:
-        """Compare what a store holds with what the database says was followed: a damaged row may read well."""
+        """Compare a store with the facts that the database has applied: a damaged row may be readable."""
         compared, last = 0, ""
         while True:
             async with self._database.read_transaction() as tx:
@@ -174,27 +174,27 @@ class StoreWriter:
         count = await self._read_or_none(contents.count)
         async with self._database.read_transaction() as tx:
             lag = (await self._outbox.store(tx)).lag
-        # What it holds besides was changed since, which is noted.
+        # Further rows have changed since and are in the outbox.
         return count is not None and compared <= count <= compared + lag
 
     async def _read_or_none(self, read: Callable[..., T], *arguments: Any) -> T | None:
-        """Return the answer of an open store; None where it cannot be read."""
+        """Return the result of reading an open store; None when it is unreadable."""
         try:
             return await self._run(read, *arguments)
         except GaiaMemoryError:
             raise
         except Exception:
-            # Whatever Chroma raises about a damaged row, a new store does not have it.
+            # Whatever Chroma raises about a damaged row, a new store is free of it.
             return None
 
     def _has_current_vector(self, stored: StoredFact) -> bool:
-        """Say whether a fact has a vector of our embedder."""
+        """Return whether a fact has a vector of the current embedder."""
         return stored.vector is not None and is_same_embedder(self._embedder.identity, stored.embedder or "")
 
     async def _classify_rows(
         self, rows: Sequence[DirtyFact]
     ) -> tuple[list[StoredFact], list[str], list[DirtyFact], list[DirtyFact]]:
-        """Read the facts of `rows`: those to be put, ids to be removed, rows without vector, rows then done."""
+        """Return facts to write, ids to remove, rows without a vector and rows to acknowledge."""
         async with self._database.read_transaction() as tx:
             found = await self._outbox.load_facts(tx, [row.fact_id for row in rows])
         facts: list[StoredFact] = []
@@ -214,7 +214,7 @@ class StoreWriter:
         return facts, removed_ids, unembedded, applied
 
     async def _write(self, facts: Sequence[StoredFact], removed_ids: Sequence[str]) -> list[str]:
-        """Write to the store; return the ids of facts that it refuses to hold."""
+        """Write to the store; return the ids of facts that it refuses."""
         assert self.store is not None
         started = time.monotonic()
         try:
@@ -228,13 +228,13 @@ class StoreWriter:
             if self.location.is_embedded:
                 self._is_broken = True
             else:
-                # Whoever answers next may hold another store.
+                # The server that answers next may have another store.
                 await self.close()
             raise
         return refused
 
     async def _remove_forgotten(self, written: Sequence[StoredFact]) -> None:
-        """Look again after writing where another process may have followed a delete meanwhile."""
+        """Remove facts that another process has deleted while they were written."""
         assert self.store is not None
         ids = [stored.fact.id for stored in written]
         async with self._database.read_transaction() as tx:
@@ -253,7 +253,7 @@ class StoreWriter:
         store, self.store = self.store, None
         if store is None:
             return
-        # A broken store may fail to close: its folder is removed or probed before anybody opens it again.
+        # A broken store may fail to close. Its folder is removed or probed before the next open.
         with contextlib.suppress(Exception):
             store.close()
             if not self._is_broken:

@@ -1,10 +1,11 @@
-"""Who may write the mem0 store: one process, by the operating system's lock or by a lease in the database."""
+"""The right to write the mem0 store: one process has it, by a lock on a file or a lease in the database."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,57 +16,65 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 LEASE_SECONDS = 30.0
-"""Renewed when a third of it has passed."""
+"""The lease is renewed when a third of it has passed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOwner:
+    """The name of one follower, unique even within its process, and how it recognizes that another owner has ended.
+
+    `is_dead` takes another owner's name and blocks.
+    """
+
+    name: str
+    is_dead: Callable[[str], bool]
 
 
 class StoreOwnership(Protocol):
     """The right to write the store."""
 
     async def acquire(self) -> bool:
-        """Try once to become the owner, and say whether this process is it now."""
+        """Try once to become the owner and return whether this process is the owner."""
         ...
 
     async def renew(self) -> bool:
-        """Do what is due to stay the owner; False when it was lost."""
+        """Renew the ownership if that is due; False when it was lost."""
         ...
 
     async def release(self) -> None:
-        """Let somebody else become the owner at once."""
+        """Let another process become the owner at once."""
         ...
 
     def release_without_loop(self) -> None:
-        """Give back what can be given back without an event loop."""
+        """Release as much as possible without an event loop."""
         ...
 
 
 class StoreLease:
-    """Owns the store by a lease in the memory database, which names the owner to everybody."""
+    """Owns the store by a lease in the memory database, where every process can read the owner's name."""
 
     def __init__(
         self,
         database: Database,
         outbox: Outbox,
         clock: Clock,
-        owner: str,
+        owner: StoreOwner,
         *,
-        is_owner_dead: Callable[[str], bool],
         lease_seconds: float | None = LEASE_SECONDS,
     ) -> None:
-        """Hold the lease `lease_seconds` at a time; None takes it from whoever has it, for as long as nobody else does.
+        """Take the lease for `lease_seconds` at a time; None takes it from its current owner, without an end.
 
-        No other follower has the name `owner`, not even one of this process. `is_owner_dead`, which blocks, says
-        whether an owner has ended: its lease is not waited for.
+        The lease of a dead owner is not waited for.
         """
         self._database = database
         self._outbox = outbox
         self._clock = clock
         self._owner = owner
-        self._is_owner_dead = is_owner_dead
         self._lease_seconds = lease_seconds
         self._renewed_at = float("-inf")
 
     async def acquire(self) -> bool:
-        """Take the lease if nobody else's is running, or its owner was killed."""
+        """Take the lease if it is free or its owner is dead."""
         started = time.monotonic()
         is_acquired = await self._claim() or await self._take_over()
         if is_acquired:
@@ -81,32 +90,32 @@ class StoreLease:
     async def release(self) -> None:
         """End the lease."""
         async with self._database.transaction() as tx:
-            await self._outbox.release_store(tx, self._owner)
+            await self._outbox.release_store(tx, self._owner.name)
 
     def release_without_loop(self) -> None:
-        """Nothing can be done without the database: the lease runs out by itself."""
+        """Do nothing: without the database, the lease expires."""
 
     async def _claim(self, *, dead_owner: str | None = None) -> bool:
         now = self._clock.now().timestamp()
         async with self._database.transaction() as tx:
             return await self._outbox.claim_store(
-                tx, self._owner, now=now, lease_seconds=self._lease_seconds, dead_owner=dead_owner
+                tx, self._owner.name, now=now, lease_seconds=self._lease_seconds, dead_owner=dead_owner
             )
 
     async def _take_over(self) -> bool:
         async with self._database.read_transaction() as tx:
             current_owner = (await self._outbox.store(tx)).owner
-        if current_owner is None or not await asyncio.to_thread(self._is_owner_dead, current_owner):
+        if current_owner is None or not await asyncio.to_thread(self._owner.is_dead, current_owner):
             return False
         return await self._claim(dead_owner=current_owner)
 
 
 class FolderLock:
-    """Owns an embedded store by a lock on `path`, which the kernel takes back when the process dies.
+    """Owns an embedded store by a lock on the file `path`, which the kernel releases when the process dies.
 
-    The file is never deleted: two processes could then hold a lock each, on two files of one name. The lease
-    comes on top: it names the owner and, where the memory database is on a server, keeps the processes of two
-    homes from taking the one current store from each other.
+    The file is never deleted, or two processes could each hold a lock on two files of one name. The lease is taken
+    as well: it names the owner and, when the memory database is on a server, stops the processes of two homes from
+    taking the one current store from each other.
     """
 
     def __init__(self, path: Path, pool: WorkerPool, lease: StoreLease) -> None:

@@ -1,4 +1,4 @@
-"""A fact as mem0 itself would have stored it: the payload beside a vector."""
+"""A fact as mem0 itself would have stored it: the payload next to a vector."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _INTEGER_LIMIT = 2**63
 def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
     """Return mem0's payload for `fact`, of flat scalars that every store takes.
 
-    The owner is the partition of the fact's scope. The fact's own metadata keeps its names; a reserved one,
-    which could hide the fact or move it to somebody else, is left out. `with_search_text` adds the copy of the text
-    that stores with a keyword search of their own look into.
+    The owner is the partition of the fact's scope. The fact's metadata keeps its names, without reserved ones, which
+    could hide the fact or give it to another user. `with_search_text` adds the copy of the text for stores with their
+    own keyword search.
     """
     text = _encodable(fact.text)
     fields: dict[str, Scalar] = {
@@ -48,7 +48,7 @@ def build_payload(fact: Fact, *, with_search_text: bool) -> dict[str, Scalar]:
 
 
 def _storable(value: Scalar) -> Scalar:
-    """Return a value that survives the store: Chroma drops a whole payload over one number it cannot hold."""
+    """Return a value that every store can keep: Chroma drops a whole payload for one number out of its range."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -59,7 +59,7 @@ def _storable(value: Scalar) -> Scalar:
 
 
 def _encodable(text: str) -> str:
-    """Replace what UTF-8 cannot write."""
+    """Replace characters that UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""What a mem0 store is to its follower: opened, written and closed on a worker thread, never on the event loop."""
+"""The interface of a mem0 store, which is used in worker threads and never on the event loop."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _REFUSAL_STATUSES = (400, 413, 422)
 
 @dataclass(frozen=True, slots=True)
 class StoreLabel:
-    """What a store carries: its id, and the embedder whose vectors it holds."""
+    """The id of a store and the embedder of its vectors."""
 
     store_id: str
     embedder: str
 
     @property
     def dimensions(self) -> int:
-        """Length of the store's vectors, the last part of the embedder's identity."""
+        """Length of the store's vectors: the last part of the embedder's identity."""
         last = self.embedder.rpartition("/")[2]
         return int(last) if last.isdigit() else 1
 
 
 class Mem0Builder(Protocol):
-    """What builds mem0 from the configuration."""
+    """Builds mem0 from the configuration."""
 
     def mem0_config(self, store_path: Path) -> Any:
-        """Return mem0's configuration, importing mem0 as it should be."""
+        """Import mem0 safely and return its configuration."""
         ...
 
     def open_memory(self, store_path: Path, *, client: Any = None) -> Any:
@@ -41,14 +41,14 @@ class Mem0Builder(Protocol):
 
 
 class StoreContents(Protocol):
-    """What a store says of what it holds. Every method blocks, and raises anything where it cannot be read."""
+    """The contents of a store. Every method blocks and raises anything when the store is unreadable."""
 
     def contains(self, facts: Sequence[StoredFact]) -> bool:
-        """Say whether it holds all of `facts` exactly as they are."""
+        """Return whether it contains all of `facts`, unchanged."""
         ...
 
     def count(self) -> int:
-        """Return how many facts it holds."""
+        """Return the number of facts."""
         ...
 
 
@@ -56,50 +56,50 @@ class Mem0Store(Protocol):
     """One open store. Every method blocks."""
 
     memory: Any
-    """The `mem0.Memory` over it, valid until `close`."""
+    """The `mem0.Memory` over the store, valid until `close`."""
 
     label: StoreLabel
 
     unverified: StoreContents | None
-    """What is to be compared with the database before the store is used; None where it is as it was left."""
+    """The contents to compare with the database before the store is used; None after a clean close."""
 
     quarantined: list[str]
-    """What was set aside at the same place, for something else had filled it."""
+    """Quarantined stores at the same location."""
 
     def write(self, facts: Sequence[StoredFact], removed_ids: Collection[str]) -> list[str]:
-        """Put `facts` as they are and remove `removed_ids`; return the ids of facts the store refuses to hold.
+        """Write `facts` and remove `removed_ids`; return the ids of facts that the store refuses.
 
         Raises:
-            Exception: the store cannot be written; writing again later is harmless.
+            Exception: the store is not writable; writing again later is harmless.
         """
         ...
 
     def still_exists(self) -> bool:
-        """Say whether it still stands where it was opened.
+        """Return whether the store is still where it was opened.
 
         Raises:
-            Exception: nobody answers there.
+            Exception: the server does not answer.
         """
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
 def insert_all(
     insert: Callable[[Sequence[StoredFact]], None], facts: Sequence[StoredFact], *, check_alive: Callable[[], object]
 ) -> list[str]:
-    """Insert `facts` at once or, when one is refused, one by one; return the ids of those refused.
+    """Insert `facts` at once or, when one is refused, one by one; return the ids of the refused.
 
-    `check_alive` is called after a refusal and raises when the store does not work at all.
+    `check_alive` is called after a refusal and raises when the whole store is down.
     """
     if not facts:
         return []
     try:
         insert(facts)
     except Exception as error:
-        # Every store has its own errors; what they mean is told apart here, and the rest raised again.
+        # Every store has its own errors.
         if not _is_refusal(error):
             raise
         check_alive()
@@ -110,7 +110,7 @@ def insert_all(
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Say whether a store objects to what is written, rather than being unable to write."""
+    """Return whether a store rejects the data, rather than being unable to write."""
     return (
         isinstance(error, ValueError | TypeError | OverflowError)
         or type(error).__name__ == "InvalidArgumentError"
@@ -119,21 +119,19 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def require_label(label: StoreLabel, store_id: object, embedder: object) -> None:
-    """Return if a store carries `label`.
+    """Return if a store has `label`.
 
     Raises:
-        LookupError: it carries another, or none.
+        LookupError: it has another label, or none.
     """
     if store_id != label.store_id or not is_same_embedder(label.embedder, str(embedder)):
-        raise LookupError(
-            f"the store carries {store_id!r} of {embedder!r}, not {label.store_id!r} of {label.embedder!r}"
-        )
+        raise LookupError(f"the store is {store_id!r} of {embedder!r}, not {label.store_id!r} of {label.embedder!r}")
 
 
 def is_same_embedder(one: str, other: str) -> bool:
-    """Say whether two identities, `provider/model/dimensions`, name one embedder.
+    """Return whether two identities, `provider/model/dimensions`, mean the same embedder.
 
-    Dimensions and model that are not known yet (`?`, `default`) match any.
+    Unknown dimensions and models (`?`, `default`) match any.
     """
     if one == other:
         return True

@@ -1,4 +1,4 @@
-"""Whose a store is: the ids of all stores that one database ever had begin alike."""
+"""Store ids: all stores of one database share a prefix, which tells whose a store is."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 import secrets
 
 QUARANTINE_SUFFIX = "-set-aside"
-"""How the name of the place ends where stores go that another database has filled."""
+"""Suffix of the folder or collection for quarantined stores."""
 
 _STORE_ID = re.compile(r"[0-9a-f]{32}")
 _SHARED_CHARACTERS = 16
-"""How many letters of an id stay the same for a database."""
+"""Length of the prefix that all stores of a database share."""
 
 
 def next_store_id(current: str) -> str:
-    """Return an id for a new store of the database whose store is `current`; of its first one where that is blank."""
+    """Return the id of a new store of the database whose store is `current`; that is blank before the first."""
     prefix = (
         current[:_SHARED_CHARACTERS] if _STORE_ID.fullmatch(current) else secrets.token_hex(_SHARED_CHARACTERS // 2)
     )
@@ -22,5 +22,5 @@ def next_store_id(current: str) -> str:
 
 
 def is_same_database(found: object, own_id: str) -> bool:
-    """Say whether a store was filled by the database whose store is `own_id`: then that can fill it anew."""
+    """Return whether the store `found` belongs to the database whose store is `own_id`, which can then refill it."""
     return isinstance(found, str) and found[:_SHARED_CHARACTERS] == own_id[:_SHARED_CHARACTERS]

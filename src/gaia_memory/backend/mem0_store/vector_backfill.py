@@ -1,4 +1,4 @@
-"""Vectors for facts that were committed while the embedder could not be reached."""
+"""Vectors for facts that were committed while the embedder was unavailable."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ log = logger_for(__name__)
 
 
 class VectorBackfill:
-    """Embeds facts beside the follower's loop, so that an embedder that hangs or is down holds nothing else up.
+    """Embeds facts in a task of its own, so that an embedder that hangs or is down delays nothing else.
 
-    `pending` are the rows it was given and is not done with. When their vectors are in the database, or their
-    facts changed meanwhile, they leave it and `wake` is called. After an answer that was no use half as many are
-    asked for, down to one: that one text may be all that the embedder refuses, and is asked for last from then on.
+    `pending` are the unfinished rows. They leave it when their vectors are in the database or their facts have
+    changed; then `wake` is called. After an unusable answer the next batch is half as large, down to one text. The
+    embedder may refuse that text alone, so it is asked for last from then on.
     """
 
     def __init__(self, database: Database, outbox: Outbox, embedder: Embedder, wake: Callable[[], None]) -> None:
-        """Fill in vectors that `embedder` makes."""
+        """Store the vectors of `embedder`, and call `wake` after each batch."""
         self.pending: set[DirtyFact] = set()
         self.trouble: str | None = None
         self._database = database
@@ -42,13 +42,13 @@ class VectorBackfill:
         self._refused: set[DirtyFact] = set()
 
     def add(self, rows: Iterable[DirtyFact]) -> None:
-        """Take over rows whose facts have no vector."""
+        """Add rows whose facts have no vector."""
         self.pending.update(rows)
 
     def start_if_due(self, *, is_awaited: bool) -> None:
-        """Start a batch when there is one, none is under way and the embedder may be asked again.
+        """Start a batch when rows are pending, no batch is running and the embedder may be asked.
 
-        After a failure it is asked after ever longer pauses, of two seconds at most while somebody waits.
+        Pauses grow after each failure, to two seconds at most while a caller waits.
         """
         if not self.pending or (self._task is not None and not self._task.done()):
             return
@@ -62,7 +62,7 @@ class VectorBackfill:
         self._task = asyncio.create_task(self._fill_batch())
 
     async def stop(self) -> None:
-        """End a batch that is under way; its facts stay without a vector until somebody starts again."""
+        """Cancel a running batch; its facts stay without a vector until the next start."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -72,8 +72,8 @@ class VectorBackfill:
         try:
             await self._fill(rows)
         except Exception as error:
-            # A provider may raise anything, and its words may quote the text: the facts stay found by their
-            # words, and the next try comes later.
+            # A provider may raise anything, and its message may quote the text. Keyword search still finds the facts,
+            # and a later attempt follows.
             self._failures += 1
             self._failed_at = asyncio.get_running_loop().time()
             if isinstance(error, BadAnswerError):
@@ -90,7 +90,7 @@ class VectorBackfill:
             self._wake()
 
     def _next_batch(self) -> list[DirtyFact]:
-        """Return the oldest rows, those that were refused alone after all others."""
+        """Return the oldest rows; those that were refused alone come last."""
         self._refused &= self.pending
         ordered = sorted(self.pending, key=lambda row: (row in self._refused, row.version, row.fact_id))
         return ordered[: BATCH_FACTS >> self._halvings]
@@ -102,7 +102,7 @@ class VectorBackfill:
             self._halvings += 1
 
     async def _fill(self, rows: list[DirtyFact]) -> None:
-        """Embed those of `rows` that are still as they were: what was forgotten is not sent to anybody."""
+        """Embed the rows that have not changed: a forgotten text is not sent to a provider."""
         async with self._database.read_transaction() as tx:
             found = await self._outbox.load_facts(tx, [row.fact_id for row in rows])
         texts = {}

@@ -1,4 +1,4 @@
-"""Waiting until the mem0 store has followed, in the process that writes it or in any other."""
+"""Waits until the mem0 store is up to date, in the process that writes it or in any other."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ POLL_SECONDS = 0.05
 SLOW_POLL_SECONDS = 0.25
 SLOW_POLL_IDS = 1000
 MAX_DIRTY_IDS_READ = 10_000
-"""Dirty ids that are only counted: reading more of them at each look would hold up the turns of this process."""
+"""More dirty ids than this are only counted: reading them at each poll would delay the turns of this process."""
 
 WAIT_REQUEST_SECONDS = 5.0
-"""Seconds for which a request to hurry is valid; it is repeated while somebody waits."""
+"""How long a request to hurry is valid; a waiting caller repeats it."""
 
 
 class FollowerProgress(Protocol):
-    """What a waiter sees of the follower of its own process."""
+    """The part of its own process's follower that a waiter needs."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether this process has its store open, or tried to become the owner since it was woken, in vain."""
+        """Whether the store is open here, or this process has failed to become its owner since it was woken."""
         ...
 
     @property
@@ -35,20 +35,20 @@ class FollowerProgress(Protocol):
 
     @property
     def progress(self) -> int:
-        """A number that grows with whatever gets done."""
+        """A number that grows with each completed step."""
         ...
 
     @property
     def trouble(self) -> str | None:
-        """What keeps this process from writing the store."""
+        """Why this process cannot write the store; None when it can."""
         ...
 
 
 class SyncWaiter:
-    """One wait for the ids that were dirty when it began, and for all erasures."""
+    """One wait for the ids that are dirty at its start, and for all erasures."""
 
     def __init__(self, database: Database, outbox: Outbox, clock: Clock, follower: FollowerProgress) -> None:
-        """Watch `follower` and the database."""
+        """Poll `follower` and the database."""
         self._database = database
         self._outbox = outbox
         self._clock = clock
@@ -59,7 +59,7 @@ class SyncWaiter:
         self._requested_at = float("-inf")
 
     async def wait(self, *, stall_seconds: float) -> None:
-        """Return when it is done.
+        """Return when all of them are done.
 
         Raises:
             StoreStalledError: nothing changed for `stall_seconds`.
@@ -68,7 +68,7 @@ class SyncWaiter:
         last_snapshot: object = None
         changed_at = loop.time()
         while True:
-            # Whoever is ready only after the look may have begun a store anew meanwhile.
+            # A follower that becomes ready after the refresh may have created another store in between.
             is_ready = self._follower.is_ready
             state = await self._refresh(is_ready)
             if is_ready and not self._pending and not self._is_list_too_long and not state.erasures:
@@ -91,10 +91,10 @@ class SyncWaiter:
             )
 
     async def _refresh(self, is_ready: bool) -> StoreState:
-        """Cross off what is no longer dirty; a store that was begun anew lacks whatever is dirty then.
+        """Remove ids that are clean from the list; a new store puts every dirty id on it.
 
-        An id that is dirty at a later version may not be in the store at all yet, so it stays on the list. Too long
-        a list is not read: whatever is dirty when it has become shorter is waited for.
+        An id that is dirty at a later version stays, because the store may not contain it yet. A list that is too long
+        is not read; when it is shorter, every id on it is waited for.
         """
         async with self._database.read_transaction() as tx:
             state = await self._outbox.store(tx)
@@ -112,7 +112,7 @@ class SyncWaiter:
         return state
 
     async def _request_hurry(self, now: float) -> None:
-        """Tell an owner in another process that somebody waits."""
+        """Tell an owner in another process that a caller waits."""
         if (
             self._follower.is_owner
             or not self._follower.is_ready
@@ -134,14 +134,8 @@ class SyncWaiter:
                 f"{waiting}{trouble}",
                 remedy="put right what the reason names, or restart the process; nothing is lost",
             )
-        pid, host = parse_owner(state.owner)
+        owner = state.owner_description or "another process"
         return StoreStalledError(
-            f"the mem0 store, owned by process {pid} on {host}, made no progress for {seconds:g} s: {waiting}{trouble}",
-            remedy=f"look at what process {pid} is doing or end it: this process takes over then, nothing is lost",
+            f"the mem0 store, owned by {owner}, made no progress for {seconds:g} s: {waiting}{trouble}",
+            remedy="check what that process is doing, or end it: this process then takes over, and nothing is lost",
         )
-
-
-def parse_owner(owner: str | None) -> tuple[str, str]:
-    """Return process id and host of an owner written as `host:pid:…`."""
-    host, _, rest = (owner or "").rpartition(":")[0].rpartition(":")
-    return (rest, host) if rest else ("unknown", "an unknown host")

@@ -25,7 +25,7 @@ _WORD_WEIGHT = 1.0
 _NGRAM_WEIGHT = 0.35
 _STOP_WORD_WEIGHT = 0.15
 _KANA_ENDING = re.compile(r"[\u3040-\u309f^$]+")
-"""Parts of Japanese words that hold grammar alone."""
+"""Parts of Japanese words that only carry grammar."""
 
 _STOP_WORD_TEXT = """
 a an and are as at be but by can could did do does for from had has have how i if in is it its me my of on or
@@ -36,14 +36,14 @@ _STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 
 
 class OfflineEmbedder:
-    """An embedder in the form mem0 uses: deterministic, without a key, a network or a download.
+    """An embedder with mem0's interface: deterministic, without a key, a network or a download.
 
-    Texts are near when they share words or parts of words, in any script. It knows no meaning: "car" and
+    Texts are close when they share words or parts of words, in any script. Meaning does not count: "car" and
     "automobile" are as far apart as any two words.
     """
 
     def __init__(self, config: Any = None) -> None:
-        """Take mem0's `BaseEmbedderConfig`, of which only the dimensions are set."""
+        """Take mem0's `BaseEmbedderConfig` and set its dimensions."""
         self.config = config
         if config is not None:
             config.embedding_dims = DIMENSIONS
@@ -53,24 +53,24 @@ class OfflineEmbedder:
         return self.embed_batch([text])[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
-        """Return one vector a text."""
+        """Return one vector for each text."""
         vectors: list[list[float]] = self.embed_rows(texts).tolist()
         return vectors
 
     def embed_rows(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the vectors as rows of a matrix: as lists of numbers most of their time goes into the lists."""
+        """Return the vectors as rows of a matrix, which is faster than lists of numbers."""
         features = [_text_features(text) for text in texts]
         sizes = [sum(map(len, indices)) for indices, _ in features]
         rows: NDArray[np.float64] = np.zeros((len(texts), DIMENSIONS))
         if any(sizes):
-            # All texts in one sum, each with places of its own.
-            places = np.concatenate([place for its_places, _ in features for place in its_places])
-            places += np.repeat(np.arange(len(texts)) * DIMENSIONS, sizes)
-            weights = np.concatenate([weight for _, its_weights in features for weight in its_weights])
-            rows = np.bincount(places, weights, rows.size).astype(np.float64, copy=False).reshape(rows.shape)
-        # Each row by itself, to the bit: vectors that were kept are compared with those made now.
+            # One sum for all texts, each with its own range of indices.
+            indices = np.concatenate([index for word_indices, _ in features for index in word_indices])
+            indices += np.repeat(np.arange(len(texts)) * DIMENSIONS, sizes)
+            weights = np.concatenate([weight for _, word_weights in features for weight in word_weights])
+            rows = np.bincount(indices, weights, rows.size).astype(np.float64, copy=False).reshape(rows.shape)
+        # Row by row, bit by bit: stored vectors are compared with new ones.
         norms = np.sqrt(np.matmul(rows[:, np.newaxis, :], rows[:, :, np.newaxis]).reshape(-1))
-        # Nothing to go by: one fixed direction, because a vector without length is near to nothing.
+        # A text without features gets a fixed direction, because a zero vector is close to nothing.
         empty = norms == 0.0
         rows[empty, 0] = norms[empty] = 1.0
         rows /= norms[:, np.newaxis]
@@ -78,7 +78,7 @@ class OfflineEmbedder:
 
 
 def _text_features(text: str) -> tuple[list[NDArray[np.int64]], list[NDArray[np.float64]]]:
-    """Return the places that each word of a text has in its vector, and what it adds there."""
+    """Return the vector indices and the weights of each word of a text."""
     tokens = _ASCII_WORD.findall(text.lower()) if text.isascii() else _WORD.findall(_fold(text))
     if len(set(tokens)) == len(tokens):
         features = [_word_features(word) for word in tokens]
@@ -86,9 +86,9 @@ def _text_features(text: str) -> tuple[list[NDArray[np.int64]], list[NDArray[np.
     counts = Counter(tokens)
     indices, weights = [], []
     for word, count in counts.items():
-        its_places, its_weights = _word_features(word)
-        indices.append(its_places)
-        weights.append(its_weights if count == 1 else (1.0 + math.log(count)) * its_weights)
+        word_indices, word_weights = _word_features(word)
+        indices.append(word_indices)
+        weights.append(word_weights if count == 1 else (1.0 + math.log(count)) * word_weights)
     return indices, weights
 
 
@@ -98,7 +98,7 @@ def _fold(text: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def _word_features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the places that a word and its parts have in a vector, and what each adds there."""
+    """Return the vector indices and the weights of a word and its n-grams."""
     if word in _STOP_WORDS:
         features, weights = [f"w {word}"], [_STOP_WORD_WEIGHT]
     else:
@@ -115,7 +115,7 @@ def _word_features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def _ngrams(word: str) -> Iterator[str]:
-    """Yield the parts of a word: the shorter, the more a single letter says in its script."""
+    """Yield the n-grams of a word: shorter ones in scripts whose characters carry more meaning."""
     padded = f"^{word}$"
     sizes = (3, 4) if word.isascii() else (1, 2) if _IDEOGRAPH.search(word) else (2, 3)
     for size in sizes:

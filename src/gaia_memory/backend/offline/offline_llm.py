@@ -1,4 +1,4 @@
-"""Answers without a model: fixed rules for the two questions memory asks."""
+"""Answers without a model: fixed rules for the two prompts of memory."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ UNSUPPORTED_ANSWER = (
 
 
 class OfflineLlm:
-    """A language model in the form mem0 uses, for two prompts: mem0's extraction and our profile.
+    """A language model with mem0's interface for two prompts: mem0's extraction and our profile.
 
-    It reads only what the person said, sentence by sentence, keeps statements and drops questions, orders and
-    small talk. English statements about oneself are turned into the third person; other languages are kept
-    word for word. It infers nothing, joins nothing over sentences, and learns nothing from answers.
+    It reads only the user's messages, sentence by sentence, keeps statements and drops questions, commands and small
+    talk. It puts English statements in the first person into the third, and keeps other languages word for word. It
+    infers nothing, combines no sentences, and learns nothing from the assistant's answers.
     """
 
     def __init__(self, config: Any = None) -> None:
-        """Take mem0's `BaseLlmConfig`; nothing in it matters here."""
+        """Accept mem0's `BaseLlmConfig` and ignore it."""
         self.config = config
 
     def generate_response(
@@ -34,7 +34,7 @@ class OfflineLlm:
         tool_choice: str = "auto",
         **ignored: Any,
     ) -> str:
-        """Return the answer: JSON to mem0's extraction prompt, bullet lines to a list of facts."""
+        """Return JSON for mem0's extraction prompt, or bullet lines for a list of facts."""
         prompt = "\n\n".join(str(message.get("content") or "") for message in messages if message["role"] != "system")
         if rule_extraction.is_extraction_prompt(prompt):
             facts = rule_extraction.extract_facts(prompt)

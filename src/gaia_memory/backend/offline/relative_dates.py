@@ -1,4 +1,4 @@
-"""Days named from where one stands, written out."""
+"""Adds dates to relative expressions such as "tomorrow"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DateResolver = Callable[[re.Match[str], date], str]
 def annotate_dates(sentence: str, today: date) -> str:
     """Return `sentence` with the date after each relative one: "tomorrow" becomes "tomorrow (2026-11-21)".
 
-    `today` is the day on which it was said.
+    `today` is the day of the conversation.
     """
     if re.search(r"\d{4}-\d{2}-\d{2}", sentence):
         return sentence
@@ -28,7 +28,7 @@ def annotate_dates(sentence: str, today: date) -> str:
 
 
 def _pattern(words: str) -> re.Pattern[str]:
-    # What already stands before a parenthesis has its date.
+    # An expression before a parenthesis already has its date.
     return re.compile(rf"\b{words}\b(?!\s*\()", re.IGNORECASE)
 
 

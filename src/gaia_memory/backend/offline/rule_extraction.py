@@ -1,4 +1,4 @@
-"""Facts without a model: the statements a person made, read from mem0's extraction prompt."""
+"""Extraction without a model: the user's statements in mem0's extraction prompt."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _NEW_MESSAGES = re.compile(r"^## New Messages\n(?P<inside>.*?)\n\n## Observation
 _OBSERVATION_DATE = re.compile(r"^## Observation Date\n(?P<day>\d{4}-\d{2}-\d{2})", re.MULTILINE)
 _ROLE_PREFIX = re.compile(r"^(?P<role>user|assistant|system): ", re.MULTILINE)
 _MAX_SENTENCE_CHARACTERS = 600
-"""Characters of a sentence: what is longer is pasted text, not a statement about oneself."""
+"""A longer sentence is pasted text, not a statement about the user."""
 
 
 def is_extraction_prompt(prompt: str) -> bool:
-    """Say whether `prompt` is mem0's."""
+    """Return whether `prompt` is mem0's extraction prompt."""
     return _NEW_MESSAGES.search(prompt) is not None
 
 
 def extract_facts(prompt: str) -> list[str]:
-    """Return what the person stated in the new messages of mem0's prompt, each statement once."""
+    """Return the user's statements in the new messages of mem0's prompt, without duplicates."""
     found = _NEW_MESSAGES.search(prompt)
     day = _observation_date(prompt)
     unique_facts: dict[str, str] = {}
@@ -50,7 +50,7 @@ def _observation_date(prompt: str) -> date:
 
 
 def _user_messages(new_messages: str) -> list[str]:
-    """Read both forms of mem0's section: a JSON list of messages, or lines that begin with a role."""
+    """Parse both forms of mem0's section: a JSON list of messages, or lines that start with a role."""
     try:
         entries = json.loads(new_messages, strict=False)
     except json.JSONDecodeError:

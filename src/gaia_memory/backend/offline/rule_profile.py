@@ -1,4 +1,4 @@
-"""A profile without a model: the given facts, those that matter longest first."""
+"""A profile without a model: the facts, with lasting ones first."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TOPIC_WEIGHTS = (
 
 
 def is_profile_prompt(prompt: str) -> bool:
-    """Say whether `prompt` holds facts to be distilled."""
+    """Return whether `prompt` contains facts to distil."""
     return _FACTS_BLOCK.search(prompt) is not None
 
 
 def rank_as_bullets(prompt: str) -> str:
-    """Return the facts of `prompt` as bullet lines, ranked, as many as it asks for at most."""
+    """Return the ranked facts of `prompt` as bullet lines, at most as many as it asks for."""
     facts = _parse_facts(prompt)
     limit = _parse_limit(prompt)
     ranked = sorted(enumerate(facts), key=lambda item: (-_topic_weight(item[1]), -item[0]))

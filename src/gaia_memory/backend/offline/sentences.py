@@ -1,4 +1,4 @@
-"""Text cut into sentences, and those left out that state nothing."""
+"""Splits text into sentences and recognizes statements."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def is_statement(sentence: str) -> bool:
-    """Say whether a sentence may be a statement: no question, order, command, greeting or single word."""
+    """Return whether a sentence may be a statement, and not a question, command, greeting or single word."""
     stripped = sentence.strip().strip("\"'“”‘’*_- ")  # noqa: RUF001
     if not stripped or stripped.startswith(("/", "http://", "https://")):
         return False

@@ -1,4 +1,4 @@
-"""English said in the first person, told in the third."""
+"""Puts English sentences from the first person into the third."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ paid ran rode rose sang sat sent sold slept spent spoke stood swam taught though
 wrote began became broke did drew woke dreamt burnt spelt hurt quit lay meant led fed fought froze hid hung
 """
 _UNCHANGED_VERBS_SET = frozenset(_UNCHANGED_VERBS_TEXT.split())
-_IRREGULAR = {
+_IRREGULAR_FORMS = {
     "am": "is",
     "have": "has",
     "do": "does",
@@ -101,7 +101,7 @@ _PRONOUNS = (
 
 
 def is_english(sentence: str) -> bool:
-    """Say whether a sentence is English, by its frequent words; other languages are not touched."""
+    """Return whether a sentence is English, judged by frequent words."""
     normalized = _normalize_apostrophes(sentence)
     words = _WORD.findall(normalized.lower())
     score = sum(word in _ENGLISH for word in words) - sum(word in _OTHER_LANGUAGES for word in words)
@@ -109,7 +109,7 @@ def is_english(sentence: str) -> bool:
 
 
 def to_third_person(sentence: str) -> str | None:
-    """Return an English statement as told about the user; None where it says nothing about anybody."""
+    """Return an English statement in the third person; None when it states nothing."""
     text = strip_lead_in(sentence)
     text = re.sub(r"\bi(?='|\b)", "I", text.strip())
     name_match = _CALL_ME.match(text)
@@ -127,11 +127,11 @@ def to_third_person(sentence: str) -> str | None:
 
 
 def strip_lead_in(sentence: str) -> str:
-    """Return a sentence without what only leads up to it, such as "by the way" or "please remember that"."""
+    """Return a sentence without its lead-in, such as "by the way" or "please remember that"."""
     normalized = _normalize_apostrophes(sentence)
     lead = _LEAD_IN.match(normalized)
     rest = normalized[lead.end() :] if lead else normalized
-    # "remember to buy milk" is an order, not a lead and a statement.
+    # "remember to buy milk" is a command, not a lead-in with a statement.
     return normalized if rest.lower().startswith("to ") else rest
 
 
@@ -140,7 +140,7 @@ def _normalize_apostrophes(sentence: str) -> str:
 
 
 def _third_person_possessive(found: re.Match[str]) -> str:
-    """Name the owner once; where the user was named before, "their" is enough."""
+    """Return "User's" the first time, and "their" after that."""
     return "their" if "User" in found.string[: found.start()] else "User's"
 
 
@@ -148,18 +148,18 @@ def _third_person_verb(found: re.Match[str]) -> str:
     before = found.string[: found.start()]
     if before.endswith(("and ", "or ", "but ")):
         if re.search(r"\bI\b", before):
-            # "I cook and I sing": one subject, said once.
+            # "I cook and I sing" has one subject, which is named once.
             return f"{found['adverbs']}{_conjugate(found['verb'])}{found['rest'] or ''}"
         if found["verb"].lower() != "am":
-            # "Noa and I live here": several subjects, whose verb stays; "am" has one.
+            # "Noa and I live here" has a plural subject, so the verb stays; "am" is singular.
             return f"User {found['adverbs']}{found['verb']}{found['rest'] or ''}"
     return f"User {found['adverbs']}{_conjugate(found['verb'])}{found['rest'] or ''}"
 
 
 def _conjugate(verb: str) -> str:
     verb = verb.lower()
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
+    if verb in _IRREGULAR_FORMS:
+        return _IRREGULAR_FORMS[verb]
     if verb in _UNCHANGED_VERBS_SET or (verb.endswith("ed") and verb not in _PRESENT_ED_VERBS):
         return verb
     if verb in _NON_VERBS or (verb.endswith(("'t", "ing", "ly")) and verb not in _BASE_FORM_EXCEPTIONS):

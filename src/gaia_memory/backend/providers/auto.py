@@ -9,7 +9,7 @@ from gaia_memory.backend.providers.provider_specs import DEFAULT_APP_MODEL, gemi
 
 
 def auto_llm(config: Any = None) -> Any:
-    """Return Gemini's language model when its key is set, else the offline one."""
+    """Return Gemini's language model if its key is set, otherwise the offline one."""
     if gemini_api_key(os.environ):
         from gaia_memory.backend.providers.gemini import gemini_llm
 
@@ -20,7 +20,7 @@ def auto_llm(config: Any = None) -> Any:
 
 
 def auto_embedder(config: Any) -> Any:
-    """Return Gemini's embedder when its key is set, else the offline one."""
+    """Return Gemini's embedder if its key is set, otherwise the offline one."""
     if gemini_api_key(os.environ):
         from gaia_memory.backend.providers.gemini import GeminiEmbedder
 

@@ -1,43 +1,34 @@
-"""mem0's Gemini parts, with time-outs, retries and answers that are read to their end."""
+"""mem0's parts for Gemini, with time-outs, retries and complete answers."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from tenacity import Retrying
 
+from gaia_memory import model_calls
 from gaia_memory.backend.providers.provider_specs import DEFAULT_GEMINI_EMBEDDER, gemini_api_key
 from gaia_memory.errors import BadAnswerError
-from gaia_memory.outage import retry_policy
+from gaia_memory.model_calls import CallLimits, require_complete, retry_policy
 
 if TYPE_CHECKING:
     from google.genai import Client, types
 
-T = TypeVar("T")
-
-LLM_SECONDS = 60.0
-EMBEDDER_SECONDS = 20.0
-RETRY_WINDOW_SECONDS = 15.0
-"""No try begins later after the first."""
-
-MAX_ATTEMPTS = 3
-FIRST_DELAY = 0.5
-MAX_DELAY = 8.0
-JITTER = 0.5
 MAX_TOKENS = 8192
-"""mem0's own 2,000 cut a long list of facts in the middle, and thinking counts too."""
+"""mem0's default of 2,000 cuts a long list of facts in the middle. Thoughts count, too."""
 
 FULL_DIMENSIONS = 3072
 DEFAULT_DIMENSIONS = 768
 _MAX_BATCH_TEXTS = 100
-_COMPLETE_FINISH_REASONS = frozenset({"STOP", "FINISH_REASON_UNSPECIFIED"})
+_COMPLETE_FINISH_REASONS = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
 
 
-def create_client(*, key: str | None, timeout_seconds: float, **vertex_options: Any) -> Client:
-    """Return a Gemini client that asks once and gives up after `timeout_seconds`; see `with_retries`.
+def create_client(*, key: str | None, limits: CallLimits, **vertex_options: Any) -> Client:
+    """Return a Gemini client that asks once and gives up after the time-out of `limits`.
 
     `vertex_options` holds `vertexai`, `project` and `location`. `GOOGLE_GEMINI_BASE_URL` is honoured, as by any client.
     """
@@ -45,37 +36,17 @@ def create_client(*, key: str | None, timeout_seconds: float, **vertex_options: 
     from google.genai import types
 
     no_retries = types.HttpRetryOptions(attempts=1)
-    options = types.HttpOptions(timeout=int(timeout_seconds * 1000), retry_options=no_retries)
+    options = types.HttpOptions(timeout=int(limits.timeout_seconds * 1000), retry_options=no_retries)
     if vertex_options.get("vertexai"):
         return genai.Client(http_options=options, **vertex_options)
     return genai.Client(api_key=key or gemini_api_key(os.environ), http_options=options)
 
 
-def with_retries(call: Callable[..., T]) -> Callable[..., T]:
-    """Return a blocking call that is made again after what may pass: 408, 429, 5xx, a connection that breaks.
-
-    A pause that Gemini names is kept, or, where it is longer than anybody waits, the failure raised at once. A
-    time-out is not tried again: whoever waits has given up, and whoever does not comes back later.
-    """
-
-    def call_with_retries(*arguments: Any, **keywords: Any) -> T:
-        policy = retry_policy(
-            max_attempts=MAX_ATTEMPTS,
-            initial_seconds=FIRST_DELAY,
-            max_seconds=MAX_DELAY,
-            jitter_seconds=JITTER,
-            window_seconds=RETRY_WINDOW_SECONDS,
-        )
-        return Retrying(**policy)(call, *arguments, **keywords)
-
-    return call_with_retries
-
-
 def gemini_llm(config: Mapping[str, Any]) -> Any:
-    """Return mem0's Gemini model over our client.
+    """Return mem0's Gemini model over a client with time-outs, retries and checked answers.
 
-    mem0 takes the first text part of an answer and nothing else: a thought, half an answer, or a blank for a
-    blocked one. This one joins the text and raises `BadAnswerError` for what is blocked, cut or blank.
+    mem0 reads the first text part of an answer and nothing else: a thought, half an answer, or a blank for a
+    blocked one.
     """
     from mem0.configs.llms.gemini import GeminiConfig
     from mem0.llms.gemini import GeminiLLM
@@ -86,34 +57,40 @@ def gemini_llm(config: Mapping[str, Any]) -> Any:
     llm.client.close()
     llm.client = create_client(
         key=settings.api_key,
-        timeout_seconds=LLM_SECONDS,
+        limits=model_calls.LEARNING,
         vertexai=settings.vertexai,
         project=settings.project,
         location=settings.location,
     )
-    llm.generate_response = with_retries(llm.generate_response)
-    parse_tool_calls = llm._parse_response
-    llm._parse_response = lambda response, tools: parse_tool_calls(response, tools) if tools else answer_text(response)
+    llm.client.models.generate_content = partial(_generate_completely, llm.client.models.generate_content)
     return llm
+
+
+def _generate_completely(generate: Callable[..., Any], *, config: Any, **arguments: Any) -> Any:
+    """Return the answer with its whole text as one part, which is all that mem0 reads; calls of tools as they are."""
+    from google.genai import types
+
+    response = Retrying(**retry_policy(model_calls.LEARNING))(generate, config=config, **arguments)
+    if config.tools:
+        return response
+    content = types.Content(role="model", parts=[types.Part(text=answer_text(response))])
+    return types.GenerateContentResponse(candidates=[types.Candidate(content=content)])
 
 
 def answer_text(response: types.GenerateContentResponse) -> str:
     """Return the whole text of an answer, without thoughts.
 
     Raises:
-        BadAnswerError: the prompt or the answer was blocked, the answer was cut, or there is no text.
+        BadAnswerError: the prompt or the answer was blocked, the answer was cut off, or there is no text.
     """
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
-        raise BadAnswerError(f"Gemini blocked the prompt ({_enum_name(feedback.block_reason)})")
+        reason = getattr(feedback.block_reason, "name", feedback.block_reason)
+        raise BadAnswerError(f"Gemini blocked the prompt ({reason})")
     if not response.candidates:
         raise BadAnswerError("Gemini gave no answer")
     candidate = response.candidates[0]
-    reason = _enum_name(candidate.finish_reason) if candidate.finish_reason is not None else "STOP"
-    if reason == "MAX_TOKENS":
-        raise BadAnswerError("Gemini's answer was cut: raise `memory.llm.max_tokens` in gaia.yaml")
-    if reason not in _COMPLETE_FINISH_REASONS:
-        raise BadAnswerError(f"Gemini stopped before the end of its answer ({reason})")
+    require_complete(candidate.finish_reason, complete_reasons=_COMPLETE_FINISH_REASONS)
     parts = (candidate.content.parts if candidate.content else None) or []
     text = "".join(part.text for part in parts if part.text and not part.thought)
     if not text.strip():
@@ -121,15 +98,11 @@ def answer_text(response: types.GenerateContentResponse) -> str:
     return text
 
 
-def _enum_name(reason: Any) -> str:
-    return str(getattr(reason, "name", reason))
-
-
 class GeminiEmbedder:
-    """Gemini's embedder in the form mem0 uses: one vector a text, always of length 1.
+    """Gemini's embedder with mem0's interface: one vector for each text, normalized to length 1.
 
-    mem0's own sends a list of texts in a form that `gemini-embedding-2` answers with a single vector for all
-    of them, and leaves vectors of fewer than 3,072 dimensions as they come, which is not of length 1.
+    `gemini-embedding-2` answers the form in which mem0's own sends a list of texts with a single vector for all of
+    them. Vectors with fewer than 3,072 dimensions do not come normalized.
     """
 
     def __init__(self, config: Any) -> None:
@@ -138,17 +111,17 @@ class GeminiEmbedder:
         self.config.model = config.model or DEFAULT_GEMINI_EMBEDDER
         dimensions = config.embedding_dims or config.output_dimensionality or DEFAULT_DIMENSIONS
         self.config.embedding_dims = int(dimensions)
-        self.client = create_client(key=config.api_key, timeout_seconds=EMBEDDER_SECONDS)
+        self.client = create_client(key=config.api_key, limits=model_calls.EMBEDDING)
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """Return the vector of `text`."""
         return self.embed_batch([text])[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
-        """Return one vector a text, asking for up to 100 at once.
+        """Return one vector for each text, in requests of up to 100.
 
         Raises:
-            BadAnswerError: there are more or fewer vectors than texts.
+            BadAnswerError: the number of vectors is not the number of texts.
         """
         size = 1 if self.client.vertexai else _MAX_BATCH_TEXTS
         vectors: list[list[float]] = []
@@ -161,8 +134,10 @@ class GeminiEmbedder:
 
         contents: list[Any] = [types.Content(parts=[types.Part(text=text.replace("\n", " "))]) for text in texts]
         embed_config = types.EmbedContentConfig(output_dimensionality=self.config.embedding_dims)
-        embed = with_retries(self.client.models.embed_content)
-        response = embed(model=self.config.model, contents=contents, config=embed_config)
+        retrying = Retrying(**retry_policy(model_calls.EMBEDDING))
+        response = retrying(
+            self.client.models.embed_content, model=self.config.model, contents=contents, config=embed_config
+        )
         vectors = [list(embedding.values or ()) for embedding in response.embeddings or ()]
         if len(vectors) != len(texts):
             raise BadAnswerError(f"Gemini gave {len(vectors)} vectors for {len(texts)} texts ({self.config.model})")
@@ -172,6 +147,6 @@ class GeminiEmbedder:
 
 
 def normalize(vector: Sequence[float]) -> list[float]:
-    """Return `vector` at length 1; one without any length as it is."""
+    """Return `vector` at length 1; a zero vector as it is."""
     length = math.hypot(*vector)
     return [value / length for value in vector] if length else list(vector)

@@ -1,4 +1,4 @@
-"""The embedder `local`: a small neural model on this machine, read from a folder and from nowhere else."""
+"""The embedder `local`: a small neural model on this machine, read from a folder only."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from typing import Any
 from gaia_memory.errors import ConfigError
 
 CONFIG_KEYS = frozenset({"model"})
-"""What the provider takes."""
+"""The keys that the provider accepts."""
 
 MAX_BATCH_TEXTS = 16
-"""Texts that the model is given at once: what somebody asks meanwhile waits for no more than these."""
+"""Texts in one call of the model: a question waits for no more than these."""
 
 _PACKAGE = "sentence_transformers"
 _REMEDY = (
@@ -37,10 +37,10 @@ _FINGERPRINT_PATTERNS = (
     "*tokens*.json",
     "*.model",
 )
-"""Files, besides the weights, that have a say in the vectors; a README or a list of training data has none."""
+"""Files that affect the vectors, in addition to the weights."""
 
 _WEIGHT_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
-"""In the order in which one is taken where a folder holds both."""
+"""In order of precedence when a folder has both."""
 
 _SAMPLE_COUNT = 64
 _SAMPLE_BYTES = 65_536
@@ -48,10 +48,10 @@ _SAMPLE_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ModelFingerprint:
-    """What a folder says of its model, without loading it: a name made of its contents, and the vectors' length.
+    """The identity of a model in a folder, read without loading it: a hash of its contents, and the vectors' length.
 
-    The name is the same wherever the folder lies and whatever it is called, and another one as soon as configuration,
-    tokenizer or weights differ. `dimensions` is None where the files do not settle it.
+    The name does not depend on the folder's path, and changes with the configuration, the tokenizer or the weights.
+    `dimensions` is None when the files do not determine it.
     """
 
     name: str
@@ -59,7 +59,7 @@ class ModelFingerprint:
 
 
 def problems(model: str | None, *, part: str = "memory.embedder") -> list[str]:
-    """Return one line for each thing that keeps the model in the folder `model` from being used as `part`. Blocking."""
+    """Return one line for each problem of the model in the folder `model`, used as `part`. Blocking."""
     found = [] if find_spec(_PACKAGE) else [f"{part}.provider: {_MISSING_PACKAGE}"]
     if not model:
         return [*found, f"{part}.model: is missing: {_REMEDY}"]
@@ -77,13 +77,13 @@ def problems(model: str | None, *, part: str = "memory.embedder") -> list[str]:
 
 
 def fingerprint_model(folder: Path) -> ModelFingerprint:
-    """Read what tells the model in a folder from any other, some megabytes at most. Blocking.
+    """Hash the files that identify the model in a folder, a few megabytes at most. Blocking.
 
-    Of the weights their size and samples from one end to the other are read: training moves nearly all of them.
+    Of the weights, it reads the size and evenly spaced samples, because training changes nearly all of them.
 
     Raises:
-        OSError: a file cannot be read.
-        ValueError: a file that should be JSON is none, or of another form.
+        OSError: a file is unreadable.
+        ValueError: a JSON file is malformed.
     """
     digest = blake2b(digest_size=8)
     modules = _module_folders(folder)
@@ -95,17 +95,17 @@ def fingerprint_model(folder: Path) -> ModelFingerprint:
 
 
 class LocalEmbedder:
-    """An embedder in the form mem0 uses, over a sentence-transformers model in a folder.
+    """An embedder with mem0's interface, over a sentence-transformers model in a folder.
 
-    Its constructor loads the model, which takes seconds. Questions and texts are told apart where the model does. Of
-    a text that is longer than the model reads the rest has no say.
+    Its constructor loads the model, which takes seconds. Questions and texts are encoded differently if the model
+    supports it. The model ignores the end of a text that is too long.
     """
 
     def __init__(self, config: Any) -> None:
         """Take mem0's `BaseEmbedderConfig`, whose `model` is the folder.
 
         Raises:
-            ConfigError: there is no model in it, or sentence-transformers is not installed.
+            ConfigError: the folder has no model, or sentence-transformers is not installed.
         """
         if found := problems(config.model):
             raise ConfigError(found)
@@ -121,12 +121,12 @@ class LocalEmbedder:
         return self.embed_batch([text], memory_action or "add")[0]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "add") -> list[list[float]]:
-        """Return one vector a text."""
+        """Return one vector for each text."""
         encode = self._model.encode_query if memory_action == "search" else self._model.encode_document
         vectors: list[list[float]] = []
         for start in range(0, len(texts), MAX_BATCH_TEXTS):
-            # One call at a time, each with all the threads it may take: several at once would only slow each other
-            # down. Who waits stands in a queue, so that a question comes in between two pieces of a long list.
+            # One call at a time uses all threads; parallel calls would slow each other down. The queue lets a question
+            # in between two batches of a long list.
             with self._queue_lock:
                 self._encode_lock.acquire()
             try:
@@ -139,14 +139,14 @@ class LocalEmbedder:
 
 
 def load_model(folder: str, class_name: str = "SentenceTransformer") -> Any:
-    """Return a model of sentence-transformers in a folder, by the class that it is of. Blocking, for seconds."""
+    """Load a sentence-transformers model of the class `class_name` from a folder. Blocking, for seconds."""
     is_first_import = "torch" not in sys.modules and "OMP_NUM_THREADS" not in os.environ
     import sentence_transformers
     import torch
     from transformers.utils import logging
 
     if is_first_import:
-        # Nobody else in this process has said how many: one processor is left to the event loop and to turns.
+        # The host has not set a number of threads: leave one processor to the event loop.
         torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))
     is_progress_bar_enabled = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -164,7 +164,7 @@ def _is_model(folder: Path) -> bool:
 
 
 def _module_folders(folder: Path) -> list[Path]:
-    """Return the folders of a model's parts, in the order in which they work; itself where it has none."""
+    """Return the folders of a model's modules in order; the folder itself when it has none."""
     entries = _read_json(folder / "modules.json")
     if not isinstance(entries, list):
         return [folder]
@@ -202,7 +202,7 @@ def _hash_samples(file: Path, update: Any) -> None:
 
 
 def _dimensions(parts: Sequence[Path]) -> int | None:
-    """Return the length of the vectors as the last part that sets one has it; None where that is not plain."""
+    """Return the vector length of the last module that sets one; None when that is ambiguous."""
     length: int | None = None
     for part in parts:
         config = _read_json(part / "config.json")
@@ -212,7 +212,7 @@ def _dimensions(parts: Sequence[Path]) -> int | None:
         if "out_features" in config:
             length = config["out_features"]
         elif "word_embedding_dimension" in config:
-            # Several ways of pooling are joined into one longer vector.
+            # Several pooling modes are concatenated into one longer vector.
             length = config["word_embedding_dimension"] * len(pooling_modes) if pooling_modes else None
         elif length is None:
             length = config.get("hidden_size")

@@ -1,4 +1,4 @@
-"""mem0's parts for Ollama, with time-outs, room for the prompt, and without downloads."""
+"""mem0's parts for Ollama, with time-outs, a large enough context, and without downloads."""
 
 from __future__ import annotations
 
@@ -7,61 +7,53 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from gaia_memory.errors import BadAnswerError
-
-LLM_SECONDS = 190.0
-EMBEDDER_SECONDS = 40.0
-"""Ollama may have to load the model first, and be slow to read mem0's prompt of 8,000 tokens."""
+from gaia_memory import model_calls
+from gaia_memory.model_calls import CallLimits, require_complete
 
 MAX_TOKENS = 4096
 CONTEXT_TOKENS = 16_384
-"""mem0's prompt, the talk and the answer. Ollama gives a model 4,096 on most machines and cuts what is longer
-without a word, instructions first."""
+"""Room for mem0's prompt, the conversation and the answer. Ollama's default on most machines is 4,096, and it silently
+cuts off the beginning of a longer prompt, where the instructions are."""
 
 CONTEXT_VARIABLE = "OLLAMA_CONTEXT_LENGTH"
-"""Ollama's own variable for the same."""
+"""Ollama's own variable for the same setting."""
 
 
 def ollama_llm(config: Mapping[str, Any]) -> Any:
-    """Return mem0's Ollama model, which is given room for the prompt and raises for an answer that was cut."""
+    """Return mem0's Ollama model with room for the prompt; it raises for an answer that was cut off."""
     from mem0.configs.llms.ollama import OllamaConfig
     from mem0.llms.ollama import OllamaLLM
 
     llm = OllamaLLM(OllamaConfig(**{"max_tokens": MAX_TOKENS, **config}))
-    llm.client = _create_client(llm, LLM_SECONDS)
-    llm.client.chat = partial(_chat_with_context_size, llm.client.chat)
-    llm._parse_response = partial(_parse_checked, llm._parse_response)
+    llm.client = _create_client(llm, model_calls.OWN_SERVER_LEARNING)
+    llm.client.chat = partial(_chat_completely, llm.client.chat)
     return llm
 
 
 def ollama_embedder(config: Mapping[str, Any]) -> Any:
-    """Return mem0's Ollama embedder, which uses a model that is there.
+    """Return mem0's Ollama embedder, which only uses a model that is already there.
 
-    mem0's own asks Ollama to download a model that is missing, gigabytes inside the first search.
+    mem0's own downloads a missing model, gigabytes inside the first search.
     """
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.embeddings.ollama import OllamaEmbedding
 
     embedder_class = type(OllamaEmbedding.__name__, (OllamaEmbedding,), {"_ensure_model_exists": lambda _: None})
     embedder = embedder_class(BaseEmbedderConfig(**config))
-    embedder.client = _create_client(embedder, EMBEDDER_SECONDS)
+    embedder.client = _create_client(embedder, model_calls.OWN_SERVER_EMBEDDING)
     return embedder
 
 
-def _create_client(component: Any, timeout_seconds: float) -> Any:
-    """Return a client like the one of `component`, which it closes: that one waits for ever."""
+def _create_client(component: Any, limits: CallLimits) -> Any:
+    """Return a client with a time-out in place of the client of `component`, which is closed."""
     host = component.config.ollama_base_url
     component.client.close()
-    return type(component.client)(host=host, timeout=timeout_seconds)
+    return type(component.client)(host=host, timeout=limits.timeout_seconds)
 
 
-def _chat_with_context_size(chat: Callable[..., Any], *, options: Mapping[str, Any], **arguments: Any) -> Any:
+def _chat_completely(chat: Callable[..., Any], *, options: Mapping[str, Any], **arguments: Any) -> Any:
     configured = os.environ.get(CONTEXT_VARIABLE, "")
     tokens = int(configured) if configured.isdigit() else CONTEXT_TOKENS
-    return chat(options={"num_ctx": tokens, **options}, **arguments)
-
-
-def _parse_checked(parse: Callable[[Any, Any], Any], response: Any, tools: Any) -> Any:
-    if response.done_reason == "length":
-        raise BadAnswerError("the model's answer was cut: raise `memory.llm.max_tokens`")
-    return parse(response, tools)
+    response = chat(options={"num_ctx": tokens, **options}, **arguments)
+    require_complete(response.done_reason)
+    return response

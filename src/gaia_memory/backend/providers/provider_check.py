@@ -1,4 +1,4 @@
-"""Whether mem0 can work with a configuration, found out before it is put in force."""
+"""Checks whether mem0 supports a configuration before it takes effect."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
 
 UNCHECKED_PROVIDERS = frozenset({"auto", "offline"})
-"""Providers that need no check with mem0 before memory is opened."""
+"""Providers that need no check by mem0 before memory is opened."""
 
 
 async def check_providers(
     config: GaiaConfig, *, previous: GaiaConfig | None = None, backend: Backend | None = None
 ) -> None:
-    """Check the providers with mem0, where other than the usual ones are named: importing mem0 takes a second.
+    """Check the providers with mem0, except the default ones, because importing mem0 takes a second.
 
-    A model that is another one than `previous` is checked whichever it is: mem0 is loaded by then. Another embedder
-    must have its key: it is chosen for good. `backend` is the one that is going to work on `config`, if there is one:
-    it then knows the model of the embedder `local` without another look.
+    A model that differs from `previous` is always checked, because mem0 is then loaded. A new embedder must have its
+    key, because its choice is permanent. `backend`, if given, is the one that will use `config`; it then also learns
+    the identity of the embedder `local`.
 
     Raises:
-        ConfigError: a provider or one of its keys is unknown, or lacks a package; all are listed.
+        ConfigError: a provider or one of its keys is unknown, or a package is missing; the error lists all problems.
     """
     memory = config.memory
     if not memory.enabled:

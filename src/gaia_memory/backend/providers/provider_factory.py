@@ -1,13 +1,14 @@
-"""Makes mem0's model and embedder of a provider: ours where mem0's own would hang, guess or download."""
+"""Builds mem0's language model and embedder for a provider, adapted where mem0's own would hang or download."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gaia_memory import model_calls
 from gaia_memory.backend.providers.gemini import GeminiEmbedder, gemini_llm
 from gaia_memory.backend.providers.ollama import ollama_embedder, ollama_llm
-from gaia_memory.backend.providers.openai import make_strict, openai_embedder, openai_llm, uses_openai_client
+from gaia_memory.backend.providers.openai import limit_openai_calls, openai_embedder, openai_llm, uses_openai_client
 from gaia_memory.backend.providers.provider_specs import Provider
 from gaia_memory.errors import ModelUnavailableError
 
@@ -20,7 +21,7 @@ def make_llm(provider: Provider) -> Any:
     if own_factory is not None:
         return own_factory(provider.config)
     llm = LlmFactory.create(provider.name, dict(provider.config))
-    return make_strict(llm, is_self_hosted=True) if uses_openai_client(llm) else llm
+    return limit_openai_calls(llm, model_calls.OWN_SERVER_LEARNING) if uses_openai_client(llm) else llm
 
 
 def make_embedder(provider: Provider) -> Any:
@@ -34,9 +35,9 @@ def make_embedder(provider: Provider) -> Any:
 
 
 def create_or_defer(factory: Callable[[], Any]) -> Any:
-    """Return what `factory` returns; where that cannot be made yet, something that makes it when it is used.
+    """Return what `factory` returns; when that is unavailable, a proxy that calls `factory` at each use.
 
-    A store is opened, followed and erased from without a model, so a key that is missing must not keep it shut.
+    A store is opened, followed and erased from without a model, so a missing key must not keep it closed.
     """
     try:
         return factory()
@@ -58,7 +59,7 @@ def _gemini_embedder(config: Mapping[str, Any]) -> GeminiEmbedder:
     return GeminiEmbedder(BaseEmbedderConfig(**config))
 
 
-# By the class that mem0 would make: a host that entered its own under the same name gets its own.
+# By mem0's class: a host that registered its own class under the same name gets its own.
 _LLM_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "mem0.llms.gemini.GeminiLLM": gemini_llm,
     "mem0.llms.openai.OpenAILLM": openai_llm,

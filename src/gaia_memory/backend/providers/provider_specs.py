@@ -1,4 +1,4 @@
-"""Which providers a configuration means, resolved without importing mem0."""
+"""Resolves the providers of a configuration without importing mem0."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from gaia_memory.backend.providers import local
@@ -23,22 +24,24 @@ AUTO = "auto"
 GEMINI = "gemini"
 OPENAI = "openai"
 GEMINI_KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-"""In the order in which Google's own client takes them."""
+"""In the order of precedence of Google's own client."""
 
 DEFAULT_APP_MODEL = "gemini-3.5-flash"
-"""What ADK gives an agent without a model."""
+"""ADK's default for an agent without a model."""
 
 DEFAULT_GEMINI_EMBEDDER = "models/gemini-embedding-2"
 DEFAULT_OPENAI_EMBEDDER = "text-embedding-3-small"
 DEFAULT_COLLECTION = "gaia"
 OPENAI_MODEL_PREFIX = "openai:"
-"""How the name of an agent's model begins that ADK asks through OpenAI's interface."""
+"""Prefix of an agent's model that uses OpenAI's interface."""
 
 PROVIDERS_WITH_EXTRA = ("ollama",)
-"""Providers whose package is an extra of ours, of the same name."""
+"""Providers whose package is an extra of ours with the same name."""
 
-_LOCATION_KEYS = ("path", "host", "url", "client", "api_key", "connection_string", "tenant")
+REMOTE_STORE_KEYS = ("host", "url", "client", "api_key", "connection_string", "tenant")
+"""Options of a vector store any of which puts it elsewhere than in a folder."""
 
+_STORE_CONFIG_PACKAGE = "mem0.configs.vector_stores"
 _OFFLINE_LLM = "gaia_memory.backend.offline.offline_llm.OfflineLlm"
 _OFFLINE_EMBEDDER = "gaia_memory.backend.offline.offline_embedder.OfflineEmbedder"
 _LOCAL_EMBEDDER = "gaia_memory.backend.providers.local.LocalEmbedder"
@@ -48,25 +51,25 @@ _AUTO_EMBEDDER = "gaia_memory.backend.providers.auto.auto_embedder"
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider known to mem0's factories and the configuration it is built from."""
+    """A provider of mem0's factories, and its configuration."""
 
     name: str
     config: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def model(self) -> str | None:
-        """The model the configuration names, if it names one."""
+        """The model in the configuration, if any."""
         model = self.config.get("model")
         return str(model) if model else None
 
 
 def gemini_api_key(environ: Mapping[str, str]) -> str | None:
-    """Return the Gemini key of `environ`; empty ones do not count."""
+    """Return the Gemini key of `environ`; empty variables do not count."""
     return next((environ[name] for name in GEMINI_KEY_VARIABLES if environ.get(name, "").strip()), None)
 
 
 def lacks_openai_key(provider: Provider, environ: Mapping[str, str]) -> bool:
-    """Say whether a provider asks OpenAI and nobody said with which key; a server of one's own may need none."""
+    """Return whether a provider calls OpenAI without a key; a self-hosted server may need none."""
     return provider.name == OPENAI and not openai_key(environ, configured=provider.config.get("openai_base_url"))
 
 
@@ -86,8 +89,8 @@ def resolve_llm(config: GaiaConfig, environ: Mapping[str, str]) -> Provider:
 def resolve_embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: str | None = None) -> Provider:
     """Return the provider of vectors.
 
-    With `auto`, the identity of the vectors already `stored` (`provider/model/dimensions`) decides before the
-    environment does: a key that comes or goes must not leave all facts without a usable vector.
+    With `auto`, the identity of the `stored` vectors (`provider/model/dimensions`) takes precedence over the
+    environment: adding or removing a key must not leave all facts without a usable vector.
     """
     name, options = config.memory.embedder.provider, dict(config.memory.embedder.config)
     if name == AUTO:
@@ -100,18 +103,18 @@ def resolve_embedder(config: GaiaConfig, environ: Mapping[str, str], *, stored: 
     if name in defaults and not options.get("model"):
         options["model"] = defaults[name]
     if name == LOCAL and options.get("model"):
-        # As the path of a database is: from the home, unless it says otherwise.
+        # Like the path of a database, a relative path starts at the home.
         options["model"] = str(config.home / os.path.expanduser(str(options["model"])))
     return Provider(name, options)
 
 
 def _app_model(model: str) -> str:
-    """Return the app's model where Gemini has it, else ADK's default."""
+    """Return the app's model if it is one of Gemini's, otherwise ADK's default."""
     return model if model.startswith(("gemini", "models/", "projects/")) else DEFAULT_APP_MODEL
 
 
 def _stored_provider(stored: str | None) -> Provider | None:
-    """Read an identity as one of the two providers that `auto` chooses from."""
+    """Parse an identity as one of the two providers of `auto`."""
     if not stored:
         return None
     name, _, rest = stored.partition("/")
@@ -124,7 +127,7 @@ def _stored_provider(stored: str | None) -> Provider | None:
 
 
 def register_providers() -> None:
-    """Enter `offline`, `local` and `auto` beside mem0's own providers."""
+    """Register `offline`, `local` and `auto` with mem0's factories."""
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
     LlmFactory.register_provider(OFFLINE, _OFFLINE_LLM)
@@ -135,7 +138,7 @@ def register_providers() -> None:
 
 
 def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
-    """Return one line for each provider that mem0 does not know or lacks a package, and each key it does not have."""
+    """Return one line for each unknown provider, missing package and unknown key."""
     from mem0.configs.embeddings.base import BaseEmbedderConfig
     from mem0.utils.factory import EmbedderFactory, LlmFactory, VectorStoreFactory
 
@@ -157,29 +160,30 @@ def problems(llm: Provider, embedder: Provider, store: Provider) -> list[str]:
 
 
 def store_fields(provider: str) -> Collection[str] | None:
-    """Return the keys a vector store takes; None where it takes any, or names none."""
-    from mem0.vector_stores.configs import VectorStoreConfig
-
-    known = VectorStoreConfig.__private_attributes__["_provider_configs"].get_default()
-    if provider not in known:
+    """Return the keys that a vector store accepts; None when it accepts any."""
+    name = f"{_STORE_CONFIG_PACKAGE}.{provider}"
+    if find_spec(name) is None:
         return None
     try:
-        model = getattr(import_module(f"mem0.configs.vector_stores.{provider}"), known[provider])
+        module = import_module(name)
     except ImportError as missing:
         raise ConfigError([f"memory.vector_store.provider: {provider!r} needs a package: {missing}"]) from missing
+    models = [each for each in vars(module).values() if getattr(each, "__module__", "") == name]
+    # Some modules also define models for a part of their settings.
+    [model] = [each for each in models if each.__name__.endswith("Config")]
     return set(model.model_fields)
 
 
 def store_config(provider: Provider, folder: str, dimensions: Callable[[], int]) -> dict[str, Any]:
-    """Return the vector store's configuration: what was written, and a place and a size where it named none.
+    """Return the vector store's configuration, with defaults for its location and the size of vectors.
 
-    An embedded store is put into `folder`; a store elsewhere gets no path. `dimensions` is asked only for a
-    store that wants to know.
+    An embedded store is put into `folder`; a remote store gets no path. `dimensions` is called only for a store that
+    needs it.
     """
     config = dict(provider.config)
     fields = store_fields(provider.name) or ()
     config.setdefault("collection_name", DEFAULT_COLLECTION)
-    if "path" in fields and not any(config.get(key) for key in _LOCATION_KEYS):
+    if "path" in fields and not any(config.get(key) for key in ("path", *REMOTE_STORE_KEYS)):
         config["path"] = folder
     if "embedding_model_dims" in fields and "embedding_model_dims" not in config:
         config["embedding_model_dims"] = dimensions()
@@ -200,7 +204,7 @@ def _accepted_embedder_keys(provider: str, config_class: Any) -> Collection[str]
 def find_unknown(
     section: str, provider: Provider, known: Collection[str], accepted_keys_of: Callable[[str], Collection[str] | None]
 ) -> list[str]:
-    """Return one line for a provider that is not known, or for each key that it does not take; None takes any."""
+    """Return one line for an unknown provider, or for each key that it does not accept; None accepts any."""
     if provider.name not in known:
         return [f"{section}.provider: {provider.name!r} is not a provider{_suggestion(provider.name, known)}"]
     allowed = accepted_keys_of(provider.name)

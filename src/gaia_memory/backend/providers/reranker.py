@@ -1,4 +1,4 @@
-"""Rerankers: mem0's, and a cross-encoder from a folder, behind our port, with their errors told."""
+"""Rerankers behind our port: mem0's and a local cross-encoder, with their errors reported."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _REQUIRED_PACKAGES = {
     "sentence_transformer": ("sentence_transformers",),
     "zero_entropy": ("zeroentropy",),
 }
-"""What each of mem0's rerankers imports; without it mem0 refuses to make one."""
+"""The packages that mem0's rerankers need."""
 
 _CLIENT_ATTRIBUTES = ("client", "llm", "model", "tokenizer")
-"""Where mem0's rerankers keep what they ask."""
+"""The attributes in which mem0's rerankers keep their clients and models."""
 
 _LOCAL_KEYS = frozenset({"model"})
 
 
 def resolve_provider(configured: Provider, home: Path) -> Provider:
-    """Return the reranker that a configuration means; a relative folder of `local` is taken from the home."""
+    """Return the reranker of a configuration; a relative folder of `local` starts at the home."""
     if configured.name != LOCAL or not configured.config.get("model"):
         return configured
     return Provider(
@@ -43,7 +43,7 @@ def resolve_provider(configured: Provider, home: Path) -> Provider:
 
 
 def problems(provider: Provider) -> list[str]:
-    """Return one line for each thing that keeps a reranker from being made. Blocking; mem0 must be imported."""
+    """Return one line for each problem that prevents a reranker. Blocking; mem0 must be imported."""
     from mem0.utils.factory import RerankerFactory
 
     factory = RerankerFactory.provider_to_class
@@ -61,10 +61,10 @@ def problems(provider: Provider) -> list[str]:
 
 
 class Mem0Reranker:
-    """The port `Reranker` over one of mem0's, or over a cross-encoder on this machine; made at first use."""
+    """The port `Reranker` over one of mem0's, or over a local cross-encoder; built at first use."""
 
     def __init__(self, provider: Provider, load: Callable[[], Any], pool: WorkerPool) -> None:
-        """Take what imports mem0, blocking, and the pool it may block in."""
+        """Build nothing yet; `load` imports mem0 in a thread of `pool`."""
         self.provider = provider
         self._load = load
         self._pool = pool
@@ -73,17 +73,17 @@ class Mem0Reranker:
         self._captured = _CapturedError()
 
     async def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return one score a text, higher is better, on a scale of its own.
+        """Return one score for each text, higher is better, on the reranker's own scale.
 
         Raises:
-            ModelUnavailableError: the reranker could not be made or reached.
-            BadAnswerError: it left a text out, or its scores are no numbers.
+            ModelUnavailableError: the reranker could not be built or did not answer.
+            BadAnswerError: it omitted a text, or a score is not a number.
         """
         with redact_user_text([query, *texts]):
             return await self._pool.run(self._score, query, list(texts))
 
     def close(self) -> None:
-        """Close the clients it asks through, if it was made. Blocking."""
+        """Close its clients, if it was built. Blocking."""
         with self._creation_lock:
             reranker, self._instance = self._instance, None
         self._captured.error = None
@@ -95,7 +95,7 @@ class Mem0Reranker:
         documents = [{"id": place, "memory": text} for place, text in enumerate(texts)]
         self._captured.error = None
         try:
-            # mem0 cuts the answer to `top_k`: all are wanted back.
+            # mem0 cuts the answer to `top_k`; all scores are needed.
             ranked = self._get_or_create().rerank(query, documents, len(documents))
             if self._captured.error is not None:
                 raise self._captured.error
@@ -103,9 +103,9 @@ class Mem0Reranker:
         except (Exception, SystemExit) as error:  # Boundary: a provider may raise anything, and some exit.
             raise to_model_error(error, subject=subject) from error
         if scores_by_index.keys() != set(range(len(texts))) or not all(map(math.isfinite, scores_by_index.values())):
-            raise BadAnswerError(f"{subject} left a text out, or gave a score that is no number")
+            raise BadAnswerError(f"{subject} omitted a text, or gave a score that is not a number")
         if self.provider.name != _LLM_RERANKER and not any(scores_by_index.values()):
-            # What mem0 answers where a service failed in a way that it kept to itself.
+            # mem0 answers this when it hides the failure of a service.
             raise BadAnswerError(f"{subject} gave every text the score 0")
         return [scores_by_index[place] for place in range(len(texts))]
 
@@ -129,29 +129,30 @@ class Mem0Reranker:
 
 
 class LocalReranker:
-    """A cross-encoder of sentence-transformers, read from a folder and from nowhere else. Its constructor loads it."""
+    """A cross-encoder of sentence-transformers, read from a folder only. Its constructor loads it."""
 
     def __init__(self, folder: str) -> None:
         self._model = local.load_model(folder, "CrossEncoder")
         self._predict_lock = threading.Lock()
 
     def rerank(self, query: str, documents: Sequence[Mapping[str, Any]], top_k: int) -> list[dict[str, Any]]:
-        """Return the documents with a `rerank_score` each, as mem0's rerankers do."""
+        """Return the documents, each with a `rerank_score`, like mem0's rerankers."""
         with self._predict_lock:
             scores = self._model.predict([(query, each["memory"]) for each in documents], show_progress_bar=False)
         return [{**each, "rerank_score": float(score)} for each, score in zip(documents, scores, strict=True)][:top_k]
 
 
 class _CapturedError(threading.local):
-    """What went wrong in this thread's call of a reranker."""
+    """The error of this thread's call to a reranker."""
 
     error: Exception | None = None
 
 
 class _ErrorCapturingProxy:
-    """Something that one of mem0's rerankers asks, whose errors are heard.
+    """A client of one of mem0's rerankers, with its errors captured.
 
-    mem0 catches them and returns its input as an answer; after the first one nothing more is asked in the same call.
+    mem0 catches them and returns its input as the answer. After the first error, the same call makes no further
+    requests.
     """
 
     def __init__(self, inner: Any, captured: _CapturedError) -> None:
@@ -166,6 +167,6 @@ class _ErrorCapturingProxy:
             raise self._captured.error
         try:
             return self._inner(*args, **kwargs)
-        except Exception as error:  # Whatever it is: mem0 keeps it to itself.
+        except Exception as error:  # mem0 hides any error.
             self._captured.error = error
             raise

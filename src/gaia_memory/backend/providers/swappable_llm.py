@@ -1,4 +1,4 @@
-"""mem0's language model of the configuration in force: made at first use, exchanged while calls are under way."""
+"""The current language model of mem0: built at first use, replaced while calls are running."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from gaia_memory.backend.providers.provider_specs import Provider
 from gaia_memory.errors import MemoryClosedError
 
 ModelFactory = Callable[[Provider], Any]
-"""Makes mem0's language model object of a provider. Blocking."""
+"""Builds mem0's language model object of a provider. Blocking."""
 
 
 class SwappableLlm:
-    """A language model in the form mem0 uses, which stands for whichever is in force.
+    """A language model with mem0's interface that delegates to the current one.
 
-    A call under way ends on the model that it began with, whose client is closed after the last of them.
+    A running call finishes on its model, whose client is closed after the last call.
     """
 
     def __init__(self, provider: Provider, factory: ModelFactory) -> None:
-        """Begin with `provider`; nothing is made yet."""
+        """Start with `provider`; build nothing yet."""
         self._factory = factory
         self._current = _RefCountedModel(provider)
 
     @property
     def provider(self) -> Provider:
-        """The provider in force."""
+        """The current provider."""
         return self._current.provider
 
     def instance(self) -> Any:
-        """Return mem0's object for the provider in force. Blocking.
+        """Return mem0's object of the current provider. Blocking.
 
         Raises:
-            ModelUnavailableError: it could not be made.
+            ModelUnavailableError: it could not be built.
         """
         return self._current.instance(self._factory)
 
     def generate_response(self, *args: Any, **kwargs: Any) -> Any:
-        """Ask the model in force, as mem0 asks its own. Blocking."""
+        """Ask the current model, with mem0's signature. Blocking."""
         model = self._acquire_current()
         try:
             return model.instance(self._factory).generate_response(*args, **kwargs)
@@ -47,12 +47,12 @@ class SwappableLlm:
             model.release()
 
     def swap(self, provider: Provider) -> Callable[[], None]:
-        """Put another provider in force; returns what closes the model before it, for a worker thread."""
+        """Switch to another provider; return a function that closes the previous model, for a worker thread."""
         previous, self._current = self._current, _RefCountedModel(provider)
         return previous.retire
 
     def close(self) -> None:
-        """Close the client of the model in force, whoever still waits for an answer. Blocking."""
+        """Close the client of the current model, even during a call. Blocking."""
         self._current.close()
 
     def _acquire_current(self) -> _RefCountedModel:
@@ -65,7 +65,7 @@ class SwappableLlm:
 
 
 class _RefCountedModel:
-    """One model: who made it, and how many calls it is at."""
+    """One model, its provider and the number of its running calls."""
 
     def __init__(self, provider: Provider) -> None:
         self.provider = provider
@@ -82,7 +82,7 @@ class _RefCountedModel:
             return self._llm
 
     def acquire(self) -> bool:
-        """Count a call; False where no more are taken."""
+        """Count a call; False when the model takes no more."""
         with self._count_lock:
             if self._is_retired:
                 return False
@@ -90,7 +90,7 @@ class _RefCountedModel:
             return True
 
     def release(self) -> None:
-        """Count a call that is over; the last one closes what was exchanged meanwhile."""
+        """Count the end of a call; the last call of a retired model closes its client."""
         with self._count_lock:
             self._active_calls -= 1
             is_unused = self._is_retired and not self._active_calls
@@ -98,7 +98,7 @@ class _RefCountedModel:
             close_client(self._llm)
 
     def retire(self) -> None:
-        """Take no more calls; close the client, now or after the last call under way."""
+        """Take no more calls, and close the client after the last running call."""
         with self._count_lock:
             self._is_retired = True
             is_unused = not self._active_calls
@@ -113,9 +113,9 @@ class _RefCountedModel:
 
 
 def close_client(component: Any) -> None:
-    """Close the client of a model or an embedder, if it was made and has one. Blocking."""
+    """Close the client of a model or an embedder, if it has one. Blocking."""
     close = getattr(getattr(component, "client", None), "close", None)
     if close is not None:
-        # A client of somebody's own making may fail to close; nothing of ours depends on it.
+        # A host's own client may fail to close; nothing of ours depends on it.
         with contextlib.suppress(Exception):
             close()

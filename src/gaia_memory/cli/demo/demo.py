@@ -1,4 +1,4 @@
-"""`gaia demo`: the main job on real parts, without a key and without a network."""
+"""`gaia demo`: the whole of memory on real parts, without a key or a network."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Example:
 
 
 class ObservationLog:
-    """What was looked at, printed as it happens."""
+    """Prints the checks as they happen, and counts them."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start at zero."""
         self.total = 0
         self.failed = 0
 
     def __call__(self, description: str, is_true: bool) -> None:
-        """Print one observation and whether it holds."""
+        """Print one check and whether it passed."""
         self.total += 1
         self.failed += not is_true
         verdict = coloured("OK  ", typer.colors.GREEN) if is_true else coloured("FAIL", typer.colors.RED)
@@ -41,9 +41,9 @@ class ObservationLog:
 
 
 class _SignalCancellation:
-    """Notes a signal that asks the process to end, and cancels what runs, so that folder and children go with it.
+    """Cancels the demo on a signal, so that its folder and child processes are removed.
 
-    Nothing is raised where the signal arrives: in the middle of starting a child that would leave the child.
+    The handler raises nothing: in the middle of starting a child that would leave the child running.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class _SignalCancellation:
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Note the signals during the block, and leave the process with their code after it."""
+        """Handle signals during the block, and exit with the code of a signal after it."""
         numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
         previous = {number: signal.signal(number, self._on_signal) for number in numbers}
         try:
@@ -65,15 +65,15 @@ class _SignalCancellation:
 
     def _on_signal(self, number: int, _: FrameType | None) -> None:
         if self._signal_number is None:
-            # Once is enough: what cleans up is not to be interrupted.
+            # A second signal must not interrupt the clean-up.
             self._signal_number = number
             if self._task is not None and not self._task.done():
                 self._task.cancel()
-                # Wakes a loop that waits for its next event.
+                # Wake a loop that waits for its next event.
                 self._task.get_loop().call_soon_threadsafe(_noop)
 
     async def run_cancellable(self, story: Coroutine[Any, Any, None]) -> None:
-        """Run the story as far as no signal comes."""
+        """Run the story until a signal arrives."""
         self._task = asyncio.current_task()
         if self._signal_number is None:
             await story
@@ -86,20 +86,20 @@ def _noop() -> None:
 
 
 def demo() -> None:
-    """Show in seconds what memory does, on real parts in a temporary home. Leaves with 1 when something fails."""
+    """Show in seconds what memory does, with real parts in a temporary home. Exits with 1 if a check fails."""
     started = time.monotonic()
     cancellation = _SignalCancellation()
     with (
         cancellation.handle_signals(),
         tempfile.TemporaryDirectory(prefix="gaia-demo-", ignore_cleanup_errors=True) as home,
     ):
-        print_line(f"A person, two channels, no key, no network; everything is kept in {home} and removed at the end.")
+        print_line(f"One user, two channels, no key, no network; everything is kept in {home} and deleted at the end.")
         from gaia_memory.cli.demo.story import DemoScript
 
         observations = ObservationLog()
         run_async(cancellation.run_cancellable(DemoScript(Path(home), observations).run()))
     seconds = time.monotonic() - started
     if observations.failed:
-        print_error(f"{observations.failed} of {observations.total} observations do not hold ({seconds:.1f} s)")
+        print_error(f"{observations.failed} of {observations.total} checks failed ({seconds:.1f} s)")
         raise typer.Exit(1)
-    print_line(f"All {observations.total} observations hold ({seconds:.1f} s).")
+    print_line(f"All {observations.total} checks passed ({seconds:.1f} s).")

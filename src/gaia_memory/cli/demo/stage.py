@@ -1,4 +1,4 @@
-"""What the story of `gaia demo` needs around it: models, a clock, an environment, a look into files."""
+"""The surroundings of `gaia demo`: models, a clock, an environment, a search in files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RecordingModel(OfflineModel):
-    """The offline model, which also keeps what it was told about the person."""
+    """The offline model, which also records its system instructions."""
 
     _instructions: list[str] = PrivateAttr(default_factory=list)
 
@@ -42,7 +42,7 @@ class RecordingModel(OfflineModel):
 
 
 class ShiftedClock:
-    """The time of the machine, ahead by what was waited for."""
+    """The time of the machine plus an offset."""
 
     def __init__(self) -> None:
         self._offset = timedelta()
@@ -52,23 +52,23 @@ class ShiftedClock:
         return datetime.now(UTC) + self._offset
 
     def advance(self, minutes: float) -> None:
-        """Let minutes pass at once."""
+        """Add minutes to the offset."""
         self._offset += timedelta(minutes=minutes)
 
 
 def clean_environment(address: str | None = None) -> dict[str, str]:
-    """Return this environment without settings, keys and proxies of this machine, and Gemini at `address`."""
+    """Return this environment without the settings, keys and proxies of this machine, with Gemini at `address`."""
     variables = {name: value for name, value in os.environ.items() if not _is_machine_specific(name)}
     return variables if address is None else {**variables, "GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": address}
 
 
 def _is_machine_specific(variable: str) -> bool:
-    """Say whether a variable of this machine would lead the child to another home, model or proxy."""
+    """Return whether a variable would give the child another home, model or proxy."""
     return variable.upper().startswith(("GAIA_", "GOOGLE_", "GEMINI_")) or variable.upper().endswith("_PROXY")
 
 
 def find_files_containing(home: Path, words: Sequence[str]) -> dict[str, list[str]]:
-    """Return for each word the files under `home` that hold it, in small or capital letters."""
+    """Return for each word the files under `home` that contain it, in any case."""
     found: dict[str, list[str]] = {word: [] for word in words}
     for path in sorted(home.rglob("*")):
         if path.is_file():
@@ -81,7 +81,7 @@ def find_files_containing(home: Path, words: Sequence[str]) -> dict[str, list[st
 
 @asynccontextmanager
 async def hanging_model() -> AsyncIterator[tuple[str, asyncio.Event]]:
-    """Listen on loopback like a model that is asked and never answers; the event says that it was asked."""
+    """Serve a model on loopback that never answers; the event is set once it was asked."""
     was_asked, is_closing = asyncio.Event(), asyncio.Event()
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

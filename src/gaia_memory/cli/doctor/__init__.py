@@ -1,1 +1,1 @@
-"""What `gaia doctor` looks at. Every check only looks: it makes, changes and repairs nothing."""
+"""The checks of `gaia doctor`. They only look: they create, change and repair nothing."""

@@ -1,4 +1,4 @@
-"""The agents beside the configuration: does ADK learn what `mem0://` is?"""
+"""The agents next to the configuration: does ADK know `mem0://`?"""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gaia_memory.errors import InvalidInputError
 
 
 async def check_agents(context: CheckContext) -> list[Finding]:
-    """Look at every `check_agents.yaml` that `adk web` or `adk run` would read."""
+    """Check every `services.yaml` that `adk web` or `adk run` would read."""
     part = "agents"
     path = context.loaded.path if context.loaded is not None else None
     if path is None:
-        return skip(part, "without a gaia.yaml there is no folder to look in")
+        return skip(part, "without a gaia.yaml there is no folder to search")
     folder = path.parent
     agents = find_agents(folder)
     try:
@@ -23,15 +23,15 @@ async def check_agents(context: CheckContext) -> list[Finding]:
             inspect_services(reader) for reader in dict.fromkeys([folder, *(agent.folder for agent in agents.members)])
         ]
     except InvalidInputError as error:
-        return fail(part, str(error), "let yourself read it")
+        return fail(part, str(error), "make it readable for this user")
     if not agents.members and inspections[0].verdict == "missing":
-        return skip(part, f"there are none beside {path.name}")
+        return skip(part, f"there are none next to {path.name}")
     init = shlex.join(["gaia", "init", str(folder)])
     if findings := [finding for found in inspections for finding in _services_findings(part, found, init)]:
         return findings
     return ok(
         part,
-        f"ADK learns what mem0:// is from {', '.join(found.path.name for found in inspections[:1])} "
+        f"ADK reads the service for mem0:// from {', '.join(found.path.name for found in inspections[:1])} "
         f"for {', '.join(agent.name for agent in agents.members) or 'every agent'}",
     )
 
@@ -43,5 +43,5 @@ def _services_findings(part: str, inspection: ServicesInspection, init: str) -> 
         return []
     consequence = "`adk` refuses mem0:// as an unsupported URI"
     if inspection.verdict == "missing":
-        return warn(part, f"{inspection.path} is missing, and where it is looked for {consequence}", f"run `{init}`")
-    return warn(part, f"{inspection.path} does not name our service, and {consequence}", f"run `{init}`")
+        return warn(part, f"{inspection.path} is missing, so {consequence}", f"run `{init}`")
+    return warn(part, f"{inspection.path} does not name the service, so {consequence}", f"run `{init}`")

@@ -1,8 +1,8 @@
-"""What a check found out, and what a check is given."""
+"""The findings of checks, and the context that checks get."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from gaia_memory.config.schema import GaiaConfig
     from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.models import PendingConversation, StoreState
+    from gaia_memory.engine_probe import DatabaseSummary
 
 FindingState = Literal["ok", "warn", "fail", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence about one part and, unless all is well, what to do about it."""
+    """One sentence about one part and, if something is wrong, the remedy."""
 
     part: str
     state: FindingState
@@ -25,26 +25,11 @@ class Finding:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseSummary:
-    """What the memory database says of itself: most vectors' embedder, the store that follows, what waits.
-
-    `outdated` counts facts in the keyword index as another version has taken them in, `without_traits` those whose text
-    a search has to read.
-    """
-
-    embedder: str | None
-    outdated: int
-    without_traits: int
-    store: StoreState
-    pending: Sequence[PendingConversation]
-
-
 @dataclass(slots=True)
 class CheckContext:
-    """What is looked at: how it was named, and what earlier checks found.
+    """What is checked, and what earlier checks found.
 
-    `scratch` is a folder to work in, `unread_reason` why nothing of the memory database is known.
+    `scratch` is a folder to work in, `unread_reason` says why nothing is known of the memory database.
     """
 
     config_path: Path | None
@@ -57,20 +42,14 @@ class CheckContext:
 
     @property
     def config(self) -> GaiaConfig:
-        """The configuration, which the first check has read."""
+        """The configuration that the first check has loaded."""
         assert self.loaded is not None
         return self.loaded.config
-
-    def to_home_path(self, folder: Path) -> Path:
-        """Return a folder of an engine that only looks, whose home is `scratch`, where it really is."""
-        if self.scratch in folder.parents:
-            return self.config.home / folder.relative_to(self.scratch)
-        return folder
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A part and the function that looks at it; most need a configuration."""
+    """A part and the function that checks it; most need a configuration."""
 
     part: str
     run: Callable[[CheckContext], Awaitable[list[Finding]]]
@@ -78,20 +57,20 @@ class Check:
 
 
 def ok(part: str, message: str) -> list[Finding]:
-    """Return that a part is as it should be."""
+    """Return the finding of a part that is in order."""
     return [Finding(part, "ok", message)]
 
 
 def warn(part: str, message: str, remedy: str) -> list[Finding]:
-    """Return that a part works, and not as one would wish."""
+    """Return the finding of a part that works, but not as it should."""
     return [Finding(part, "warn", message, remedy)]
 
 
 def fail(part: str, message: str, remedy: str) -> list[Finding]:
-    """Return that a part does not work."""
+    """Return the finding of a part that does not work."""
     return [Finding(part, "fail", message, remedy)]
 
 
 def skip(part: str, message: str) -> list[Finding]:
-    """Return that a part was not looked at, and why."""
+    """Return the finding of a part that was not checked, and why."""
     return [Finding(part, "skipped", message)]

@@ -1,4 +1,4 @@
-"""The configuration, the environment and what is installed."""
+"""The configuration, the environment and the installed packages."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from gaia_memory.errors import ConfigError
 PACKAGE_NAME = "gaia-memory"
 REPORTED_PACKAGES = ("google-adk", "mem0ai", "chromadb")
 GEMINI_KEY_VARIABLES = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
-"""In the order in which Google's client takes them."""
+"""In the order of precedence of Google's client."""
 
 _KEY_LINE = re.compile(rf"^\s*(?:export\s+)?({'|'.join(GEMINI_KEY_VARIABLES)})\s*=\s*\S", re.MULTILINE)
 
 
 async def check_config(context: CheckContext) -> list[Finding]:
-    """Find and read the configuration; every later check goes by it."""
+    """Find and read the configuration, which every later check uses."""
     part = "config"
     try:
         context.loaded = await asyncio.to_thread(
             lambda: load(context.config_path if context.config_path is not None else locate())
         )
     except ConfigError as error:
-        remedy = f"correct {error.source}; `gaia config check` looks at it alone"
+        remedy = f"correct {error.source}; `gaia config check` checks it alone"
         return [Finding(part, "fail", problem, remedy) for problem in error.problems]
     path = context.loaded.path
     message = f"{path} is read" if path is not None else "no gaia.yaml: the defaults and the environment are in force"
-    unknown = [Finding(part, "warn", line, "correct the key or take it out") for line in context.loaded.warnings]
+    unknown = [Finding(part, "warn", line, "correct the key or remove it") for line in context.loaded.warnings]
     return [*ok(part, message), *unknown]
 
 
 async def check_environment(context: CheckContext) -> list[Finding]:
-    """Say which variables are in force, by name alone."""
+    """Report the variables in force, by name only."""
     part = "environment"
     findings: list[Finding] = []
     in_force, unknown = classify_variables(os.environ)
@@ -49,7 +49,7 @@ async def check_environment(context: CheckContext) -> list[Finding]:
         over = " over the file" if context.loaded is not None and context.loaded.path is not None else ""
         findings += ok(part, f"in force{over}: {', '.join(in_force)}")
     if unknown:
-        remedy = "take them away, or see docs/reference/configuration.md for the names"
+        remedy = "remove them, or see docs/reference/configuration.md for the names"
         findings += warn(part, f"no setting is called {', '.join(unknown)}", remedy)
     return [*findings, *_check_keys(part, os.environ, context)]
 
@@ -58,17 +58,19 @@ def _check_keys(part: str, environ: Mapping[str, str], context: CheckContext) ->
     set_variables = [name for name in GEMINI_KEY_VARIABLES if environ.get(name, "").strip()]
     if len(set_variables) > 1 and len({environ[name] for name in set_variables}) > 1:
         used, ignored = set_variables
-        return warn(part, f"{used} and {ignored} differ: {used} is taken", f"unset {ignored}, or give both one value")
+        return warn(
+            part, f"{used} and {ignored} differ: {used} is used", f"unset {ignored}, or give both the same value"
+        )
     if set_variables:
         return ok(part, f"{set_variables[0]} is set")
     if found := _find_dotenv(context):
         message = f"no key for Gemini here; ADK finds one in {found}, which `gaia` does not read"
-        return warn(part, message, "set the variable where you start `gaia`, too")
+        return warn(part, message, "set the variable for `gaia`, too")
     return ok(part, f"no key for Gemini ({' or '.join(GEMINI_KEY_VARIABLES)})")
 
 
 def _find_dotenv(context: CheckContext) -> Path | None:
-    """Return the file beside the configuration, or beside an agent there, from which ADK would take a key."""
+    """Return the `.env` of the configuration or of an agent from which ADK would read a key."""
     if context.loaded is None or context.loaded.path is None:
         return None
     folder = context.loaded.path.parent
@@ -83,12 +85,12 @@ def _has_key(path: Path) -> bool:
 
 
 async def check_versions(context: CheckContext) -> list[Finding]:
-    """Say which versions of the parts are installed, and whether they are those this one is made for."""
+    """Report the installed versions and those that do not meet the requirements."""
     part = "versions"
     try:
         requirements = [Requirement(line) for line in requires(PACKAGE_NAME) or ()]
     except PackageNotFoundError:
-        return skip(part, f"{PACKAGE_NAME} is not installed as a package, so nothing says what it needs")
+        return skip(part, f"{PACKAGE_NAME} is not installed as a package, so its requirements are unknown")
     problems = list(
         _version_problems(each for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""}))
     )
@@ -106,4 +108,4 @@ def _version_problems(requirements: Iterable[Requirement]) -> Iterable[str]:
             yield f"{requirement.name} is not installed"
             continue
         if not requirement.specifier.contains(installed, prereleases=True):
-            yield f"{requirement.name} {installed} is installed, and {requirement.specifier} is needed"
+            yield f"{requirement.name} {installed} is installed, but {requirement.specifier} is required"

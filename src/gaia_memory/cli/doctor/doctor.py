@@ -1,4 +1,4 @@
-"""`gaia doctor`: is everything in order, and what to do where it is not."""
+"""`gaia doctor`: checks every part and says how to repair it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia doctor` looks at everything and asks each model for one word.
+`gaia doctor` checks everything and asks each model for one word.
 
 `gaia doctor --no-model` asks no model.
 
-`gaia doctor --json | jq -r '.findings[] | select(.state == "fail") | .remedy'` prints what to do.
+`gaia doctor --json | jq -r '.findings[] | select(.state == "fail") | .remedy'` prints the remedies.
 """
 
 _STATE_LABELS = {
@@ -33,17 +33,17 @@ _STATE_LABELS = {
     "skipped": ("SKIP", typer.colors.WHITE),
 }
 _PART_COLUMN_CHARACTERS = 17
-"""Of the column of parts."""
+"""Width of the column of parts."""
 
 
 def doctor(
-    no_model: Annotated[bool, typer.Option("--no-model", help="Ask no model; everything else is looked at.")] = False,
+    no_model: Annotated[bool, typer.Option("--no-model", help="Ask no model; check everything else.")] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Look at every part, and say what to do about what is not in order. Nothing is changed, made or repaired.
+    """Check every part and name a remedy for each problem. Nothing is changed or repaired.
 
-    Leaves with 1 when something fails.
+    Exits with 1 if a check fails.
     """
     from gaia_memory.cli.doctor.checks import CheckContext
 
@@ -58,7 +58,7 @@ def doctor(
     else:
         warnings, failures = pluralize(counts["warn"], "warning"), pluralize(counts["fail"], "failure")
         print_line()
-        print_line(f"{counts['ok']} in order, {warnings}, {failures}, {counts['skipped']} not looked at")
+        print_line(f"{counts['ok']} in order, {warnings}, {failures}, {counts['skipped']} skipped")
     if counts["fail"]:
         raise typer.Exit(1)
 

@@ -1,4 +1,4 @@
-"""The home: can it be used, is there room, and who else may read it?"""
+"""The home folder: access, free space, and permissions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gaia_memory.database.file_permissions import chmod_command, find_accessible
 
 LOW_SPACE_BYTES = 200 * 1024**2
 MIN_SPACE_BYTES = 20 * 1024**2
-"""Bytes: a new store, which an erasure writes beside the old one, takes tens of megabytes with ten thousand facts."""
+"""Bytes: an erasure writes a new store next to the old one, tens of megabytes for ten thousand facts."""
 
 _MAX_NAMED_PATHS = 3
 
 
 async def check_home(context: CheckContext) -> list[Finding]:
-    """Look whether the home is a folder in which this user may work, or can be made."""
+    """Check that the home is, or can become, a folder this user may write to."""
     return await asyncio.to_thread(_check_home, context.config.home)
 
 
@@ -29,33 +29,33 @@ def _check_home(home: Path) -> list[Finding]:
     if not nearest.is_dir():
         return fail(part, f"{nearest} is no folder", f"move it away, {alternative}")
     if not has_access(nearest, os.R_OK | os.W_OK | os.X_OK):
-        return fail(part, f"{nearest} may not be read and written by this user", f"let yourself use it, {alternative}")
+        return fail(part, f"this user may not read and write {nearest}", f"change its permissions, {alternative}")
     if nearest != home:
-        return ok(part, f"{home} is made at the first start")
+        return ok(part, f"{home} is created at the first start")
     return ok(part, f"{home} can be used")
 
 
 async def check_disk(context: CheckContext) -> list[Finding]:
-    """Look whether there is room left where the home is."""
+    """Check the free space of the disk that has the home."""
     part = "disk"
     free = (await asyncio.to_thread(shutil.disk_usage, _nearest_existing(context.config.home))).free
     message = f"{free / 1024**2:,.0f} MB are free"
     if free < MIN_SPACE_BYTES:
-        return fail(part, message, "make room: nothing can be kept on a full disk")
+        return fail(part, message, "free some space: nothing can be stored on a full disk")
     if free < LOW_SPACE_BYTES:
-        return warn(part, message, "make room: rewriting the files after a forget takes some")
+        return warn(part, message, "free some space: rewriting the files after a forget needs it")
     return ok(part, message)
 
 
 async def check_permissions(context: CheckContext) -> list[Finding]:
-    """Look whether others may read what is stored."""
+    """Check whether other users may read the files."""
     return await asyncio.to_thread(_check_permissions, context.config.home)
 
 
 def _check_permissions(home: Path) -> list[Finding]:
     part = "rights"
     if os.name != "posix":
-        return skip(part, "this system has no such rights")
+        return skip(part, "this system has no POSIX permissions")
     if not home.is_dir():
         return skip(part, "nothing is stored yet")
     accessible = list(find_accessible_to_others(home))
@@ -64,20 +64,20 @@ def _check_permissions(home: Path) -> list[Finding]:
     more = f" and {len(accessible) - _MAX_NAMED_PATHS} more" if len(accessible) > _MAX_NAMED_PATHS else ""
     return warn(
         part,
-        f"other users have rights to {', '.join(map(with_mode, accessible[:_MAX_NAMED_PATHS]))}{more}",
+        f"other users have access to {', '.join(map(with_mode, accessible[:_MAX_NAMED_PATHS]))}{more}",
         chmod_command(home),
     )
 
 
 def has_access(path: Path, mode: int) -> bool:
-    """Say whether the user this process works as has these rights."""
+    """Return whether the effective user of this process has this access."""
     try:
         return os.access(path, mode, effective_ids=True)
     except NotImplementedError:
-        # Not every system tells the two apart.
+        # Not every system distinguishes the effective user.
         return os.access(path, mode)
 
 
 def _nearest_existing(path: Path) -> Path:
-    """Return a path or, where it is not there, the nearest one above it that is."""
+    """Return a path or, if it does not exist, its nearest existing parent."""
     return next((above for above in (path, *path.parents) if os.path.lexists(above)), path)

@@ -1,4 +1,4 @@
-"""Whether another process keeps a SQLite file from being written, asked without opening it as a database."""
+"""Finds a write lock on a SQLite file without opening the file as a database."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 from pathlib import Path
 
 MAX_LOCK_SECONDS = 1.5
-"""A write takes milliseconds; what is held longer than this is kept."""
+"""A write takes milliseconds; a lock held longer than this is stuck."""
 
 _POLL_SECONDS = 0.1
 _RESERVED_LOCK_BYTE = 0x40000001
-"""The byte of the file that who writes without a log has locked: https://www.sqlite.org/fileformat2.html#lockbyte."""
+"""The byte of the file that a writer without a log locks: https://www.sqlite.org/fileformat2.html#lockbyte."""
 _WAL_WRITE_LOCK_BYTE = 120
-"""The byte of the `-shm` file that who writes into the log has locked: https://www.sqlite.org/walformat.html."""
+"""The byte of the `-shm` file that a writer of the log locks: https://www.sqlite.org/walformat.html."""
 
 
 def is_write_locked(path: Path) -> bool:
-    """Say whether another process has the right to write for longer than a write takes. Blocking.
+    """Return whether another process holds the write lock longer than a write takes. Blocking.
 
-    Only for a process that has the file not open itself: closing a file gives back every lock a process has on it.
+    Only for a process that does not have the file open: closing a file releases every lock that a process has on it.
     """
     deadline = time.monotonic() + MAX_LOCK_SECONDS
     while _is_locked(path, _RESERVED_LOCK_BYTE) or _is_locked(Path(f"{path}-shm"), _WAL_WRITE_LOCK_BYTE):
@@ -32,11 +32,11 @@ def _is_locked(path: Path, byte: int) -> bool:
     try:
         import fcntl
     except ImportError:
-        # Windows locks otherwise, and cannot be asked.
+        # Windows has other locks, which cannot be queried.
         return False
     try:
         with path.open("rb") as file:
-            # A shared lock is refused where a writer has his; it is given back with the file, a moment later.
+            # A writer's lock refuses a shared one, which is released with the file a moment later.
             try:
                 fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, byte)
             except (BlockingIOError, PermissionError):

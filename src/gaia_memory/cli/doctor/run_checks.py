@@ -35,7 +35,7 @@ CHECKS = (
 
 
 async def run_checks(context: CheckContext) -> AsyncIterator[Finding]:
-    """Yield what is found as it is found; nothing that is broken ends it early."""
+    """Yield findings as they are made; a check that breaks does not end the others."""
     for check in CHECKS:
         for finding in await _run_check(check, context):
             yield finding
@@ -43,12 +43,12 @@ async def run_checks(context: CheckContext) -> AsyncIterator[Finding]:
 
 async def _run_check(check: Check, context: CheckContext) -> list[Finding]:
     if check.needs_config and context.loaded is None:
-        return skip(check.part, "without a configuration there is nothing to look at")
+        return skip(check.part, "there is no configuration")
     try:
-        with progress_bar(f"Looking at: {check.part}"):
+        with progress_bar(f"Checking: {check.part}"):
             return await check.run(context)
     except Exception as error:
-        # Whatever a broken installation raises is a finding: the other parts are still to be looked at.
+        # Anything that a broken installation raises is a finding: the other parts are still checked.
         logger.debug("the check of %s failed", check.part, exc_info=error)
-        message = f"it could not be looked at ({type(error).__name__})"
+        message = f"the check failed ({type(error).__name__})"
         return fail(check.part, message, "`gaia --debug doctor` shows why")

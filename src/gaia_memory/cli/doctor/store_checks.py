@@ -1,4 +1,4 @@
-"""The mem0 store that follows the database, and who writes it."""
+"""The mem0 store that follows the database, and the process that owns it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from gaia_memory.cli.doctor.checks import CheckContext, Finding, ok, skip, warn
 from gaia_memory.cli.ui.terminal import pluralize
-from gaia_memory.cli.unopened_home import unopened_engine
 from gaia_memory.database.read_only import check_database_file
+from gaia_memory.engine_probe import EngineProbe, is_store_owner_running
 from gaia_memory.health import quarantine_problem
 from gaia_memory.models import StoreState
 
@@ -19,11 +19,11 @@ QUARANTINE_SUFFIX = "-set-aside"
 CONNECT_TIMEOUT_SECONDS = 3.0
 
 _PART = "store"
-_REBUILD_HINT = "nothing: the next start builds it anew from the database, without asking a model"
+_REBUILD_HINT = "nothing: the next start rebuilds it from the database, without calling a model"
 
 
 async def check_store(context: CheckContext) -> list[Finding]:
-    """Look whether the store is there and whole, who has it open, and how far behind it is.
+    """Check that the store exists and is intact, which process has it open, and how far behind it is.
 
     A store that a process has open is not touched.
     """
@@ -31,15 +31,14 @@ async def check_store(context: CheckContext) -> list[Finding]:
         return skip(_PART, context.unread_reason)
     state = context.summary.store
     if not state.store_id:
-        return ok(_PART, "it is made at the first start") + _lag_findings(state, is_running=False)
-    engine = await unopened_engine(context.config, context.scratch)
+        return ok(_PART, "it is created at the first start") + _lag_findings(state, is_running=False)
+    probe = await EngineProbe.open(context.config, context.scratch)
     owner = state.owner_description.removesuffix(f" on {platform.node() or 'localhost'}")
-    is_running = state.owner is not None and not await asyncio.to_thread(engine.follower.is_owner_dead, state.owner)
-    folder = engine.follower.folder(state.store_id)
+    is_running = await is_store_owner_running(state)
+    folder = probe.store_folder(state.store_id)
     if folder is None:
         findings = await _check_server(context.config.memory.vector_store.config)
     else:
-        folder = context.to_home_path(folder)
         findings = await asyncio.to_thread(_check_embedded, folder, owner, is_running=is_running)
         findings += await asyncio.to_thread(_check_quarantine, folder.parent)
     return findings + _lag_findings(state, is_running=is_running)
@@ -54,11 +53,11 @@ def _check_embedded(folder: Path, owner: str, *, is_running: bool) -> list[Findi
     if file.problem or not file.is_present:
         return warn(_PART, f"{folder} is damaged ({file.problem or f'{CHROMA_FILE} is missing'})", _REBUILD_HINT)
     last = f"; {owner} had it open and has ended" if owner else ""
-    return ok(_PART, f"{folder} is there, and free for whoever starts{last}")
+    return ok(_PART, f"{folder} exists and is free{last}")
 
 
 def _check_quarantine(root: Path) -> list[Finding]:
-    """Return that stores were set aside; what they hold is not looked at."""
+    """Return a warning if stores are quarantined; they are not opened."""
     folder = root.with_name(root.name + QUARANTINE_SUFFIX)
     try:
         quarantined = [str(entry) for entry in sorted(folder.iterdir()) if entry.is_dir()]
@@ -70,20 +69,20 @@ def _check_quarantine(root: Path) -> list[Finding]:
 async def _check_server(config: Any) -> list[Finding]:
     host, port = config.get("host"), config.get("port")
     if not isinstance(host, str) or not str(port or "").isdecimal():
-        return skip(_PART, "it stands elsewhere and is not asked")
+        return skip(_PART, "it is on a server that is not checked")
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
             _, writer = await asyncio.open_connection(host, int(port))
     except (OSError, TimeoutError) as error:
-        message = f"nobody answers at {host}:{port} ({type(error).__name__})"
-        return warn(_PART, message, "start it, or correct memory.vector_store; facts are found all the same meanwhile")
+        message = f"no answer from {host}:{port} ({type(error).__name__})"
+        return warn(_PART, message, "start it, or correct memory.vector_store; facts are found without it")
     writer.close()
     return ok(_PART, f"{host}:{port} answers")
 
 
 def _lag_findings(state: StoreState, *, is_running: bool) -> list[Finding]:
-    """Return what the store has still to follow, and what may still be in a file."""
-    timing = "its owner is at it" if is_running else "the next start does it"
+    """Return what the store still has to follow, and what files may still contain."""
+    timing = "its owner is working on it" if is_running else "the next start does it"
     findings: list[Finding] = []
     if state.lag:
         findings += ok(_PART, f"{pluralize(state.lag, 'fact')} to be followed: {timing}")
@@ -92,7 +91,7 @@ def _lag_findings(state: StoreState, *, is_running: bool) -> list[Finding]:
         remedy = (
             "nothing: it is being rewritten"
             if is_running
-            else "start what keeps memory open, such as `gaia chat`: it rewrites them in seconds"
+            else "start a process that keeps memory open, such as `gaia chat`: it rewrites them in seconds"
         )
         findings += warn(_PART, message, remedy)
     return findings

@@ -1,4 +1,4 @@
-"""Options that say which facts are meant: what their metadata hold, and when they were said."""
+"""Options that filter facts by their metadata and time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WhereOption = Annotated[
         "--where",
         "-w",
         metavar="NAME=VALUE",
-        help="Only facts whose metadata, or source, session_id, seq, said_at …, hold this: `=`, `!=`, `<`, `<=`, `>`, "
-        "`>=`, or `~` for a part of it; `NAME=*` for any value. A number in quotes is text. Several must all "
-        "hold.",
+        help="Only facts whose metadata, or source, session_id, seq, said_at …, match: `=`, `!=`, `<`, `<=`, `>`, "
+        "`>=`, or `~` for a part of the value; `NAME=*` matches any value. A number in quotes is text. Several "
+        "options must all match.",
         show_default=False,
     ),
 ]
@@ -38,14 +38,13 @@ _BOOLEAN_WORDS = {"true": True, "false": False}
 
 
 def build_filters(where: Sequence[str] | None, since: str | None, until: str | None) -> dict[str, Any] | None:
-    """Return the filters that these options ask for; None where there are none.
+    """Return the filters of these options; None if there are none.
 
-    A day is one of this machine's calendar, as tables show it. What is equal to a number, or to true or false, may be
-    kept as text as well; in an order, numbers are compared to numbers. A value in quotes, or with a leading zero, is
-    text.
+    A day is a local day, as in tables. `=` with a number, or with true or false, also matches the same text; `<` and
+    `>` compare numbers with numbers. A value in quotes, or with a leading zero, is text.
 
     Raises:
-        typer.BadParameter: an option is of another form; it names what to pass.
+        typer.BadParameter: an option has another form; the message names what to pass.
     """
     from gaia_memory.models import compile_filters
 
@@ -60,17 +59,17 @@ def build_filters(where: Sequence[str] | None, since: str | None, until: str | N
     try:
         compile_filters(filters)
     except InvalidInputError as error:
-        raise typer.BadParameter(f"--where cannot be used so: {error}") from error
+        raise typer.BadParameter(f"--where is invalid: {error}") from error
     return filters
 
 
 def _condition(text: str) -> dict[str, Any]:
     parsed = _CONDITION.fullmatch(text)
     if parsed is None:
-        raise typer.BadParameter(f"--where is {text!r}: pass a name, a sign and a value, such as category=health")
+        raise typer.BadParameter(f"--where is {text!r}: pass a name, an operator and a value, such as category=health")
     name, operator, value = parsed["name"], parsed["sign"], parsed["value"]
     if value.startswith(("=", "<", ">", "~")) or (operator in _ORDER_OPERATORS and not value):
-        raise typer.BadParameter(f"--where is {text!r}: the signs are =, !=, <, <=, >, >= and ~, and a value follows")
+        raise typer.BadParameter(f"--where is {text!r}: use one of =, !=, <, <=, >, >= and ~, followed by a value")
     if value == "*" and operator in ("=", "!="):
         return {name: {"eq" if operator == "=" else "ne": value}}
     if name in _TIME_FIELDS and operator != "~":
@@ -97,7 +96,7 @@ def _unquoted(text: str) -> str:
 
 
 def _time_filter(option: str, name: str, operator: str, text: str) -> dict[str, Any]:
-    """Return the filter of a moment, or of a day of this machine's calendar from its midnight to the next one."""
+    """Return the filter of a moment, or of a local day from midnight to midnight."""
     start, end = _time_bounds(option, text)
     within: dict[str, Any] = {name: {"gte": start, "lt": end} if end else {"eq": start}}
     if operator in ("=", "!="):

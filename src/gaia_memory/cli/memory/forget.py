@@ -1,4 +1,4 @@
-"""`gaia memory forget`: remove what is remembered, and wait until no file holds it any more."""
+"""`gaia memory forget`: delete facts, and wait until no file contains them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from gaia_memory.cli.engines import (
     load_config,
     print_other_apps,
     run_async,
+    scope_of,
 )
-from gaia_memory.cli.memory.erasure_progress import finish_earlier_erasure, wait_for_erasure
-from gaia_memory.cli.memory.receipt import ForgetReport, receipt_file, save_report
+from gaia_memory.cli.memory.erasure_progress import finish_erasures
+from gaia_memory.cli.memory.receipt import EARLIER_FINISHED_NOTE, ForgetReport, receipt_file, save_report
 from gaia_memory.cli.ui.fact_output import print_json
 from gaia_memory.cli.ui.read_input import confirm
-from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, progress_bar
+from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, print_note
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.language.printable_text import escape_line
 
@@ -37,43 +38,44 @@ Examples:
 
 `gaia memory forget --user itay` asks, forgets everything and waits until the files are rewritten.
 
-`gaia memory forget --user itay -y --json` asks nothing and prints the receipt.
+`gaia memory forget --user itay -y --json` does not ask, and prints the receipt.
 
-With `--receipt FILE` a file, readable by you alone, says what was removed where and what stays.
+`--receipt FILE` writes a file that only you can read: what was deleted where, and what stays.
 
-With `--session itay:telegram` what only that conversation taught is forgotten.
+`--session itay:telegram` forgets what only that conversation taught.
 
-With `--id` and the first characters of an id (six or more; `gaia memory list` shows them) one fact is forgotten.
+`--id` with at least the first six characters of an id (see `gaia memory list`) forgets one fact.
 """
 
 _MIN_ID_PREFIX_CHARACTERS = 6
 
-_REWRITTEN_MESSAGE = "The files that hold facts are rewritten: nothing forgotten is left in them."
-_SERVER_MESSAGE = "Database and store hold it no more; the files and logs of a server are the server's to clean."
+_REWRITTEN_MESSAGE = "The files are rewritten: they contain nothing that was forgotten."
+_SERVER_MESSAGE = "It is deleted from the database and the store; their servers clean their own files and logs."
 
 
 def forget(
     user: UserOption,
     fact_id: Annotated[
-        str | None, typer.Option("--id", help="Forget only the fact whose id is this, or begins with it.")
+        str | None, typer.Option("--id", help="Forget only the fact with this id, or with an id that starts with it.")
     ] = None,
     session: Annotated[
         str | None,
-        typer.Option("--session", help="Forget only what this conversation alone taught, and what waits in it."),
+        typer.Option("--session", help="Forget what only this conversation taught, and do not learn from it."),
     ] = None,
     receipt: Annotated[
-        Path | None, typer.Option("--receipt", help="A file for what was removed where, and what stays, as JSON.")
+        Path | None,
+        typer.Option("--receipt", help="Write what was deleted where, and what stays, to this file as JSON."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a receipt that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing receipt.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Forget everything about a person, one fact, or a conversation. What was said so far is not learned again.
+    """Forget everything about a user, one fact, or a conversation. Earlier messages are never learned again.
 
-    Works while memory is off. Leaves with 1 when nothing is known of the person or the conversation here, the fact is
-    not there, or the facts are gone and a file or the receipt could not be written.
+    Works while memory is off. Exits with 1 if the user, the fact or the conversation is unknown, or if a file or the
+    receipt could not be written after the facts were deleted.
     """
     if fact_id is not None and session is not None:
         print_error("pass --id or --session, not both")
@@ -94,7 +96,7 @@ def forget(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ForgetTarget:
-    """What is to be forgotten."""
+    """The user, and the fact or conversation to forget; neither means everything."""
 
     user: str
     app: str | None
@@ -103,11 +105,11 @@ class _ForgetTarget:
 
 
 def _print_report(report: ForgetReport) -> None:
-    """Show what became of the files, and what stays; that the facts are gone was said before."""
+    """Report the files and what stays; the deleted facts were reported before."""
     if report.file_status == "pending":
         print_line(f"The files are still to be rewritten: {report.finisher}.")
     elif report.receipt.count or report.earlier_erasures:
-        print_line(_SERVER_MESSAGE if report.server_parts else _REWRITTEN_MESSAGE)
+        print_line(_SERVER_MESSAGE if report.remote_stores else _REWRITTEN_MESSAGE)
     for remark in report.remarks:
         print_line(f"Note: {remark}.")
     if report.receipt_error is not None:
@@ -116,13 +118,13 @@ def _print_report(report: ForgetReport) -> None:
 
 
 def _exit_if_incomplete(report: ForgetReport, file: Path | None) -> None:
-    """Leave with 1 where the facts are gone, and not all the rest could be done."""
+    """Exit with 1 if the facts are deleted, but a file or the receipt could not be written."""
     if report.erasure_error is not None:
-        print_error(f"what is forgotten is gone from memory, but still stands in files: {report.erasure_error}")
+        print_error(f"the facts are deleted, but files still contain them: {report.erasure_error}")
     if report.receipt_error is not None:
         print_error(
-            f"what is forgotten is gone, but there is no whole receipt in {file}: {report.receipt_error}; "
-            "the receipt is on standard output instead"
+            f"the facts are deleted, but the receipt could not be written to {file}: {report.receipt_error}; "
+            "it is on standard output instead"
         )
     if report.erasure_error is not None or report.receipt_error is not None:
         raise typer.Exit(1)
@@ -131,115 +133,97 @@ def _exit_if_incomplete(report: ForgetReport, file: Path | None) -> None:
 async def _find_target(
     loaded: LoadedConfig, user: str, app_name: str | None, fact_id: str | None, session: str | None
 ) -> tuple[Fact | None, str]:
-    """Return the one fact that is meant, None for several, and what is to be asked; leave where nothing is there."""
+    """Return the fact to forget, None for several, and the question to ask; exit if there is nothing to forget."""
     async with engine_without_background(loaded, allow_disabled=True) as engine:
-        scope = engine.scope(app_name or engine.config.app, user)
+        scope = scope_of(engine, app_name, user)
         try:
             return await _resolve_target(engine, scope, fact_id, session)
         except typer.Exit:
-            # Whoever forgets again, because the first time was interrupted, may find nothing left to name.
-            await finish_earlier_erasure(engine, scope)
+            # After an interrupted forget the facts are gone, but files may still contain them.
+            await _finish_earlier_erasures(engine)
             raise
+
+
+async def _finish_earlier_erasures(engine: Engine) -> None:
+    if not await engine.memory.pending_erasures():
+        return
+    try:
+        remaining = await finish_erasures(engine.memory)
+    except MemoryUnavailable as error:
+        remaining = str(error)
+    note = EARLIER_FINISHED_NOTE[0].upper() + EARLIER_FINISHED_NOTE[1:]
+    print_note(f"Files of an earlier forget are still to be rewritten: {remaining}." if remaining else f"{note}.")
 
 
 async def _resolve_target(
     engine: Engine, scope: Scope, fact_id: str | None, session: str | None
 ) -> tuple[Fact | None, str]:
-    facts = await _current_facts(engine, scope)
+    preview = await engine.memory.preview_forget(scope, session_id=session)
+    facts, user = preview.facts, escape_line(scope.user)
     if not facts:
         await print_other_apps(engine, scope)
-    if not facts and fact_id is None and not await _is_known(engine, scope):
-        is_off = "" if engine.config.memory.enabled else " (memory is off, `memory.enabled: false`)"
-        print_error(f"nothing to forget about {scope.user!r}{is_off}")
-        raise typer.Exit(1)
-    if session is not None:
-        return None, await _session_question(engine, scope, session, facts)
-    if fact_id is None:
+        # While memory is off nothing new is learned, but files may still have to be rewritten.
+        is_enabled = engine.config.memory.enabled
+        is_known = preview.pending or (preview.was_written and (preview.pending_erasures or is_enabled))
+        if fact_id is None and not is_known:
+            off_note = "" if is_enabled else " (memory is off, `memory.enabled: false`)"
+            print_error(f"nothing to forget about {scope.user!r}{off_note}")
+            raise typer.Exit(1)
+    if fact_id is not None:
+        fact = _find_fact(facts, fact_id, user)
+        return fact, f"Forget {fact.text!r}, for good?"
+    if session is None:
         return None, f"Forget {pluralize(len(facts), 'fact')} about {scope.user}, for good?"
-    fact = _find_fact(facts, fact_id, escape_line(scope.user))
-    return fact, f"Forget {fact.text!r}, for good?"
-
-
-async def _current_facts(engine: Engine, scope: Scope) -> list[Fact]:
-    """Return every current fact; also while memory is off, when `Memory.facts` shows none."""
-    async with engine.memory.database.read_transaction() as tx:
-        return await engine.memory.facts_store.facts(tx, scope)
-
-
-async def _session_question(engine: Engine, scope: Scope, session: str, facts: Sequence[Fact]) -> str:
-    """Return what is to be asked before a conversation is forgotten; leave where it taught nothing."""
-    memory = engine.memory
-    async with memory.database.read_transaction() as tx:
-        sole_ids = await memory.facts_store.sourced_only_from(tx, scope, session)
-        waiting_sessions = {
-            each.key.session for each in await memory.ledger.pending(tx, user=scope.user, app=scope.app)
-        }
-    has_facts = any(fact.session_id == session for fact in facts)
-    if not sole_ids and not has_facts and session not in waiting_sessions:
-        user = escape_line(scope.user)
-        print_error(f"nothing is remembered of {user} from the conversation {session!r}, and nothing waits in it")
+    if (
+        not preview.session_fact_ids
+        and not any(fact.session_id == session for fact in facts)
+        and not any(each.key.session == session for each in preview.pending)
+    ):
+        print_error(f"no fact about {user} comes from the conversation {session!r}, and nothing in it is pending")
         raise typer.Exit(1)
-    return f"Forget {pluralize(len(sole_ids), 'fact')} that only {session!r} taught about {scope.user}, for good?"
+    count = pluralize(len(preview.session_fact_ids), "fact")
+    return None, f"Forget {count} that only {session!r} taught about {scope.user}, for good?"
 
 
-async def _is_known(engine: Engine, scope: Scope) -> bool:
-    """Say whether there may be something to forget: facts were there once, or something waits.
-
-    While memory is off nobody says anything that it would learn later, but files may wait to be rewritten.
-    """
-    async with engine.memory.database.read_transaction() as tx:
-        state = await engine.memory.facts_store.state(tx, scope)
-        waiting = await engine.memory.ledger.pending(tx, user=scope.user, app=scope.app)
-        erasures = await engine.memory.outbox.pending_erasures(tx)
-    return bool(waiting) or (state.revision > 0 and (bool(erasures) or engine.config.memory.enabled))
-
-
-def _find_fact(facts: list[Fact], fact_id: str, user: str) -> Fact:
+def _find_fact(facts: Sequence[Fact], fact_id: str, user: str) -> Fact:
     is_long_enough = len(fact_id) >= _MIN_ID_PREFIX_CHARACTERS
     found = [fact for fact in facts if fact.id == fact_id or (is_long_enough and fact.id.startswith(fact_id))]
     if len(found) == 1:
         return found[0]
     if found:
-        print_error(f"{len(found)} facts of {user} have an id that begins with {fact_id!r}: give more of it")
+        print_error(f"{len(found)} facts of {user} have an id that starts with {fact_id!r}: pass more of it")
     else:
         print_error(f"{user} has no fact with the id {fact_id!r}: `gaia memory list --user {user}` shows the ids")
     raise typer.Exit(1)
 
 
 async def _forget(loaded: LoadedConfig, target: _ForgetTarget, file: Path | None, *, as_json: bool) -> ForgetReport:
-    """Forget, keep the receipt, wait for the files, and keep the receipt again; return what it tells."""
+    """Forget, write the receipt, wait for the files, and write the receipt again; return the report."""
     async with engine_without_background(loaded, allow_disabled=True) as engine:
-        user, session = target.user, target.session
-        scope = engine.scope(target.app or engine.config.app, user)
-        async with engine.memory.database.read_transaction() as tx:
-            waiting = [each.key.session for each in await engine.memory.ledger.pending(tx, user=user, app=scope.app)]
-            earlier_erasures = len(await engine.memory.outbox.pending_erasures(tx))
+        memory, session = engine.memory, target.session
+        scope = scope_of(engine, target.app, target.user)
+        before = await memory.preview_forget(scope)
+        dropped = [each for each in before.pending if not target.fact_id and session in (None, each.key.session)]
         report = ForgetReport(
-            user=user,
+            user=target.user,
             app=scope.app,
             fact_id=target.fact_id,
             session=session,
             forgotten_at=engine.clock.now(),
-            receipt=await engine.memory.forget(scope, fact_id=target.fact_id, session_id=session),
-            waiting_conversations=0 if target.fact_id else len([each for each in waiting if session in (None, each)]),
-            server_parts=_server_parts(engine),
-            earlier_erasures=earlier_erasures,
+            receipt=await memory.forget(scope, fact_id=target.fact_id, session_id=session),
+            waiting_conversations=len(dropped),
+            remote_stores=engine.remote_stores,
+            earlier_erasures=before.pending_erasures,
         )
         if not as_json:
-            # Before anything else that may fail or be interrupted.
-            print_line(f"Forgot {pluralize(report.receipt.count, 'fact')} about {user}.")
+            # Before anything that may fail or be interrupted.
+            print_line(f"Forgot {pluralize(report.receipt.count, 'fact')} about {target.user}.")
         report = save_report(report, file)
         if not report.receipt.pending:
             return report
-        with progress_bar("Rewriting files") as advance:
-            try:
-                other_owner = await wait_for_erasure(engine, scope, advance)
-                report = replace(report, is_erased=other_owner is None, finished_by=other_owner)
-            except MemoryUnavailable as error:
-                report = replace(report, erasure_error=str(error))
+        try:
+            finished_by = await finish_erasures(memory)
+            report = replace(report, is_erased=finished_by is None, finished_by=finished_by)
+        except MemoryUnavailable as error:
+            report = replace(report, erasure_error=str(error))
         return save_report(report, file)
-
-
-def _server_parts(engine: Engine) -> tuple[str, ...]:
-    database = () if engine.memory.database.is_local else ("the memory database",)
-    return database if engine.follower.is_embedded else (*database, "the vector store")

@@ -1,4 +1,4 @@
-"""The receipt of `gaia memory forget`: what was removed where, and what stays, as data without a forgotten word."""
+"""The receipt of `gaia memory forget`: what was deleted where, and what stays, without the forgotten text."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from gaia_memory.models import Receipt
 
 FileStatus = Literal["rewritten", "pending", "on a server"]
-"""Whether the files that hold facts are free of what was forgotten; those of a server are the server's to clean."""
+"""Whether the files are free of forgotten text; servers clean their own files."""
 
-EARLIER_FINISHED_NOTE = "an earlier forget, whose files were still to be rewritten, is finished now"
+EARLIER_FINISHED_NOTE = "an earlier forget, whose files were still to be rewritten, is finished"
 
-_SERVER_NOTE = "rows are gone from {}; its files, logs, backups and replicas are the server's to clean"
+_SERVER_NOTE = "rows are deleted from {}; the server cleans its own files, logs, backups and replicas"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReport:
-    """What became of one forget."""
+    """The result of one forget."""
 
     user: str
     app: str | None
@@ -34,13 +34,13 @@ class ForgetReport:
     forgotten_at: datetime
     receipt: Receipt
     waiting_conversations: int
-    """Conversations whose talk was not learned yet, and now never is."""
+    """Pending conversations, which are never learned."""
 
-    server_parts: tuple[str, ...] = ()
-    """Engines whose files are not ours."""
+    remote_stores: tuple[str, ...] = ()
+    """The stores whose files are on a server."""
 
     earlier_erasures: int = 0
-    """Erasures of earlier forgets that were still to be finished."""
+    """Earlier forgets whose files were still to be rewritten."""
 
     is_erased: bool = False
     finished_by: str | None = None
@@ -48,34 +48,34 @@ class ForgetReport:
     """Why the files could not be rewritten."""
 
     receipt_error: str | None = None
-    """Why the file of the receipt does not say all of this."""
+    """Why the receipt could not be written to its file."""
 
     @property
     def file_status(self) -> FileStatus:
-        """What is true of the files."""
+        """The state of the files."""
         if self.receipt.pending and not self.is_erased:
             return "pending"
-        return "on a server" if self.server_parts else "rewritten"
+        return "on a server" if self.remote_stores else "rewritten"
 
     @property
     def finisher(self) -> str:
-        """Who finishes what is pending."""
-        return self.finished_by or "the next start of anything that opens this memory goes on with them"
+        """The process that finishes pending files."""
+        return self.finished_by or "the next process that opens this memory rewrites them"
 
     @property
     def remarks(self) -> list[str]:
-        """What stays and why, and what was finished besides."""
+        """What stays and why, and what else was finished."""
         is_finished = self.earlier_erasures and self.file_status != "pending"
         return [*self.receipt.notes, *([EARLIER_FINISHED_NOTE] if is_finished else [])]
 
     @property
     def notes(self) -> list[str]:
-        """What stays and why, what was finished besides, and who finishes what is pending."""
+        """The remarks, and the notes on servers and pending files."""
         finisher = [f"files are still to be rewritten: {self.finisher}"] if self.file_status == "pending" else []
-        return [*self.remarks, *(_SERVER_NOTE.format(server) for server in self.server_parts), *finisher]
+        return [*self.remarks, *(_SERVER_NOTE.format(server) for server in self.remote_stores), *finisher]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the report as data for JSON."""
         kind = "fact" if self.fact_id else "conversation" if self.session else "everything"
         return {
             "user": self.user,
@@ -96,10 +96,10 @@ class ForgetReport:
 
 @contextmanager
 def receipt_file(file: Path | None, *, overwrite: bool) -> Iterator[Path | None]:
-    """Make sure of a file for a receipt before anything is forgotten; it is gone again where nothing was.
+    """Create the file of a receipt before anything is forgotten, and delete it if it stays empty.
 
     Raises:
-        InvalidInputError: it is there and not to be replaced, or cannot be written.
+        InvalidInputError: the file exists and may not be replaced, or cannot be written.
     """
     if file is None:
         yield None
@@ -112,9 +112,9 @@ def receipt_file(file: Path | None, *, overwrite: bool) -> Iterator[Path | None]
     if not path.is_file() or overwrite:
         require_no_database(path)
     if path.exists():
-        # A pipe or a device is written into, and nothing in it is lost.
+        # Writing to a pipe or a device replaces nothing.
         if path.is_file() and not overwrite:
-            raise InvalidInputError(f"{file} is there already: name another file, or pass --force to replace it")
+            raise InvalidInputError(f"{file} exists: name another file, or pass --force to replace it")
         yield path
         return
     create_empty_file(path, mode=0o600)
@@ -126,9 +126,9 @@ def receipt_file(file: Path | None, *, overwrite: bool) -> Iterator[Path | None]
 
 
 def save_report(report: ForgetReport, file: Path | None) -> ForgetReport:
-    """Write a receipt into its file, in one step and for its owner only.
+    """Write a report to its file, atomically and readable by its owner only; return it with the reason if that failed.
 
-    Returns it with the reason where that failed: what was forgotten is gone, and must be said to be.
+    The facts are deleted by then, so a failure must not hide that.
     """
     if file is None:
         return report

@@ -1,4 +1,4 @@
-"""`gaia memory reindex`: the keyword index and the vectors made anew."""
+"""`gaia memory reindex`: rebuild the keyword index and the vectors."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ if TYPE_CHECKING:
 EXAMPLES = """
 Examples:
 
-`gaia memory reindex` brings everything to the embedder that gaia.yaml names, and to this version's keyword index.
+`gaia memory reindex` uses the embedder of gaia.yaml and the keyword index of this version for every fact.
 
-`gaia memory reindex --json | jq .embedded` prints how many facts got another vector.
+`gaia memory reindex --json | jq .embedded` prints how many facts got a new vector.
 """
 
-_RESUME_HINT = "what was done stays done; run `gaia memory reindex` again to go on from there"
+_RESUME_HINT = "run `gaia memory reindex` again to resume"
 
 
 def reindex(
     anew: Annotated[
-        bool, typer.Option("--anew", help="Begin the keyword index anew, also where an earlier run was cut off.")
+        bool,
+        typer.Option("--anew", help="Rebuild the keyword index from scratch instead of resuming an interrupted run."),
     ] = False,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Make the keyword index and the vectors of everybody's facts anew; run it after a change of `memory.embedder`.
+    """Rebuild the keyword index and the vectors of all facts; run it after a change of `memory.embedder`.
 
-    Facts that have a vector of the configured embedder keep it. Facts are found all the while, and others may go on
-    talking. A run that was cut off is gone on with by the next one. Leaves with 1 when a fact is left without vector.
+    Facts with a vector of the configured embedder keep it. Memory can be used meanwhile. The next run resumes an
+    interrupted one. Exits with 1 if a fact is left without a vector.
     """
     report, embedder, error_message = run_async(_reindex(load_config(config), from_scratch=anew))
     if as_json:
@@ -54,27 +55,29 @@ def reindex(
         print_error(f"{embedder} refuses {pluralize(report.refused, 'fact')}: they are found by their words alone")
     elif report.left:
         what = "was" if report.left == 1 else "were"
-        message = f"{pluralize(report.left, 'fact')} {what} written meanwhile with another embedder or none"
-        print_error(f"{message}: start again what runs on an older configuration, then run `gaia memory reindex` again")
+        message = f"{pluralize(report.left, 'fact')} {what} written in the meantime with another embedder or none"
+        print_error(
+            f"{message}: restart the processes that use an older configuration, then run `gaia memory reindex` again"
+        )
     if error_message or report.left:
         raise typer.Exit(1)
 
 
 async def _reindex(loaded: LoadedConfig, *, from_scratch: bool) -> tuple[ReindexReport, str, str | None]:
-    """Return what was done, the embedder, and what it failed at."""
+    """Return the report, the embedder, and the error of the model."""
     from gaia_memory.errors import ModelError
 
     async with engine_without_background(loaded) as engine:
         reindexer, error_message = engine.reindexer(), None
         with progress_bar("Indexing words") as advance:
             await reindexer.rebuild_keywords(advance, from_scratch=from_scratch)
-        embedder = engine.memory.embedder
+        embedder = engine.embedder_name
         if engine.config.memory.embedder.provider == "auto":
-            auto_note = f"`memory.embedder` is auto, which means {embedder.identity} here"
-            print_note(f"{auto_note}; name another one in gaia.yaml to change it")
+            auto_note = f"`memory.embedder` is auto, which is {embedder} here"
+            print_note(f"{auto_note}; set it in gaia.yaml to change it")
         with progress_bar("Embedding facts") as advance:
             try:
                 await reindexer.rebuild_vectors(advance)
             except ModelError as error:
                 error_message = str(error).rstrip(".")
-        return reindexer.report, embedder.identity, error_message
+        return reindexer.report, embedder, error_message

@@ -1,12 +1,11 @@
-"""`gaia memory export` and `gaia memory import`: a person's memory as a file."""
+"""`gaia memory export` and `gaia memory import`: a user's memory as a file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,42 +18,42 @@ from gaia_memory.cli.engines import (
     load_config,
     print_other_apps,
     run_async,
+    scope_of,
 )
 from gaia_memory.cli.ui.fact_output import print_json, to_json_text
 from gaia_memory.cli.ui.read_input import read_text
-from gaia_memory.cli.ui.terminal import ProgressCallback, pluralize, print_line, print_note, progress_bar
+from gaia_memory.cli.ui.terminal import known_note, pluralize, print_line, print_note, progress_bar
 from gaia_memory.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.models import Vector
-    from gaia_memory.ports import Embedder
 
 EXPORT_EXAMPLES = """
 Examples:
 
-`gaia memory export --user itay --output itay.json` writes a file that only you may read.
+`gaia memory export --user itay --output itay.json` writes a file that only you can read.
 
 `gaia memory export --user itay | jq '.facts | length'` writes to standard output.
 """
 IMPORT_EXAMPLES = """
 Examples:
 
-`gaia memory import --user itay itay.json` takes in what an export wrote; a second time it adds nothing.
+`gaia memory import --user itay itay.json` imports an export; a second time it adds nothing.
 
-`gaia memory export -u itay -c old.yaml | gaia memory import -u itay -c new.yaml -` moves a person to another home.
+`gaia memory export -u itay -c old.yaml | gaia memory import -u itay -c new.yaml -` copies a user to another home.
 """
 
 
 def export(
     user: UserOption,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file for it, readable by you alone; else standard output.")
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write, readable only by you. Default: standard output."),
     ] = None,
     app_name: AppOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Print everything that is held about a person as JSON: facts with their sources, profile, waiting conversations.
+    """Print everything stored about a user as JSON: facts with their sources, profile, pending conversations.
 
     Works while memory is off.
     """
@@ -72,7 +71,7 @@ def export(
 
 async def _export(loaded: LoadedConfig, user: str, app_name: str | None) -> dict[str, Any]:
     async with engine_without_background(loaded, allow_disabled=True) as engine:
-        scope = engine.scope(app_name or engine.config.app, user)
+        scope = scope_of(engine, app_name, user)
         data = await engine.memory.export(scope)
         if not data["facts"]:
             await print_other_apps(engine, scope)
@@ -81,18 +80,18 @@ async def _export(loaded: LoadedConfig, user: str, app_name: str | None) -> dict
 
 def import_(
     user: UserOption,
-    file: Annotated[Path, typer.Argument(help="What an export wrote; `-` is standard input.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="An export; `-` is standard input.", show_default=False)],
     restore_forgotten: Annotated[
-        bool, typer.Option("--restore-forgotten", help="Take in also what this person had forgotten.")
+        bool, typer.Option("--restore-forgotten", help="Import forgotten facts, too.")
     ] = False,
     app_name: AppOption = None,
     as_json: JsonOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Take in what an export wrote about a person, this one or another: all of it or, when a part is wrong, nothing.
+    """Import the export of this user or another one. If any part is wrong, nothing is imported.
 
-    What is there already stays as it is. What was forgotten here stays forgotten. A fact keeps its times and sources.
-    The profile is made anew; conversations that waited to be learned are not taken in.
+    Existing facts stay as they are, and forgotten facts stay forgotten. Facts keep their times and sources. The profile
+    and pending conversations are not imported.
     """
     loaded = load_config(config)
     source_name = "standard input" if str(file) == "-" else str(file)
@@ -106,53 +105,49 @@ def import_(
         print_json({"user": user, "given": given_count, "taken": imported, "added": added, "total": total})
         return
     omitted_note = (
-        f", {pluralize(given_count - imported, 'fact')} left out as forgotten or given twice"
+        f", {pluralize(given_count - imported, 'fact')} left out (forgotten or duplicate)"
         if imported < given_count
         else ""
     )
-    known = imported - added
-    known_note = f" ({known} of them {'was' if known == 1 else 'were'} known already)" if known else ""
     print_line(
-        f"{pluralize(imported, 'fact')} taken in{known_note}{omitted_note}; "
+        f"{pluralize(imported, 'fact')} imported{known_note(imported - added)}{omitted_note}; "
         f"{pluralize(total, 'fact')} about {user} now."
     )
 
 
 def _read_export(file: Path, source_name: str) -> Mapping[str, Any]:
-    """Return the data of a file as JSON has it.
+    """Return the JSON object in a file.
 
     Raises:
-        typer.BadParameter: it cannot be read, or is no JSON object.
+        typer.BadParameter: the file cannot be read or contains no JSON object.
     """
     text = read_text(file, hint="FILE")
     try:
         data = json.loads(text)
     except ValueError as error:
-        # Python's own words quote nothing of the text, and say where it breaks.
+        # Python's message gives the position and quotes nothing of the text.
         raise typer.BadParameter(f"{source_name} is no JSON: {error}", param_hint="FILE") from error
     except RecursionError as error:
-        raise typer.BadParameter(f"{source_name} is no export: it lies too deep", param_hint="FILE") from error
+        raise typer.BadParameter(f"{source_name} is no export: it is nested too deeply", param_hint="FILE") from error
     if not isinstance(data, dict):
-        raise typer.BadParameter(f"{source_name} is no export: pass what `gaia memory export` wrote", param_hint="FILE")
+        raise typer.BadParameter(
+            f"{source_name} is no export: pass the output of `gaia memory export`", param_hint="FILE"
+        )
     return data
 
 
 async def _import(
     loaded: LoadedConfig, user: str, app_name: str | None, data: Mapping[str, Any], *, restore_forgotten: bool
 ) -> tuple[int, int, int]:
-    """Return how many facts were taken in, how many of them were not known before, and how many there are now."""
+    """Return how many facts were imported, how many of them are new, and how many the user has now."""
     async with engine_without_background(loaded) as engine:
-        scope = engine.scope(app_name or engine.config.app, user)
+        scope = scope_of(engine, app_name, user)
         before = {fact.id for fact in await engine.memory.facts(scope)}
-        listed = data.get("facts")
-        with progress_bar("Taking in facts") as advance:
-            total = len(listed) if isinstance(listed, list) else 0
-            embedder = _ProgressEmbedder(engine.memory.embedder, advance, total)
-            memory = replace(engine.memory, embedder=embedder)
-            imported = await memory.import_(scope, data, restore_forgotten=restore_forgotten)
+        with progress_bar("Importing facts") as advance:
+            imported = await engine.memory.import_(scope, data, restore_forgotten=restore_forgotten, progress=advance)
         _note_other_person(data, user)
         current = await engine.memory.facts(scope)
-        # Somebody else may learn meanwhile.
+        # Another process may write facts in the meantime.
         given_texts = {fact["text"] for fact in data["facts"]}
         added = sum(fact.id not in before and fact.text in given_texts for fact in current)
         return imported, min(added, imported), len(current)
@@ -162,26 +157,4 @@ def _note_other_person(data: Mapping[str, Any], user: str) -> None:
     scope_data = data.get("scope")
     other = scope_data.get("user") if isinstance(scope_data, Mapping) else None
     if isinstance(other, str) and other != user:
-        print_note(f"the file is about {other}: its facts were taken in as facts about {user}")
-
-
-@dataclass
-class _ProgressEmbedder:
-    """An embedder that tells a progress bar how far it is."""
-
-    inner: Embedder
-    advance: ProgressCallback
-    total: int
-    done: int = 0
-
-    @property
-    def identity(self) -> str:
-        """What the vectors are made by."""
-        return self.inner.identity
-
-    async def embed(self, texts: Sequence[str], *, purpose: Literal["add", "search"]) -> list[Vector]:
-        """Return the vectors, and count them."""
-        vectors = await self.inner.embed(texts, purpose=purpose)
-        self.done += len(texts)
-        self.advance(self.done, self.total)
-        return vectors
+        print_note(f"the file is about {other}: its facts were imported as facts about {user}")

@@ -10,7 +10,8 @@ from typing import Any
 import yaml
 
 from gaia_memory.cli.ui.output_files import FileStep, back_up, write_file
-from gaia_memory.config.describe import KeyPath, iter_settings
+from gaia_memory.config.describe import iter_settings
+from gaia_memory.config.key_path import KeyPath
 from gaia_memory.config.render import comment_lines, default_value, yaml_scalar
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import FILE_NAME, load

@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from gaia_memory.cli.setup.agent_folders import Agent, AgentFolder
 from gaia_memory.cli.setup.services import SCHEME
-from gaia_memory.config.secrets import mask_secrets
 from gaia_memory.config.sources.load import LoadedConfig
+from gaia_memory.redaction.mask import mask_secrets
 
 PLUGINS = ("gaia_memory.SessionWindowPlugin", "gaia_memory.MemoryPlugin")
 

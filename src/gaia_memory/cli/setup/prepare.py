@@ -15,8 +15,8 @@ from gaia_memory.cli.setup.new_agent import write_agent
 from gaia_memory.cli.setup.services import inspect_services, write_services
 from gaia_memory.cli.ui.output_files import FileStep, create_empty_file, create_folder, unusable_path_error, write_file
 from gaia_memory.config.schema import GaiaConfig, is_app_name
-from gaia_memory.config.secrets import mask_secrets
 from gaia_memory.config.sources.load import FILE_NAME, LoadedConfig, load
+from gaia_memory.redaction.mask import mask_secrets
 
 _EFFECTIVE_VARIABLES = ("GAIA_CONFIG", "GAIA_HOME", "GAIA_SESSIONS__DATABASE_URL")
 

@@ -1,4 +1,4 @@
-"""Why recall found what it found: the parts of each score, what was left out, and who could not answer."""
+"""Explains a recall: the parts of each score, the facts that were dropped, and the retrievers that failed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from gaia_memory.models import Hit, RecallResult
 
 _SCORE_NOTE = (
-    "The best score says how well the question is answered at all, from 0 to 1: the share of its words that a fact "
-    "holds, or the cosine of a vector. The others are their parts over those of the best."
+    "The best score, from 0 to 1, is the share of the question's words in the fact, or the cosine of its vector. The "
+    "other scores are relative to it."
 )
 
 
 def recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
-    """Return a recall as JSON shows it: each memory with its score and the parts of it, the greatest first."""
+    """Return a recall as data for JSON: each memory with its score and its parts, the largest first."""
     return {
         "memories": [_hit_to_dict(hit) for hit in recalled.hits],
         "dropped": [_hit_to_dict(hit) for hit in recalled.dropped],
@@ -29,7 +29,7 @@ def recall_to_dict(recalled: RecallResult) -> dict[str, Any]:
 
 
 def print_recall(recalled: RecallResult, *, threshold: float | None, empty_message: str) -> None:
-    """Print the facts found with the parts of their scores, and below what else is to be known."""
+    """Print the facts with the parts of their scores, then what was dropped, added or missing."""
     if recalled.hits:
         print_rows(("score", "why", "fact", "id"), [_hit_row(hit) for hit in recalled.hits])
         print_line()
@@ -38,14 +38,12 @@ def print_recall(recalled: RecallResult, *, threshold: float | None, empty_messa
         print_line(empty_message)
     if recalled.dropped:
         reason = "beyond memory.recall.tokens" if threshold is None else f"memory.score_threshold is {threshold:g}"
-        print_line(
-            f"Left out, though among the best {recalled.limit} ({reason}): {pluralize(len(recalled.dropped), 'fact')}"
-        )
+        print_line(f"Dropped from the best {recalled.limit} ({reason}): {pluralize(len(recalled.dropped), 'fact')}")
         print_rows(("score", "why", "fact", "id"), [_hit_row(hit) for hit in recalled.dropped])
     if recalled.expansions:
-        print_line(f"Looked for, too, as memory.llm proposed: {'; '.join(recalled.expansions)}")
+        print_line(f"Also searched for, as memory.llm proposed: {'; '.join(recalled.expansions)}")
     if recalled.missing:
-        print_line(f"Could not answer, so that its part is missing: {', '.join(recalled.missing)}")
+        print_line(f"Failed, so their part is missing: {', '.join(recalled.missing)}")
 
 
 def _hit_to_dict(hit: Hit) -> dict[str, Any]:
@@ -58,5 +56,5 @@ def _hit_row(hit: Hit) -> Sequence[str]:
 
 
 def _score_parts(hit: Hit) -> list[tuple[str, float]]:
-    """Return the parts of a score, the one that weighs most first."""
+    """Return the parts of a score, the largest first."""
     return sorted(hit.why.items(), key=lambda part: (-abs(part[1]), part[0]))

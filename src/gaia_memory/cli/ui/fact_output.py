@@ -1,4 +1,4 @@
-"""Tables for people and JSON for programs."""
+"""Tables and JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ESCAPED_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 
 
 def fact_to_dict(fact: Fact) -> dict[str, Any]:
-    """Return a fact as JSON shows it."""
+    """Return a fact as data for JSON."""
     return {
         "id": fact.id,
         "text": fact.text,
@@ -43,9 +43,9 @@ def _iso(moment: datetime | None) -> str | None:
 
 
 def to_json_text(data: Any) -> str:
-    """Return data as JSON, readable."""
+    """Return data as indented JSON."""
     text = json.dumps(data, ensure_ascii=False, indent=2)
-    # JSON allows these as they are; a terminal obeys some of them, and UTF-8 has no place for the others.
+    # JSON allows these as they are, but terminals obey some of them and UTF-8 cannot encode the others.
     return _ESCAPED_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -55,17 +55,17 @@ def print_json(data: Any) -> None:
 
 
 def print_facts(facts: Sequence[Fact], *, empty_message: str) -> None:
-    """Print facts as a table, or a sentence when there are none."""
+    """Print facts as a table, or a message if there are none."""
     _print(_table(facts) if facts else escape_line(empty_message))
 
 
 def print_hits(hits: Sequence[Hit], *, empty_message: str) -> None:
-    """Print recalled facts with their scores, or a sentence when there are none."""
+    """Print recalled facts with their scores, or a message if there are none."""
     _print(_table([hit.fact for hit in hits], [hit.score for hit in hits]) if hits else escape_line(empty_message))
 
 
 def print_rows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows as a table; what is long is broken into lines and never cut."""
+    """Print rows as a table; long cells are wrapped, never cut."""
     from rich.table import Table
     from rich.text import Text
 
@@ -90,7 +90,7 @@ def _table(facts: Sequence[Fact], scores: Sequence[float] | None = None) -> Tabl
     for index, fact in enumerate(facts):
         day = (fact.said_at or fact.created_at).astimezone().date().isoformat()
         first = [] if scores is None else [f"{scores[index]:.2f}"]
-        # A fact is a person's words: they are shown as they are, not read as markup.
+        # The text of a fact is not markup.
         table.add_row(*first, day, Text(_single_line(fact.text)), Text(fact.id))
     return table
 
@@ -102,7 +102,7 @@ def _single_line(text: str) -> str:
 def _print(renderable: Table | str) -> None:
     from rich.console import Console
 
-    # What is piped is read by a program: nothing is wrapped there.
+    # Piped output is for programs, so it is not wrapped.
     Console(width=None if sys.stdout.isatty() else _PIPE_COLUMNS).print(
         renderable, markup=False, emoji=False, highlight=False
     )

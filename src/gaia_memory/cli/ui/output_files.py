@@ -1,4 +1,4 @@
-"""Files as the commands write them: whole or not at all, and nothing that is there is lost."""
+"""Writes files atomically and without losing existing ones."""
 
 from __future__ import annotations
 
@@ -12,31 +12,30 @@ from typing import Literal
 from gaia_memory.errors import InvalidInputError
 
 Outcome = Literal["made", "kept", "added", "replaced", "wrong"]
-"""A file was written where there was none; is right as it is; got what it lacked; was written anew, with the old
-one beside it; or is not right, and left alone."""
+"""A file was created; was right already; got missing lines; was rewritten with a backup; or is wrong and was left."""
 
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
-"""What SQLite names the files that it keeps beside a database."""
+"""The suffixes of SQLite's files next to a database."""
 
 _DESCRIPTOR_PREFIXES = ("/dev/", "/proc/")
 _REMEDIES = {
-    errno.EACCES: "name a place in which you may read and write",
-    errno.EPERM: "name a place in which you may read and write",
-    errno.EROFS: "name a place in which you may read and write",
-    errno.ENOENT: "name a folder that is there",
-    errno.ENOTDIR: "name a folder that is there",
+    errno.EACCES: "name a place where you may read and write",
+    errno.EPERM: "name a place where you may read and write",
+    errno.EROFS: "name a place where you may read and write",
+    errno.ENOENT: "name an existing folder",
+    errno.ENOTDIR: "name an existing folder",
     errno.EISDIR: "name a file",
-    errno.ENOSPC: "make room",
-    errno.EDQUOT: "make room",
-    errno.ENAMETOOLONG: "take a shorter name",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.ENAMETOOLONG: "choose a shorter name",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class FileStep:
-    """What became of one file; `message` what is to be known of it, or to be done."""
+    """The outcome for one file, with a note or a remedy in `message`."""
 
     path: Path
     outcome: Outcome
@@ -44,11 +43,11 @@ class FileStep:
 
 
 def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
-    """Write a file in one step, so that nobody ever finds half of it; a link keeps pointing where it does.
+    """Write a file atomically; a link keeps its target.
 
-    It gets the rights `mode`; without, those of the file it replaces, or what the process gives its files: never the
-    right to write for everybody, because code and the names of admins are among them. What is no file, such as a pipe
-    or a device, is written into as it is.
+    The file gets the permissions `mode`, or those of the file it replaces, or the default of the process; a new file is
+    never writable for everybody, because it may contain code or the names of admins. A pipe or a device is written to
+    directly.
 
     Raises:
         InvalidInputError: it cannot be written; the message says why.
@@ -116,10 +115,10 @@ def _write_into(path: Path, text: str) -> None:
 
 
 def create_empty_file(path: Path, *, mode: int) -> None:
-    """Make an empty file if there is none.
+    """Create an empty file if it does not exist.
 
     Raises:
-        InvalidInputError: it cannot be made; the message says why.
+        InvalidInputError: it cannot be created; the message says why.
     """
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
@@ -130,7 +129,7 @@ def create_empty_file(path: Path, *, mode: int) -> None:
 
 
 def back_up(path: Path) -> Path:
-    """Keep a copy of a file under the next free name, `NAME.bak`, `NAME.bak1`, … and return it.
+    """Copy a file to the next free name, `NAME.bak`, `NAME.bak1`, …, and return that.
 
     Raises:
         InvalidInputError: it cannot be copied; the message says why.
@@ -152,10 +151,10 @@ def back_up(path: Path) -> Path:
 
 
 def create_folder(path: Path, *, mode: int = 0o775) -> None:
-    """Make a folder and those above it, if they are not there.
+    """Create a folder and its parents, if they do not exist.
 
     Raises:
-        InvalidInputError: it cannot be made; the message says why.
+        InvalidInputError: it cannot be created; the message says why.
     """
     try:
         path.mkdir(mode=mode, parents=True, exist_ok=True)
@@ -164,7 +163,7 @@ def create_folder(path: Path, *, mode: int = 0o775) -> None:
 
 
 def unusable_path_error(path: Path, error: OSError) -> InvalidInputError:
-    """Return the error of a place that cannot be read or written."""
+    """Return the error for a path that cannot be read or written."""
     reason = error.strerror or type(error).__name__
     remedy = _REMEDIES.get(error.errno or 0)
     return InvalidInputError(f"{path} cannot be used ({reason}){f': {remedy}' if remedy else ''}")

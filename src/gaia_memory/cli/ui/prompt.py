@@ -1,4 +1,4 @@
-"""The conversation at a terminal: a prompt, then the answer, and never both at once."""
+"""A conversation at a terminal: a prompt, then the answer, never both at once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 PROMPT_TEXT = "> "
 
 AnswerCallback = Callable[[str], Awaitable[bool]]
-"""Shows the answer to a line; False where there is none."""
+"""Shows the answer to a line; returns False if there is none."""
 
 
 async def converse(answer: AnswerCallback) -> int:
-    """Ask for lines and show each answer, until Ctrl-D, or Ctrl-C at an empty prompt; return how many failed.
+    """Read lines and show each answer, until Ctrl-D, or Ctrl-C at an empty prompt; return how many failed.
 
-    While an answer is shown there is no prompt that could be drawn over it; what is typed meanwhile waits.
-    Ctrl-C then ends the answer and nothing else.
+    The prompt is hidden while an answer is shown; typed keys are kept for the next prompt. Ctrl-C then interrupts only
+    the answer.
     """
     prompt, failed = _session(), 0
     with _without_echo():
@@ -40,7 +40,7 @@ async def converse(answer: AnswerCallback) -> int:
 async def _ask_line(prompt: PromptSession[str]) -> str | None:
     from prompt_toolkit.patch_stdout import patch_stdout
 
-    # A log line of the background goes above the prompt; answers are not written while it is there.
+    # Log lines of the background appear above the prompt.
     with patch_stdout(raw=True):
         try:
             return await prompt.prompt_async(PROMPT_TEXT)
@@ -57,7 +57,7 @@ async def _interruptible(answering: Awaitable[bool]) -> bool:
     def interrupt(_: int, __: FrameType | None) -> None:
         nonlocal is_interrupted
         is_interrupted = True
-        # A signal does not end the loop's wait by itself; this does.
+        # A signal alone does not wake the loop.
         loop.call_soon_threadsafe(answer.cancel)
 
     signal.signal(signal.SIGINT, interrupt)
@@ -94,7 +94,7 @@ def _keys() -> KeyBindings:
 
     @keys.add("c-c")
     def _(event: KeyPressEvent) -> None:
-        """Clear what is half typed; on an empty line, leave."""
+        """Clear the line; exit if it is empty."""
         if event.current_buffer.text:
             event.current_buffer.reset()
         else:
@@ -105,14 +105,14 @@ def _keys() -> KeyBindings:
 
 @contextlib.contextmanager
 def _without_echo() -> Iterator[None]:
-    """Keep keys that are pressed between two prompts for the next one, and show them only there.
+    """Hide keys that are typed between two prompts and keep them for the next one.
 
-    Left alone, a terminal would write them into the answer.
+    Otherwise the terminal would echo them into the answer.
     """
     try:
         import termios
     except ImportError:
-        # Windows shows no keys between prompts.
+        # Windows does not echo keys between prompts.
         yield
         return
     terminal = sys.stdin.fileno()

@@ -1,4 +1,4 @@
-"""What is read from standard input and from files: UTF-8, whatever the machine's language is."""
+"""Reads standard input and files as UTF-8, whatever the locale is."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from gaia_memory.language.printable_text import escape_line
 
 
 def require_stdin() -> TextIO:
-    """Return standard input; what is read comes from its `buffer`, as bytes.
+    """Return standard input; read bytes from its `buffer`.
 
     Raises:
         InvalidInputError: it is closed.
     """
     if sys.stdin is None or sys.stdin.closed:
-        raise InvalidInputError("standard input is closed, and there is nobody to read from: open it, or redirect it")
+        raise InvalidInputError("standard input is closed: open it, or redirect it")
     return sys.stdin
 
 
 def is_interactive() -> bool:
-    """Say whether somebody types."""
+    """Return whether standard input is a terminal."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
 
 
 def confirm(question: str, *, unchanged_message: str) -> None:
-    """Return only where somebody agrees; `unchanged_message` is told where nobody can answer.
+    """Ask a question and return if the answer is yes; `unchanged_message` is shown if nobody can answer.
 
     Raises:
-        typer.Abort: they do not agree.
-        typer.Exit: nobody answers.
+        typer.Abort: the answer is no.
+        typer.Exit: there is no answer.
     """
     try:
         is_confirmed = typer.confirm(escape_line(question), err=True)
@@ -44,15 +44,15 @@ def confirm(question: str, *, unchanged_message: str) -> None:
         if is_interactive():
             raise
         typer.echo(err=True)
-        print_error(f"{unchanged_message}: pass -y where nobody answers the question")
+        print_error(f"{unchanged_message}: pass -y to skip the question")
         raise typer.Exit(1) from None
     if not is_confirmed:
         raise typer.Abort
 
 
 def iter_stdin_lines() -> Iterator[str]:
-    """Yield the lines of standard input as they come; a byte that is no UTF-8 becomes a replacement character."""
-    # Held while it is read: a thread that still waits for a line must not outlive it.
+    """Yield the lines of standard input as they arrive; invalid UTF-8 becomes a replacement character."""
+    # Keep a reference while reading: a thread that still waits for a line must not outlive the stream.
     source = require_stdin()
     for number, line in enumerate(source.buffer):
         yield (line if number else line.removeprefix(codecs.BOM_UTF8)).decode("utf-8", "replace").rstrip("\r\n")
@@ -67,13 +67,13 @@ def read_fact_lines(file: Path | None) -> list[str]:
     text = read_text(file, hint="--file")
     if "\0" in text:
         raise typer.BadParameter(
-            f"cannot read {_display_name(file)}: it holds NUL characters and is no text", param_hint="--file"
+            f"cannot read {_display_name(file)}: it contains NUL characters, so it is no text", param_hint="--file"
         )
     return text.splitlines()
 
 
 def read_text(file: Path | None, *, hint: str) -> str:
-    """Return what is in a file, or comes from standard input for None and `-`; `hint` names it in a refusal.
+    """Return the text of a file, or of standard input for None and `-`; `hint` names the option in an error.
 
     Raises:
         typer.BadParameter: it cannot be read, or is no UTF-8.

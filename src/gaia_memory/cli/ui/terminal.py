@@ -1,4 +1,4 @@
-"""What the commands show: messages on standard error, progress bars, log lines."""
+"""Output of the commands: messages, progress bars, log lines."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2
 
 
 def strip_controls(text: str) -> str:
-    """Return text without control characters, but line breaks and tabs, and without those that turn the order of signs.
+    """Return text without control characters, except line breaks and tabs, and without those that reorder text.
 
-    What a person or a model said steers no terminal.
+    Text of a user or a model must not control the terminal.
     """
     return _CONTROLS.sub("", text)
 
 
 def coloured(text: str, colour: str) -> str:
-    """Return text in a colour, and as it is where `NO_COLOR` is set."""
+    """Return text in a colour, or unchanged if `NO_COLOR` is set."""
     return text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour)
 
 
 def print_line(message: str = "", *, prefix: str = "") -> None:
-    """Show one line on standard output, after a head of ours; ids and names in it can make no second one."""
+    """Print one line after a prefix; ids and names in it cannot break the line."""
     typer.echo(f"{prefix}{escape_line(message)}")
 
 
 def print_text(text: str, *, end: str = "\n") -> None:
-    """Show text of a person or a model on standard output, of any number of lines."""
+    """Print text of a user or a model, of any number of lines."""
     typer.echo(f"{strip_controls(text)}{end}", nl=False)
 
 
 def print_error(message: str) -> None:
-    """Show an error, in red, on standard error; what is not its first line is indented."""
+    """Print an error in red to standard error; all lines but the first are indented."""
     typer.echo(coloured(escape_lines(f"gaia: {message}"), typer.colors.RED), err=True)
 
 
 def print_note(message: str) -> None:
-    """Show a line worth knowing on standard error, so that standard output stays data."""
+    """Print a note to standard error, so that standard output contains only data."""
     typer.echo(coloured(escape_line(message), typer.colors.YELLOW), err=True)
 
 
@@ -62,17 +62,17 @@ class _OneLineHandler(logging.Handler):
 
 
 class _PrintableFormatter(logging.Formatter):
-    """Shows other packages' log lines, too, without what a terminal obeys."""
+    """Formats log lines without control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
         return strip_controls(super().format(record))
 
 
 def configure_logging(*, debug: bool) -> Callable[[], None]:
-    """Show log lines as `debug` wants them; the function returned undoes it.
+    """Configure logging for a command; call the returned function to undo it.
 
-    Without it, warnings of this package are single lines and everybody else is silent; with it, everything of
-    this package is shown, and what others say from INFO up, with tracebacks.
+    Warnings of this package are shown as single lines, and other packages are silent. With `debug` everything of this
+    package is shown, and INFO and above of other packages, with tracebacks.
     """
     root, ours = logging.getLogger(), logging.getLogger(LOGGER_NAME)
     handler = logging.StreamHandler(sys.stderr) if debug else _OneLineHandler(logging.WARNING)
@@ -84,7 +84,7 @@ def configure_logging(*, debug: bool) -> Callable[[], None]:
         root.setLevel(logging.INFO)
         ours.setLevel(logging.DEBUG)
     else:
-        # A filter would not last: libraries change the filters while they are imported in threads.
+        # Warning filters would not last: libraries change them while they are imported in threads.
         logging.captureWarnings(True)
         root.addHandler(null_handler)
         ours.addHandler(handler)
@@ -104,7 +104,7 @@ def configure_logging(*, debug: bool) -> Callable[[], None]:
 
 @contextmanager
 def silence_logger(name: str) -> Iterator[None]:
-    """Keep a logger and those below it silent while the block runs: the command tells what they would."""
+    """Silence a logger and its children while the block runs, because the command reports the same."""
     logger = logging.getLogger(name)
     previous = logger.propagate
     logger.propagate = False
@@ -119,13 +119,13 @@ def silence_logger(name: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(description: str) -> Iterator[ProgressCallback]:
-    """Show a progress bar on standard error while the block runs; nothing where that is no terminal."""
+    """Show a progress bar on standard error, if that is a terminal, while the block runs."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     console = Console(stderr=True)
-    # A bar that is not shown would still end its line.
+    # Even a hidden bar would print a line break.
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(description, total=None)
 
@@ -133,6 +133,11 @@ def progress_bar(description: str) -> Iterator[ProgressCallback]:
             progress.update(task, completed=done, total=max(total, done))
 
         yield advance
+
+
+def known_note(count: int) -> str:
+    """Return a note on how many of some facts were known before; empty for none."""
+    return f" ({count} of them {'was' if count == 1 else 'were'} known already)" if count else ""
 
 
 def pluralize(count: int, singular: str, plural: str | None = None) -> str:

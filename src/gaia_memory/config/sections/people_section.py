@@ -1,4 +1,4 @@
-"""Who is who: the people of an installation and the senders they write from."""
+"""The section `people`: users and the senders they write from."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from urllib.parse import quote
 
 from pydantic import ConfigDict, Field, field_validator
 
-from gaia_memory.config.secrets import display_value
 from gaia_memory.config.sections.provider_section import Section
+from gaia_memory.redaction.mask import display_value
 
 _ADMIN = "admin"
 _ALLOWED_USERS = (
-    "under each user id a section: `admin` (true or false), and a list of senders under each channel's name, as in "
+    "a section per user id: `admin` (true or false), and a list of senders per channel, such as "
     '`ada: {admin: true, telegram: ["12345"], email: ["ada@example.com"]}`'
 )
 
 
 def guest_id(channel: str, sender: str) -> str:
-    """The user id of a sender whom `people.users` does not name: `channel:sender`, both percent-encoded.
+    """Return the user id of a sender that `people.users` does not name: `channel:sender`, both percent-encoded.
 
-    It holds one colon, and nobody who is named may have such an id, except the one who is that very sender.
+    It contains one colon. A named user may only have such an id if it is that of one of their own senders.
     """
     return ":".join(quote(part, safe="", errors="surrogatepass") for part in (channel, sender))
 
 
 class Person(Section):
-    """A person: whether they are an admin and, under each channel's name, the senders they write from."""
+    """A user: whether they are an admin, and their senders by channel."""
 
     model_config = ConfigDict(extra="allow")
     __pydantic_extra__: dict[str, tuple[str, ...]]
 
-    admin: bool = Field(default=False, description="Whether this person is an admin, who may switch memory off and on.")
+    admin: bool = Field(default=False, description="Whether this user may use the admin commands.")
 
     @property
     def senders(self) -> Mapping[str, tuple[str, ...]]:
@@ -41,20 +41,20 @@ class Person(Section):
 
 
 class PeopleConfig(Section):
-    """Who is speaking: which sender on which channel is which person, for `gaia.inbound`."""
+    """Which sender on which channel is which user, for `gaia.inbound`."""
 
     unknown: Literal["refuse", "allow"] = Field(
         default="refuse",
         description=(
-            "What happens to a message of a sender whom `people.users` does not name. `refuse`: no answer and no "
-            "trace. `allow`: the sender is a person of their own, with the user id `channel:sender`."
+            "Messages from senders that `people.users` does not name. `refuse`: no answer, nothing stored. `allow`: "
+            "the sender becomes a user with the id `channel:sender`."
         ),
     )
     users: Mapping[str, Person] = Field(
         default={},
         description=(
-            "The people by user id. A channel's name is the one given to `gaia.inbound`, `admin` is none; senders are "
-            "compared letter by letter, and each belongs to one person."
+            "The users by id. Channels are named as in `gaia.inbound`, except `admin`. Senders must match exactly, and "
+            "each belongs to one user."
         ),
         json_schema_extra={"allowed": _ALLOWED_USERS},
     )
@@ -62,7 +62,7 @@ class PeopleConfig(Section):
     @field_validator("users", mode="before")
     @classmethod
     def _people(cls, value: Any) -> Any:
-        """Tell everything that is wrong at once: pydantic's own words would not say where."""
+        """Report all problems at once: pydantic's messages would not name the user and the channel."""
         if value is None:
             return {}
         if isinstance(value, Mapping) and (problems := list(_problems(value))):
@@ -70,7 +70,7 @@ class PeopleConfig(Section):
         return value
 
     def find(self, channel: str, sender: str) -> tuple[str, Person] | None:
-        """The user id and the entry of the person who writes from this sender."""
+        """Return the user id and the entry of the user with this sender."""
         for user, person in self.users.items():
             if sender in person.senders.get(channel, ()):
                 return user, person
@@ -85,7 +85,7 @@ def _problems(users: Mapping[Any, Any]) -> Iterator[str]:
         if not isinstance(user, str) or not user:
             yield f"has the user id {display_value(user)}, which must be text (put it in quotes)"
         elif not isinstance(person, Mapping):
-            yield f"holds {display_value(person)} for {display_value(user)}, which must be a section"
+            yield f"contains {display_value(person)} for {display_value(user)}, which must be a section"
         else:
             yield from _person_problems(user, person, owners)
 
@@ -96,25 +96,25 @@ def _person_problems(user: str, person: Mapping[Any, Any], owners: dict[tuple[st
     for channel, senders in person.items():
         if channel == _ADMIN:
             if not isinstance(senders, bool):
-                yield f"holds {display_value(senders)} for {user_label} at admin, which must be true or false"
+                yield f"contains {display_value(senders)} for {user_label} at admin, which must be true or false"
         elif not isinstance(channel, str) or not channel:
             yield f"names the channel {display_value(channel)} for {user_label}, which must be text (put it in quotes)"
         elif not isinstance(senders, list | tuple):
             shown = display_value(senders)
-            yield f"holds {shown} for {user_label} on {display_value(channel)}, which must be a list of senders"
+            yield f"contains {shown} for {user_label} on {display_value(channel)}, which must be a list of senders"
         else:
             for sender in senders:
                 yield from _sender_problems(user, channel, sender, owners)
             own_guest_ids |= {guest_id(channel, sender) for sender in senders if isinstance(sender, str)}
     if ":" in user and user not in own_guest_ids:
-        yield f"has the user id {user_label}, whose colon is kept for senders that are not named"
+        yield f"has the user id {user_label}, but ids with a colon are reserved for unnamed senders"
 
 
 def _sender_problems(user: str, channel: str, sender: object, owners: dict[tuple[str, str], str]) -> Iterator[str]:
     where = f"on {display_value(channel)}"
     if not isinstance(sender, str) or not sender:
         shown = display_value(sender)
-        yield f"holds the sender {shown} for {display_value(user)} {where}, which must be text (put it in quotes)"
+        yield f"contains the sender {shown} for {display_value(user)} {where}, which must be text (put it in quotes)"
         return
     owner = owners.setdefault((channel, sender), user)
     if owner != user:

@@ -1,4 +1,4 @@
-"""The building blocks of the schema: frozen sections, numbers that are no truth values, providers of mem0."""
+"""Building blocks of the schema: frozen sections, numbers that reject booleans, mem0 providers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from gaia_memory.config.secrets import is_secret_name, mask_secrets
+from gaia_memory.redaction.mask import is_secret_name, mask_secrets
 
 
 def reject_bool(value: object) -> object:
-    """Return a value that is no truth value: for pydantic, true is 1."""
+    """Return a value unless it is a boolean, which pydantic would take for 0 or 1."""
     if isinstance(value, bool):
-        raise ValueError("is no number")
+        raise ValueError("is not a number")
     return value
 
 
@@ -24,7 +24,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), BeforeValidator
 
 
 class Section(BaseModel):
-    """A group of settings that does not change once it is made."""
+    """A frozen group of settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True)
 
@@ -34,10 +34,9 @@ class Section(BaseModel):
 
 
 class ProviderConfig(Section):
-    """Which provider of mem0 plays a part, and what it is told.
+    """A mem0 provider and its own settings.
 
-    Everything beside `provider` goes to mem0, whether it stands flat (`{provider: openai, model: m}`) or under
-    mem0's own `config:`.
+    All keys but `provider` go to mem0, either flat (`{provider: openai, model: m}`) or below mem0's own `config:`.
     """
 
     model_config = ConfigDict(json_schema_extra={"additionalProperties": True})
@@ -50,7 +49,7 @@ class ProviderConfig(Section):
     )
     config: Mapping[str, Any] = Field(
         default_factory=dict,
-        description="What the provider is told: `model` and whatever else it knows.",
+        description="The provider's own settings, such as `model`.",
         json_schema_extra={"allowed": "a section of the provider's own keys"},
     )
 
@@ -65,7 +64,7 @@ class ProviderConfig(Section):
 
 
 class VectorStoreConfig(ProviderConfig):
-    """Where mem0 keeps the vectors."""
+    """The vector store of mem0."""
 
     provider: str = Field(
         default="chroma",
@@ -76,7 +75,7 @@ class VectorStoreConfig(ProviderConfig):
 
 
 def normalize_provider(data: Mapping[str, Any]) -> dict[str, Any]:
-    """A provider's section in one form: what stands flat joins what stands under `config`, and wins."""
+    """Return a provider section in one form: flat keys move into `config` and win over keys in it."""
     provider = {key: value for key, value in data.items() if key == "provider"}
     flat = {key: value for key, value in data.items() if key not in {"provider", "config"}}
     nested = {} if data.get("config") is None else data["config"]

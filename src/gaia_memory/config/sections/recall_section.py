@@ -1,4 +1,4 @@
-"""The section `memory.recall`: what leads when facts are looked for, and the optional steps."""
+"""The section `memory.recall`: the weights of the score, and the optional steps."""
 
 from __future__ import annotations
 
@@ -27,87 +27,84 @@ _POINTS: JsonDict = {"unit": "points"}
 
 
 class RecallWeights(Section):
-    """What each reason counts when facts are put in order; 0 switches it off."""
+    """The weight of each part of the score; 0 switches it off."""
 
     keywords: Weight = Field(
         default=1.0,
-        description="The words of the question in a fact and its neighbours (BM25). 0: only vectors find facts.",
+        description="Words of the question in a fact and its neighbours (BM25). 0: only vectors find facts.",
         json_schema_extra=_POINTS,
     )
     vectors: Weight = Field(
         default=0.15,
-        description=(
-            "The likeness of meaning, in standard deviations of the cosine. 0: only words find facts, and the embedder "
-            "is not asked."
-        ),
+        description="Similarity, in standard deviations of the cosine. 0: only words find facts, without the embedder.",
         json_schema_extra=_POINTS,
     )
     surroundings: Weight = Field(
         default=0.1,
-        description="How much of the question stands within three turns of a fact.",
+        description="Words of the question within three turns of a fact.",
         json_schema_extra=_POINTS,
     )
     conversation: Weight = Field(
         default=0.1,
-        description="How much of the question was found in the same conversation.",
+        description="Words of the question in the same conversation.",
         json_schema_extra=_POINTS,
     )
     phrases: Weight = Field(
         default=0.2,
-        description="Words that follow each other as in the question.",
+        description="Word sequences of the question.",
         json_schema_extra=_POINTS,
     )
     speaker: Weight = Field(
         default=0.6,
-        description="Said by the one person whom the question names.",
+        description="Said by the only person that the question names.",
         json_schema_extra=_POINTS,
     )
     subject: Weight = Field(
         default=0.4,
-        description="Begins with the one name in the question.",
+        description="Starts with the only name in the question.",
         json_schema_extra=_POINTS,
     )
     names: Weight = Field(
         default=0.5,
-        description="Holds a name or a number of the question that few facts hold.",
+        description="Contains a rare name or number of the question.",
         json_schema_extra=_POINTS,
     )
     dates: Weight = Field(
         default=1.0,
-        description="Said in the month, on the day or in the year that the question names.",
+        description="Said on the day, in the month or year of the question.",
         json_schema_extra=_POINTS,
     )
     kinds: Weight = Field(
         default=0.5,
-        description="Holds what is asked for: a time for when, a number for how many, a place for where.",
+        description="Contains the kind of answer: a time for when, a number for how many, a place for where.",
         json_schema_extra=_POINTS,
     )
     asking: Share = Field(
         default=0.3,
         le=0.9,
-        description="The share that a fact loses where all of it only asks something.",
-        json_schema_extra={"unit": "what it has"},
+        description="Share of the score that a fact loses if it is only a question.",
+        json_schema_extra={"unit": "its score"},
     )
     recency: Weight = Field(
         default=0.05,
-        description="Said lately. Much more than the default puts what is new above what answers better.",
+        description="Said recently. A much higher weight puts new facts above better answers.",
         json_schema_extra=_POINTS,
     )
     diversity: Share = Field(
         default=0.5,
-        description="The share that a fact loses which says the same, in nearly the same words, as a better one.",
-        json_schema_extra={"unit": "what it has"},
+        description="Share of the score that a near-duplicate of a better fact loses.",
+        json_schema_extra={"unit": "its score"},
     )
 
     @model_validator(mode="after")
     def _can_find(self) -> RecallWeights:
         if not self.keywords and not self.vectors:
-            raise ValueError("leaves nothing to find facts by: keywords and vectors are both 0")
+            raise ValueError("cannot find any fact: keywords and vectors are both 0")
         return self
 
 
 class RecallConfig(Section):
-    """How facts are found and put in order."""
+    """How facts are found and ranked."""
 
     weights: RecallWeights = Field(
         default=RecallWeights(),
@@ -116,22 +113,19 @@ class RecallConfig(Section):
     )
     recency_half_life_days: Days = Field(
         default=90,
-        description="After how many days what was said counts as half as recent.",
+        description="Age at which recency counts half.",
         json_schema_extra={"unit": "days"},
     )
     candidates: Count = Field(
         default=100,
         ge=10,
         le=1000,
-        description="How many facts each way of searching may find before they are put in order.",
+        description="Maximum facts that each retriever passes on to the ranking.",
         json_schema_extra={"unit": "facts"},
     )
     tokens: _Tokens | None = Field(
         default=None,
-        description=(
-            "How many tokens the facts of one recall have at most, by a cautious estimate; the best one is always "
-            "returned."
-        ),
+        description="Maximum tokens per recall, by a cautious estimate; the best fact is always returned.",
         json_schema_extra={"unit": "tokens"},
     )
     seconds: Amount = Field(
@@ -139,32 +133,32 @@ class RecallConfig(Section):
         ge=0.1,
         le=60,
         allow_inf_nan=False,
-        description="How long recall waits for each way of searching, for rewriting and for the reranker.",
+        description="Time-out of each retriever, of the rewrite and of the reranker.",
         json_schema_extra={"unit": "seconds"},
     )
     rewrite: bool = Field(
         default=False,
         description=(
-            "Ask `memory.llm` once a recall for other words of the question, and look for these, too. The question "
-            "is sent to it; the offline model is not asked."
+            "Send the question to `memory.llm` once per recall and search for its rewording too. Not with the offline "
+            "model."
         ),
     )
     rerank_first: Count = Field(
         default=30,
         ge=2,
         le=100,
-        description="How many of the best facts the reranker is shown.",
+        description="Number of best facts that the reranker gets.",
         json_schema_extra={"unit": "facts"},
     )
     rerank_share: Share = Field(
         default=1.0,
-        description="The share that the reranker has in the order of these, beside all else. 1: it alone decides.",
+        description="Weight of the reranker against the score. 1: it alone decides the order.",
         json_schema_extra={"unit": "the order"},
     )
 
 
 class RerankerConfig(ProviderConfig):
-    """Who reads the question beside each of the best facts and puts them in order."""
+    """The model that reorders the best facts for the question."""
 
     provider: str = Field(
         default="none",

@@ -10,9 +10,10 @@ import yaml
 from pydantic.fields import FieldInfo
 from pydantic_settings import EnvSettingsSource
 
-from gaia_memory.config.describe import KeyPath, env_variable, iter_settings
+from gaia_memory.config.describe import iter_settings
+from gaia_memory.config.key_path import KeyPath, env_variable
 from gaia_memory.config.schema import GaiaConfig
-from gaia_memory.config.secrets import is_secret_name
+from gaia_memory.redaction.mask import is_secret_name
 
 PROVIDER_SECTIONS = ("llm", "embedder", "vector_store", "reranker")
 

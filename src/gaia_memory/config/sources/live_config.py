@@ -5,46 +5,45 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
-from gaia_memory.config.describe import AFTER_RESTART, KeyPath, dotted_key, iter_settings, takes_effect
+from gaia_memory.config.describe import AFTER_RESTART, iter_settings, takes_effect
+from gaia_memory.config.key_path import KeyPath, coerce_like, dotted_key, value_at, with_value
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, Origin, fingerprint
-from gaia_memory.config.sources.watched_file import FileSnapshot
-from gaia_memory.config.sources.yaml_edit import coerce_like, set_in_file
+from gaia_memory.config.sources.yaml_file import FileSnapshot
 from gaia_memory.errors import ConfigError
 from gaia_memory.log import logger_for
 
 logger = logger_for(__name__)
 
 ConfigCheck = Callable[[GaiaConfig], Awaitable[None]]
-"""Raises `ConfigError` for a configuration that cannot be used, whatever the schema says."""
+"""Raises `ConfigError` for a configuration that is valid in the schema and cannot be used."""
 
 ConfigListener = Callable[[GaiaConfig], None]
-"""Puts a configuration in force; it must not fail."""
+"""Applies a configuration; it must not fail."""
 
-_EMPTY_FILE_MESSAGE = "the file holds no setting; write `{}` where the defaults are wanted"
+_EMPTY_FILE_MESSAGE = "the file contains no setting; write `{}` for the defaults"
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """Why the newest version of the file is not, or not wholly, in force, and what to do about it."""
+    """Why the newest version of the file is not, or only partly, in force, and how to correct it."""
 
     reason: str
     remedy: str
 
 
 class LiveConfig:
-    """The configuration of one engine: it looks for a new version of its file and puts a good one in force.
+    """The configuration of one engine, which takes up each valid version of its file.
 
-    A version that cannot be used changes nothing and is told once in the log, as is a key that a running engine
-    cannot change: its old value stays, and the rest is taken. Without a file nothing changes but by `change`.
+    An invalid version changes nothing and is logged once. A key that takes effect after a restart keeps its old value
+    and is logged once, too; the other keys take effect. Without a file only `change` changes anything.
     """
 
     def __init__(
         self, loaded: LoadedConfig, *, check: ConfigCheck | None = None, apply: ConfigListener | None = None
     ) -> None:
-        """Begin with `loaded`; `apply` is called with each later version that passed the schema and `check`."""
+        """Start with `loaded`; `apply` is called with each later version that passes the schema and `check`."""
         self._current = loaded
         self._fingerprint = fingerprint(loaded.config)
         self._seen_snapshot = loaded.origin.version if loaded.origin is not None else None
@@ -53,11 +52,10 @@ class LiveConfig:
         self._apply = apply
         self._reload_lock = asyncio.Lock()
         self._change_lock = asyncio.Lock()
-        self._reloads_started = self._reloads_finished = 0
 
     @property
     def current(self) -> LoadedConfig:
-        """What is in force, and where it came from."""
+        """The configuration in force and its source."""
         return self._current
 
     @property
@@ -72,82 +70,74 @@ class LiveConfig:
 
     @property
     def problem(self) -> ConfigProblem | None:
-        """Why the newest version of the file is not, or not wholly, in force; None where it is."""
+        """Why the newest version of the file is not, or only partly, in force; None if it is."""
         return self._problem
 
     @property
     def can_change(self) -> bool:
-        """True where there is a file to look at."""
+        """Whether there is a file to read."""
         return self._current.origin is not None
 
     async def reload_if_changed(self) -> LoadedConfig | None:
-        """Look at the file and put a new version in force; returns it, or None where nothing changed.
-
-        Any number of tasks may look at once: whoever comes while a look is under way shares the next one.
-        """
-        started = self._reloads_started
+        """Read the file and apply a new version; returns that version, or None if no setting changed."""
         async with self._reload_lock:
             origin = self._current.origin
-            if origin is None or self._reloads_finished > started:
+            if origin is None:
                 return None
-            self._reloads_started = number = self._reloads_started + 1
             found = await asyncio.to_thread(_read_newer, origin, self._seen_snapshot)
-            changed = await self._try_snapshot(*found) if found is not None else None
-            self._reloads_finished = number
-            return changed
+            return await self._try_snapshot(*found) if found is not None else None
 
     async def change(self, path: KeyPath, value: object) -> bool:
-        """Set one setting of a section, put it in force, and return whether it stands in the file now.
+        """Change one setting of a section, apply it, and return whether it was written to a file.
 
-        Without a file it holds until memory is opened anew.
+        Without a file the change lasts until memory is opened again.
 
         Raises:
-            ConfigError: the file cannot be changed, or what it holds then cannot be used; it says which.
+            ConfigError: the file cannot be changed, or the changed configuration cannot be used.
         """
         async with self._change_lock:
             origin = self._current.origin
             if origin is None:
-                config = _with_value(self.config, path, value)
+                config = with_value(self.config, path, value)
                 if self._check is not None:
                     await self._check(config)
                 self._activate(replace(self._current, config=config))
                 return False
-            await asyncio.to_thread(set_in_file, origin, path, value)
+            await asyncio.to_thread(_write_setting, origin, path, value)
         await self.reload_if_changed()
-        if _value(self.config, path) != value and self._problem is not None:
-            raise ConfigError([f"is written, and not in force: {self._problem.reason}"], source=str(origin.file.path))
+        if value_at(self.config, path) != value and self._problem is not None:
+            problem = f"was written, but is not in force: {self._problem.reason}"
+            raise ConfigError([problem], source=str(origin.file.path))
         return True
 
     async def validate_change(self, path: KeyPath, value: object) -> None:
-        """Return if a setting that takes effect after a restart could be this; nothing is changed.
+        """Check a new value for a setting that takes effect after a restart; nothing is changed.
 
         Raises:
-            ConfigError: there is no file to keep it in, or it cannot work; it says why.
+            ConfigError: there is no file to write it to, or memory could not open with this value.
         """
         if self._current.origin is None:
-            problem = (
-                f"{dotted_key(path)} takes effect after a restart, and there is no gaia.yaml to keep it in until then"
-            )
-            raise ConfigError([f"{problem}: change it where memory is opened"], source=self._current.source)
+            problem = f"{dotted_key(path)} takes effect after a restart, and there is no gaia.yaml to write it to"
+            raise ConfigError([f"{problem}; change it where your program opens memory"], source=self._current.source)
         if self._check is not None:
-            await self._check(_with_value(self.config, path, coerce_like(_value(self.config, path), value)))
+            await self._check(with_value(self.config, path, coerce_like(value_at(self.config, path), value)))
 
     async def change_at_restart(self, path: KeyPath, value: object) -> bool:
-        """Write a setting that takes effect after a restart into the file; False where it is in force already.
+        """Write a setting that takes effect after a restart to the file; returns False if it is already in force.
 
         Raises:
-            ConfigError: it could not be used, or the file cannot be changed; nothing is written.
+            ConfigError: the value cannot be used, or the file cannot be changed; nothing is written.
         """
         await self.validate_change(path, value)
         async with self._change_lock:
             origin = self._current.origin
             assert origin is not None
-            await asyncio.to_thread(set_in_file, origin, path, value)
+            await asyncio.to_thread(_write_setting, origin, path, value)
         await self.reload_if_changed()
-        return bool(_value(self.config, path) != coerce_like(_value(self.config, path), value))
+        return bool(value_at(self.config, path) != coerce_like(value_at(self.config, path), value))
 
     async def _try_snapshot(self, snapshot: FileSnapshot, result: LoadedConfig | ConfigError) -> LoadedConfig | None:
-        """Take a version up or tell why not; nothing is awaited between its being chosen and its being in force."""
+        """Apply a version or report why not; nothing is awaited between the last check and the change."""
         try:
             if isinstance(result, ConfigError):
                 raise result
@@ -163,7 +153,7 @@ class LiveConfig:
 
     def _reject(self, snapshot: FileSnapshot, error: ConfigError) -> None:
         reason = f"{error.source}: the last good version stays in force: {'; '.join(error.problems)}"
-        self._problem = ConfigProblem(reason, "correct the file: it is taken up at the next message")
+        self._problem = ConfigProblem(reason, "correct the file; it takes effect at the next message")
         if snapshot.is_first_report(reason):
             logger.warning(reason)
 
@@ -173,14 +163,14 @@ class LiveConfig:
         previous = self._current
         origin = loaded.origin
         if pending_keys and origin is not None:
-            # Only a part of this version is in force: whoever opens memory anew has to load it whole.
+            # Only a part of this version is in force; opening memory again must load all of it.
             origin = replace(origin, version=None)
         self._problem = _restart_problem(snapshot, loaded.source, pending_keys) if pending_keys else None
         changed = self._activate(replace(loaded, config=config, identity=previous.identity, origin=origin))
         return self._current if changed else None
 
     def _activate(self, loaded: LoadedConfig) -> bool:
-        """Take a configuration and tell whoever has to know; False where it says nothing new."""
+        """Replace the configuration and call `apply`; returns False if no setting changed."""
         previous, self._current = self._current, loaded
         changed = _changed_keys(previous.config, loaded.config)
         if not changed:
@@ -193,7 +183,7 @@ class LiveConfig:
 
 
 async def load_newest(loaded: LoadedConfig, *, check: ConfigCheck) -> LoadedConfig:
-    """The newest version of the file of `loaded` as a whole, or `loaded` where that cannot be used."""
+    """Return the newest version of the file of `loaded`, or `loaded` itself if that version cannot be used."""
     origin = loaded.origin
     found = await asyncio.to_thread(_read_newer, origin, origin.version) if origin is not None else None
     if found is None or isinstance(found[1], ConfigError):
@@ -205,14 +195,21 @@ async def load_newest(loaded: LoadedConfig, *, check: ConfigCheck) -> LoadedConf
     return found[1]
 
 
+def _write_setting(origin: Origin, path: KeyPath, value: object) -> None:
+    # Late: ruamel.yaml is needed only for an edit.
+    from gaia_memory.config.sources.yaml_edit import set_in_file
+
+    set_in_file(origin, path, value)
+
+
 def _read_newer(origin: Origin, seen: FileSnapshot | None) -> tuple[FileSnapshot, LoadedConfig | ConfigError] | None:
-    """The version that stands in the file and what it gives; None where it was seen. Blocking."""
+    """Return the current version of the file and its configuration, None if it equals `seen`. Blocking."""
     snapshot = origin.file.snapshot()
     if snapshot is seen:
         return None
     try:
         if snapshot.is_empty:
-            # A file that is just being written is empty, too, and must not switch memory on.
+            # An editor may empty the file before it writes it, and that must not switch memory on.
             raise ConfigError([_EMPTY_FILE_MESSAGE], source=str(origin.file.path))
         return snapshot, origin.load(snapshot)
     except ConfigError as refused:
@@ -220,12 +217,12 @@ def _read_newer(origin: Origin, seen: FileSnapshot | None) -> tuple[FileSnapshot
 
 
 def _keep_restart_settings(new_config: GaiaConfig, current: GaiaConfig) -> tuple[GaiaConfig, list[str]]:
-    """`fresh` with the current values of keys that take effect after a restart, and which of them differ."""
+    """Return `new_config` with the current values of the keys that need a restart, and the keys that differ."""
     pending_keys: list[str] = []
     for path, field in iter_settings(GaiaConfig):
-        if takes_effect(field) == AFTER_RESTART and _value(new_config, path) != _value(current, path):
+        if takes_effect(field) == AFTER_RESTART and value_at(new_config, path) != value_at(current, path):
             pending_keys.append(dotted_key(path))
-            new_config = _with_value(new_config, path, _value(current, path))
+            new_config = with_value(new_config, path, value_at(current, path))
     return new_config, pending_keys
 
 
@@ -240,18 +237,4 @@ def _restart_problem(snapshot: FileSnapshot, source: str, keys: list[str]) -> Co
 
 
 def _changed_keys(old: GaiaConfig, new: GaiaConfig) -> list[str]:
-    return [dotted_key(path) for path, _ in iter_settings(GaiaConfig) if _value(old, path) != _value(new, path)]
-
-
-def _value(config: GaiaConfig, path: KeyPath) -> Any:
-    value: Any = config
-    for part in path:
-        value = getattr(value, part)
-    return value
-
-
-def _with_value(config: GaiaConfig, path: KeyPath, value: Any) -> GaiaConfig:
-    *sections, name = path
-    for section in sections:
-        value, name = getattr(config, section).model_copy(update={name: value}), section
-    return config.model_copy(update={name: value})
+    return [dotted_key(path) for path, _ in iter_settings(GaiaConfig) if value_at(old, path) != value_at(new, path)]

@@ -1,4 +1,4 @@
-"""From a file, a mapping or nothing, and the environment, to one checked configuration."""
+"""Loading a configuration: a file, a mapping or nothing, then the environment, then arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from gaia_memory.config.describe import KeyPath, dotted_key
+from gaia_memory.config.key_path import KeyPath, dotted_key, has_path
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.secrets import drop_secrets
 from gaia_memory.config.sections.provider_section import normalize_provider
 from gaia_memory.config.sources.environment import PROVIDER_SECTIONS, read_environment, variable_for
-from gaia_memory.config.sources.watched_file import FileSnapshot, WatchedFile, watch_file
+from gaia_memory.config.sources.yaml_file import FileSnapshot, YamlFile, yaml_file
 from gaia_memory.config.validate import split_known_keys, validate
 from gaia_memory.errors import ConfigError, SecretInConfigError
 from gaia_memory.log import logger_for
@@ -31,19 +31,19 @@ _log = logger_for(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The file of a configuration, the version of it that is loaded, and what was laid over it.
+    """The file of a configuration, the loaded version of it, and the layers above it.
 
-    `version` is None where the configuration is not the whole of one. `environ` is None for the environment of
-    the process, which is read anew with each version.
+    `version` is None if the configuration does not correspond to one version. `environ` is None for the environment
+    of the process, which is read again with each version.
     """
 
-    file: WatchedFile
+    file: YamlFile
     version: FileSnapshot | None
     arguments: Mapping[str, Any]
     environ: Mapping[str, str] | None
 
     def load(self, version: FileSnapshot) -> LoadedConfig:
-        """The configuration that a version of the file gives.
+        """Return the configuration for a version of the file.
 
         Raises:
             ConfigError: the file cannot be used, or a value is wrong.
@@ -56,11 +56,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedConfig:
-    """A configuration and where it came from.
+    """A configuration and its source.
 
-    `source` names it to a reader; `warnings` holds a line for each key that was ignored. Two loads with the same
+    `source` names the source in messages; `warnings` has a line for each ignored key. Two loads with the same
     `identity` (the file's absolute path or a hash of the content, and the home) are the same memory. `origin` is
-    None where there is no file.
+    None without a file.
     """
 
     config: GaiaConfig
@@ -72,9 +72,9 @@ class LoadedConfig:
 
 
 def locate(environ: Mapping[str, str] | None = None) -> Path | None:
-    """The configuration file nobody named: `GAIA_CONFIG`, else `gaia.yaml` in the home if there is one.
+    """Return the default configuration file: `GAIA_CONFIG`, else `gaia.yaml` in the home if it exists.
 
-    It looks at the disk: call it off the event loop.
+    It reads the disk: call it off the event loop.
     """
     environ = os.environ if environ is None else environ
     if configured := environ.get("GAIA_CONFIG", "").strip():
@@ -92,15 +92,15 @@ def load(
     settings: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> LoadedConfig:
-    """The checked configuration of `source`: a path, a mapping, or None for defaults and environment.
+    """Return the checked configuration of `source`: a path, a mapping, or None for defaults and environment.
 
-    An argument wins over all, also over later versions of the file, `settings` being any of them; the environment
-    wins over a file; a mapping comes from the program itself and wins over the environment. A finished `GaiaConfig`
-    is taken as it is, but for the arguments. It reads the disk: call it off the event loop.
+    Arguments override everything, including later versions of the file; `settings` can set any key. The environment
+    overrides a file. A mapping comes from the program itself and overrides the environment. A `GaiaConfig` is used as
+    it is, apart from the arguments. It reads the disk: call it off the event loop.
 
     Raises:
-        ConfigError: the file cannot be read, or a value is wrong; it lists every problem.
-        SecretInConfigError: a key or a password stands in the source.
+        ConfigError: the file cannot be read, or a value is not allowed; the error lists every problem.
+        SecretInConfigError: the source contains a key or a password.
     """
     _require_types(source, home, model)
     named_overrides = {
@@ -119,7 +119,7 @@ def load(
         return _LayeredConfig(source or {}, name, None, os.environ if environ is None else environ, overrides).build(
             None
         )
-    file = watch_file(_absolute(source))
+    file = yaml_file(_absolute(source))
     version = file.snapshot()
     return Origin(file=file, version=version, arguments=overrides, environ=environ).load(version)
 
@@ -128,7 +128,7 @@ def _absolute(source: str | os.PathLike[str]) -> Path:
     try:
         return Path(source).expanduser().absolute()
     except RuntimeError:
-        problem = "the path starts with `~` and a name that is no user here; write the whole path"
+        problem = "the path starts with `~` and the name of an unknown user; write the whole path"
     raise ConfigError([problem], source=str(source))
 
 
@@ -148,7 +148,7 @@ def _require_types(source: object, home: object, model: object) -> None:
 
 
 class _LayeredConfig:
-    """The source with the environment and the arguments laid over it, and who said what."""
+    """The source, the environment and the arguments merged, with the origin of each value."""
 
     def __init__(
         self,
@@ -160,16 +160,16 @@ class _LayeredConfig:
     ) -> None:
         self._name, self._path, self._environ, self._arguments = name, path, environ, arguments
         clean, self._secrets = drop_secrets(data)
-        self._file = _normalize_providers(clean)
-        self._variables = _normalize_providers(read_environment(environ))
+        self._file = normalize_providers(clean)
+        self._variables = normalize_providers(read_environment(environ))
         self._order = {path: place for place, path in enumerate(_ordered_paths(data))}
 
     def build(self, origin: Origin | None) -> LoadedConfig:
-        """Check everything, then refuse it or take it."""
+        """Check everything, then return the configuration or raise an error."""
         data, warnings = split_known_keys(self._merged(), self._label)
         checked = validate(data, self._label)
         problems = [] if isinstance(checked, GaiaConfig) else checked
-        secrets = [(path, f"{dotted_key(path)}: must not stand here; {remedy}") for path, remedy in self._secrets]
+        secrets = [(path, f"{dotted_key(path)}: does not belong here; {remedy}") for path, remedy in self._secrets]
         if secrets or not isinstance(checked, GaiaConfig):
             ordered = sorted([*problems, *secrets], key=lambda problem: self._position(problem[0]))
             error_class = SecretInConfigError if secrets else ConfigError
@@ -187,10 +187,10 @@ class _LayeredConfig:
         return _deep_merge(merged, self._arguments)
 
     def _label(self, path: KeyPath) -> str:
-        if _has_path(self._arguments, path):
+        if has_path(self._arguments, path):
             return f"the argument {dotted_key(path)}"
-        from_program = self._path is None and _has_path(self._file, path)
-        if _has_path(self._variables, path) and not from_program:
+        from_program = self._path is None and has_path(self._file, path)
+        if has_path(self._variables, path) and not from_program:
             return variable_for(path, self._environ)
         return dotted_key(path)
 
@@ -209,19 +209,19 @@ def _make_loaded(config: GaiaConfig, source: str, warnings: tuple[str, ...], ori
 
 
 def fingerprint(config: GaiaConfig) -> str:
-    """A hash of every setting; comments, order and where a value was set do not count."""
+    """Return a hash of every setting; comments, order and origin do not count."""
     content = json.dumps(config.model_dump(mode="python"), sort_keys=True, default=repr)
     return hashlib.sha256(content.encode(errors="surrogatepass")).hexdigest()
 
 
 @lru_cache(maxsize=256)
 def _warn_once(source: str, line: str) -> None:
-    """Log a warning the first time it is met: every part of an application loads the same file."""
+    """Log a warning only once: every part of an application loads the same file."""
     _log.warning("%s: %s", source, line)
 
 
-def _normalize_providers(data: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Bring the providers' sections into one form, so that the environment lies over the file key by key."""
+def normalize_providers(data: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the data with each provider section in one form, so that two sources merge key by key."""
     memory = data.get("memory")
     if not isinstance(memory, Mapping):
         return dict(data)
@@ -238,26 +238,15 @@ def _deep_merge(base: Mapping[Any, Any], overrides: Mapping[Any, Any]) -> dict[A
         if not (isinstance(value, Mapping) and isinstance(base_value, Mapping)):
             merged[key] = value
         elif "provider" in value and value["provider"] != base_value.get("provider", value["provider"]):
-            # What the file tells one provider means nothing to another.
+            # The settings of one provider mean nothing to another.
             merged[key] = value
         else:
             merged[key] = _deep_merge(base_value, value)
     return merged
 
 
-def _has_path(data: Mapping[Any, Any], path: KeyPath) -> bool:
-    value: Any = data
-    for part in path:
-        if not isinstance(value, Mapping):
-            return True
-        if part not in value:
-            return False
-        value = value[part]
-    return True
-
-
 def _ordered_paths(data: Mapping[Any, Any], path: KeyPath = ()) -> list[KeyPath]:
-    """The paths of a source in the order of the file, down to where settings stand."""
+    """Return the paths of a source in the order of the file, down to the keys of a provider."""
     found: list[KeyPath] = []
     for key, value in data.items():
         found.append((*path, str(key)))

@@ -1,4 +1,4 @@
-"""What was learned leaves the session, unless somebody spoke meanwhile."""
+"""Clears what was learned from the session, unless the user has returned."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Literal
 
 from gaia_memory.models import LedgerRow, TranscriptSlice
-from gaia_memory.ports import Clock, Database, Ledger, Transcript
+from gaia_memory.ports import Transcript
 from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 
 ClearMode = Literal["auto", "delete", "rewind", "keep"]
 
 
 class SessionClearer:
-    """Clears conversations whose lease `owner` holds."""
+    """Clears conversations whose lease the client holds."""
 
-    def __init__(self, database: Database, ledger: Ledger, clock: Clock, locks: SessionLocks, *, owner: str) -> None:
-        self._database = database
-        self._ledger = ledger
-        self._clock = clock
+    def __init__(self, client: LedgerClient, locks: SessionLocks) -> None:
+        self._client = client
         self._locks = locks
-        self._owner = owner
 
     async def clear(
         self,
@@ -34,20 +32,19 @@ class SessionClearer:
     ) -> bool:
         """Clear what was read, as configured; False where somebody spoke meanwhile."""
         effective_mode = _auto_mode(lease.row, transcript) if mode == "auto" else mode
-        row, key, owner = lease.row, lease.row.key, self._owner
+        row, key, owner = lease.row, lease.row.key, self._client.owner
         if effective_mode == "keep":
-            async with self._database.transaction() as tx:
-                await self._ledger.release(tx, key, owner, is_done=True)
+            await self._client.release(key, is_done=True)
             lease.is_released = True
             return True
         async with self._turn_lock(lease):
-            async with self._database.transaction() as tx:
-                if not await self._ledger.begin_clearing(
+            async with self._client.database.transaction() as tx:
+                if not await self._client.ledger.begin_clearing(
                     tx,
                     key,
                     owner,
-                    turn_no=row.turn_no,
-                    now=self._now(),
+                    turn_no=row.turn.turn_no,
+                    now=self._client.now(),
                     seconds=CLEAR_LEASE_SECONDS,
                     turn_owner=lease.turn_owner,
                 ):
@@ -55,21 +52,18 @@ class SessionClearer:
             cleared_at = None
             try:
                 if transcript_slice is None or await transcript.clear(transcript_slice, how=effective_mode):
-                    cleared_at = self._now()
+                    cleared_at = self._client.now()
             finally:
-                async with self._database.transaction() as tx:
+                async with self._client.database.transaction() as tx:
                     is_rewound = effective_mode == "rewind" and transcript_slice is not None
-                    await self._ledger.end_clearing(tx, key, owner, cleared_at=cleared_at, is_rewound=is_rewound)
+                    await self._client.ledger.end_clearing(tx, key, owner, cleared_at=cleared_at, is_rewound=is_rewound)
         return cleared_at is not None
 
     def _turn_lock(self, lease: ConversationLease) -> AbstractAsyncContextManager[Any]:
         """Keep turns of this process out; the turn that asks for the clear does so, and they may wait for it."""
         return nullcontext() if lease.turn_owner else self._locks.for_session(lease.row.key)
 
-    def _now(self) -> float:
-        return self._clock.now().timestamp()
-
 
 def _auto_mode(row: LedgerRow, transcript: Transcript) -> Literal["delete", "rewind"]:
     """Say how "auto" clears: a session in which somebody else's Runner talks may be open in a browser."""
-    return "rewind" if row.is_foreign else transcript.clear_method
+    return "rewind" if row.session.is_foreign else transcript.clear_method

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gaia_memory.log import logger_for
 from gaia_memory.models import SessionKey
-from gaia_memory.ports import Clock, Database, Ledger
 from gaia_memory.sessions.clearing.clear import SessionClearer
 from gaia_memory.sessions.learning.conversation_lease import ConversationLeases
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.telemetry import log_fields
@@ -22,26 +22,20 @@ class SessionPurger:
 
     def __init__(
         self,
-        database: Database,
-        ledger: Ledger,
+        client: LedgerClient,
         transcripts: TranscriptRegistry,
         locks: SessionLocks,
-        clock: Clock,
-        *,
-        owner: str,
     ) -> None:
-        self._database = database
-        self._ledger = ledger
+        self._client = client
         self._transcripts = transcripts
-        self._clock = clock
-        self._leases = ConversationLeases(database, ledger, clock, owner=owner)
-        self._clearer = SessionClearer(database, ledger, clock, locks, owner=owner)
+        self._leases = ConversationLeases(client)
+        self._clearer = SessionClearer(client, locks)
 
     async def purge_expired(self, *, retain_seconds: float) -> int:
         """Delete what was cleared longer ago, the oldest first; return how many sessions that were."""
-        cutoff = self._clock.now().timestamp() - retain_seconds
-        async with self._database.read_transaction() as tx:
-            rows = await self._ledger.find_purgeable(
+        cutoff = self._client.now() - retain_seconds
+        async with self._client.database.read_transaction() as tx:
+            rows = await self._client.ledger.find_purgeable(
                 tx, before=cutoff, limit=MAX_SESSIONS_PER_PURGE, apps=self._transcripts.apps
             )
         return sum([await self._purge_session(row.key, cutoff) for row in rows])
@@ -51,10 +45,15 @@ class SessionPurger:
             if lease is None:
                 return False
             row = lease.row
-            if row.rewound_at is None or row.cleared_at is None or row.cleared_at > cutoff or not row.is_learned:
+            if (
+                row.clearing.rewound_at is None
+                or row.clearing.cleared_at is None
+                or row.clearing.cleared_at > cutoff
+                or not row.progress.is_learned
+            ):
                 return False
             transcript_slice, transcript = await self._transcripts.read(
-                key, after=row.watermark, turns_before=row.learned_turns
+                key, after=row.progress.watermark, turns_before=row.progress.learned_turns
             )
             if transcript_slice is not None and await anext(aiter(transcript_slice.turns), None) is not None:
                 # Somebody has spoken where no turn was counted: that is not learned.

@@ -12,15 +12,15 @@ from typing import Literal
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError, MemoryUnavailable, ModelError
 from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, Scope, SessionKey, TranscriptSlice, Turn
-from gaia_memory.ports import Clock, Database, Embedder, Extractor, FactStore, Ledger, Transcript
+from gaia_memory.ports import Transcript
 from gaia_memory.sessions.clearing.clear import SessionClearer
 from gaia_memory.sessions.learning.async_iter import to_async_iter
-from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
+from gaia_memory.sessions.learning.backoff import FailureRecorder
 from gaia_memory.sessions.learning.conversation_lease import ConversationLease, ConversationLeases
-from gaia_memory.sessions.learning.failure_recorder import FailureRecorder
 from gaia_memory.sessions.learning.learner import Learner, LearningState, LearnSettings
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord, record_learning
 from gaia_memory.sessions.learning.out_of_order_learner import OutOfOrderLearner
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.sessions.turns.session_locks import SessionLocks
 from gaia_memory.telemetry import log_fields
@@ -40,39 +40,23 @@ class Consolidator:
     def __init__(
         self,
         *,
-        database: Database,
-        facts: FactStore,
-        ledger: Ledger,
-        extractor: Extractor,
-        circuit_breaker: ModelCircuitBreaker,
-        embedder: Embedder,
+        client: LedgerClient,
+        learner: Learner,
         transcripts: TranscriptRegistry,
         locks: SessionLocks,
-        clock: Clock,
         scope_of: Callable[[str, str], Scope],
-        owner: str,
         settings: Callable[[], LearnSettings],
     ) -> None:
-        """Take what is needed; `settings` are asked for whenever they count, so that they may change meanwhile."""
-        self.learner = Learner(
-            database=database,
-            facts=facts,
-            ledger=ledger,
-            extractor=extractor,
-            circuit_breaker=circuit_breaker,
-            embedder=embedder,
-            clock=clock,
-            owner=owner,
-            settings=settings,
-        )
-        self._out_of_order_learner = OutOfOrderLearner(database, ledger, transcripts, self.learner, owner=owner)
+        """`settings` is called at each use, so that a changed configuration takes effect at once."""
+        self.learner = learner
+        self._client = client
+        self._out_of_order_learner = OutOfOrderLearner(client, transcripts, learner)
         self._transcripts = transcripts
-        self._clock = clock
         self._scope_of = scope_of
         self._settings = settings
-        self._leases = ConversationLeases(database, ledger, clock, owner=owner)
-        self._clearer = SessionClearer(database, ledger, clock, locks, owner=owner)
-        self._failure_recorder = FailureRecorder(database, ledger, clock, owner=owner)
+        self._leases = ConversationLeases(client)
+        self._clearer = SessionClearer(client, locks)
+        self._failure_recorder = FailureRecorder(client)
 
     async def consolidate(
         self, key: SessionKey, *, clear: bool = True, only_due: bool = False, turn_owner: str = ""
@@ -89,7 +73,7 @@ class Consolidator:
         if key.app not in self._transcripts.apps:
             return "skipped"
         async with self._leases.acquire(key, turn_owner=turn_owner) as lease:
-            if lease is None or (only_due and lease.row.is_done):
+            if lease is None or (only_due and lease.row.progress.is_done):
                 return "skipped"
             with record_learning(key, self._scope_of(key.app, key.user)) as record:
                 outcome = record.outcome = await self._learn_and_clear(lease, record, clear=clear)
@@ -104,7 +88,7 @@ class Consolidator:
                 return "skipped"
             row = lease.row
             transcript_slice, transcript = await self._transcripts.read(
-                key, after=row.watermark, turns_before=row.learned_turns
+                key, after=row.progress.watermark, turns_before=row.progress.learned_turns
             )
             is_cleared = await self._clearer.clear(lease, transcript_slice, transcript, mode=self._settings().clear)
         return "learned" if is_cleared else "kept"
@@ -119,7 +103,7 @@ class Consolidator:
             if lease is None:
                 raise LeaseLostError(f"conversation {key.session!r} is being learned elsewhere: try again later")
             with record_learning(key, self._scope_of(key.app, key.user)) as record:
-                after = lease.row.watermark
+                after = lease.row.progress.watermark
                 unlearned = to_async_iter(turn for turn in turns if after is None or turn.end > after)
                 learning = await self._start_learning(lease.row, record)
                 await self.learner.learn(replace(learning, is_handed_over=True), unlearned)
@@ -167,7 +151,7 @@ class Consolidator:
         learning = await self._start_learning(row, record)
         row = await self._out_of_order_learner.learn(learning)
         transcript_slice, transcript = await self._transcripts.read(
-            row.key, after=row.watermark, turns_before=row.learned_turns
+            row.key, after=row.progress.watermark, turns_before=row.progress.learned_turns
         )
         if transcript_slice is None or transcript_slice.end is None:
             return transcript_slice, transcript
@@ -181,8 +165,7 @@ class Consolidator:
 
     def _may_be_elsewhere(self, row: LedgerRow, transcript: Transcript) -> bool:
         """Say whether a session that is not found may belong to another process; after a day it was deleted."""
-        is_presumed_deleted = transcript.is_complete and self._now() - row.touched >= MISSING_SESSION_TIMEOUT_SECONDS
-        return not row.is_learned and not is_presumed_deleted
-
-    def _now(self) -> float:
-        return self._clock.now().timestamp()
+        is_presumed_deleted = (
+            transcript.is_complete and self._client.now() - row.turn.touched >= MISSING_SESSION_TIMEOUT_SECONDS
+        )
+        return not row.progress.is_learned and not is_presumed_deleted

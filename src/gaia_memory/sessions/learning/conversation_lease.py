@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, SessionKey
-from gaia_memory.ports import Clock, Database, Ledger
-from gaia_memory.ports.ledger import LEASE_SECONDS
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.telemetry import log_fields
 
 logger = logger_for(__name__)
@@ -34,19 +33,13 @@ class ConversationLease:
 class ConversationLeases:
     """Takes leases on conversations for one owner, renews them and gives them back."""
 
-    def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
-        self._database = database
-        self._ledger = ledger
-        self._clock = clock
-        self._owner = owner
+    def __init__(self, client: LedgerClient) -> None:
+        self._client = client
 
     @asynccontextmanager
     async def acquire(self, key: SessionKey, *, turn_owner: str = "") -> AsyncIterator[ConversationLease | None]:
         """Hold a conversation; None where somebody else is at it or the person is talking, but for `turn_owner`."""
-        async with self._database.transaction() as tx:
-            row = await self._ledger.claim(
-                tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS, turn_owner=turn_owner
-            )
+        row = await self._client.claim(key, turn_owner=turn_owner)
         if row is None:
             yield None
             return
@@ -58,23 +51,16 @@ class ConversationLeases:
             renewal_task.cancel()
             await asyncio.gather(renewal_task, return_exceptions=True)
             if not lease.is_released:
-                async with self._database.transaction() as tx:
-                    await self._ledger.release(tx, key, self._owner)
+                await self._client.release(key)
 
     async def _renew_until_lost(self, key: SessionKey) -> None:
         is_held = True
         while is_held:
             await asyncio.sleep(RENEWAL_INTERVAL_SECONDS)
             try:
-                async with self._database.transaction() as tx:
-                    is_held = await self._ledger.renew(
-                        tx, key, self._owner, now=self._now(), lease_seconds=LEASE_SECONDS
-                    )
+                is_held = await self._client.renew(key)
             except MemoryUnavailable as error:
                 # A database that is away for a moment costs one renewal: the lease outlasts two.
                 fields = log_fields("lease.not_renewed", key, error=type(error).__name__)
                 message = "the lease on conversation %s could not be renewed: %s"
                 logger.warning(message, key.session, error, extra=fields)
-
-    def _now(self) -> float:
-        return self._clock.now().timestamp()

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for
 from gaia_memory.models import LedgerRow, SessionKey
-from gaia_memory.ports import Clock, Database, Ledger
 from gaia_memory.ports.ledger import MAX_CLOCK_SKEW_SECONDS
 from gaia_memory.sessions.learning.async_iter import is_empty
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.telemetry import log_fields
 
@@ -22,11 +22,9 @@ _TIMESTAMP_ROUNDING_SECONDS = 1e-3
 class Discovery:
     """Prepares the ledger for the next look at what is due."""
 
-    def __init__(self, database: Database, ledger: Ledger, transcripts: TranscriptRegistry, clock: Clock) -> None:
-        self._database = database
-        self._ledger = ledger
+    def __init__(self, client: LedgerClient, transcripts: TranscriptRegistry) -> None:
+        self._client = client
         self._transcripts = transcripts
-        self._clock = clock
         self._changed_at: dict[tuple[str, int], dict[SessionKey, float]] = {}
 
     async def find_unrecorded(self) -> None:
@@ -36,8 +34,8 @@ class Discovery:
         later ones at what was changed since.
         """
         if self._transcripts.has_fallback:
-            async with self._database.read_transaction() as tx:
-                known = await self._ledger.sessions_of_other_apps(tx, apps=self._transcripts.apps)
+            async with self._client.database.read_transaction() as tx:
+                known = await self._client.ledger.sessions_of_other_apps(tx, apps=self._transcripts.apps)
             await self._transcripts.resolve(known)
         self._transcripts.listing_errors.clear()
         await self._for_each_app(self._find_unrecorded_in_app)
@@ -46,29 +44,29 @@ class Discovery:
         """Find the sessions of apps, enter those from before us, and take back marks of turns and leases that ended."""
         await self._attach_waiting_apps()
         await self._for_each_app(self._bootstrap)
-        async with self._database.transaction() as tx:
-            await self._ledger.expire(tx, now=self._clock.now().timestamp())
+        async with self._client.database.transaction() as tx:
+            await self._client.ledger.expire(tx, now=self._client.now())
 
     async def _attach_waiting_apps(self) -> None:
         """Find the sessions of apps that wait and have no host in this process."""
         if not self._transcripts.has_fallback:
             return
-        async with self._database.read_transaction() as tx:
-            waiting = await self._ledger.sessions_waiting_in_other_apps(tx, apps=self._transcripts.apps)
+        async with self._client.database.read_transaction() as tx:
+            waiting = await self._client.ledger.sessions_waiting_in_other_apps(tx, apps=self._transcripts.apps)
         await self._transcripts.resolve(waiting)
 
     async def _bootstrap(self, app: str) -> None:
         """Enter the sessions that were there before us, once an app."""
-        async with self._database.read_transaction() as tx:
-            if await self._ledger.is_bootstrapped(tx, app):
+        async with self._client.database.read_transaction() as tx:
+            if await self._client.ledger.is_bootstrapped(tx, app):
                 return
         sessions = await self._sessions(app)
-        async with self._database.transaction() as tx:
-            await self._ledger.bootstrap(tx, app, sessions)
+        async with self._client.database.transaction() as tx:
+            await self._client.ledger.bootstrap(tx, app, sessions)
 
     async def _find_unrecorded_in_app(self, app: str) -> None:
-        async with self._database.read_transaction() as tx:
-            if not await self._ledger.is_bootstrapped(tx, app):
+        async with self._client.database.read_transaction() as tx:
+            if not await self._client.ledger.is_bootstrapped(tx, app):
                 return
         # With one more place to look at, all of them are looked at from the beginning.
         cache_key = app, len(self._transcripts.for_app(app))
@@ -76,19 +74,19 @@ class Discovery:
         since = max(previous.values()) - MAX_CLOCK_SKEW_SECONDS if previous else None
         changed = await self._sessions(app, since=since)
         newly_changed = {key: at for key, at in changed.items() if previous.get(key) != at}
-        async with self._database.read_transaction() as tx:
-            rows = await self._ledger.rows_for(tx, newly_changed)
+        async with self._client.database.read_transaction() as tx:
+            rows = await self._client.ledger.rows_for(tx, newly_changed)
         for key, at in newly_changed.items():
             if _may_have_unrecorded_turns(rows.get(key), at) and await self._has_unlearned_turns(key, rows.get(key)):
-                async with self._database.transaction() as tx:
-                    await self._ledger.enqueue(tx, key, touched=at)
+                async with self._client.database.transaction() as tx:
+                    await self._client.ledger.enqueue(tx, key, touched=at)
         newest = max(changed.values(), default=0.0)
         self._changed_at[cache_key] = {
             key: at for key, at in changed.items() if at >= newest - MAX_CLOCK_SKEW_SECONDS
         } or previous
 
     async def _has_unlearned_turns(self, key: SessionKey, row: LedgerRow | None) -> bool:
-        after = row.watermark if row is not None else None
+        after = row.progress.watermark if row is not None else None
         transcript_slice, _ = await self._transcripts.read(key, after=after, turns_before=0)
         return transcript_slice is not None and not await is_empty(transcript_slice.turns)
 
@@ -116,9 +114,13 @@ def _may_have_unrecorded_turns(row: LedgerRow | None, changed_at: float) -> bool
     if row is None:
         return True
     # A session that was deleted and is there was begun anew.
-    rewound_until = row.cleared_at if row.rewound_at is not None else None
-    known_times = [row.watermark.timestamp if row.watermark is not None else None, rewound_until, row.forgotten_at]
+    rewound_until = row.clearing.cleared_at if row.clearing.rewound_at is not None else None
+    known_times = [
+        row.progress.watermark.timestamp if row.progress.watermark is not None else None,
+        rewound_until,
+        row.progress.forgotten_at,
+    ]
     return (
-        row.is_done
+        row.progress.is_done
         and changed_at > max((at for at in known_times if at is not None), default=0.0) + _TIMESTAMP_ROUNDING_SECONDS
     )

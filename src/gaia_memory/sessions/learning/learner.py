@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 from gaia_memory.errors import LeaseLostError, MemoryDisabledError
 from gaia_memory.learn.chunk import split_into_chunks
 from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.learn.prompts import extraction_instructions
 from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
 from gaia_memory.models import Chunk, Draft, EventPosition, LedgerRow, Message, Scope, Turn
-from gaia_memory.ports import Clock, Database, Embedder, Extractor, FactStore, Ledger, Transaction
+from gaia_memory.ports import Embedder, Extractor, FactStore, Transaction
 from gaia_memory.sessions.clearing.clear import ClearMode
 from gaia_memory.sessions.learning.async_iter import batches, mark_last, to_async_iter
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.learning_telemetry import LearningRecord
+from gaia_memory.sessions.ledger_client import LedgerClient
+
+if TYPE_CHECKING:
+    from gaia_memory.config.schema import GaiaConfig
 
 TURNS_PER_SKIP_QUERY = 50
 """Turns whose events are looked up in the skip list at once."""
@@ -54,39 +60,44 @@ class LearningState:
     is_handed_over: bool = False
 
 
+def learn_settings(config: GaiaConfig) -> LearnSettings:
+    """Return the settings of consolidation in a configuration."""
+    return LearnSettings(
+        instructions=extraction_instructions(config),
+        clear=config.sessions.clear,
+        is_enabled=config.memory.enabled,
+        zone=config.memory.zone,
+        learns_from_assistant=config.memory.learn_from == "both",
+    )
+
+
 class Learner:
-    """Learns turns of conversations whose lease `owner` holds."""
+    """Learns turns of conversations whose lease the client holds."""
 
     def __init__(
         self,
         *,
-        database: Database,
+        client: LedgerClient,
         facts: FactStore,
-        ledger: Ledger,
         extractor: Extractor,
         circuit_breaker: ModelCircuitBreaker,
         embedder: Embedder,
-        clock: Clock,
-        owner: str,
         settings: Callable[[], LearnSettings],
     ) -> None:
-        """Take what is needed; `settings` are asked for whenever they count, so that they may change meanwhile."""
-        self._database = database
+        """`settings` is called at each use, so that a changed configuration takes effect at once."""
+        self._client = client
         self._facts = facts
-        self._ledger = ledger
         self._extractor = extractor
         self._circuit_breaker = circuit_breaker
         self._embedder = embedder
-        self._clock = clock
-        self._owner = owner
         self._settings = settings
 
     async def start(self, row: LedgerRow, scope: Scope, record: LearningRecord) -> LearningState:
         """Begin with a conversation whose lease is held."""
-        async with self._database.read_transaction() as tx:
+        async with self._client.database.read_transaction() as tx:
             state = await self._facts.state(tx, scope)
         return LearningState(
-            row=row, scope=scope, record=record, forgotten_at=_latest(state.forgotten_at, row.forgotten_at)
+            row=row, scope=scope, record=record, forgotten_at=_latest(state.forgotten_at, row.progress.forgotten_at)
         )
 
     async def learn(
@@ -108,11 +119,11 @@ class Learner:
         drafts: list[Draft] = []
         learnable_turns = self._learnable_turns(turns, learning)
         pieces = split_into_chunks(
-            learnable_turns, key=row.key, preceding=context, zone=zone, bad_answer_count=row.bad_answers
+            learnable_turns, key=row.key, preceding=context, zone=zone, bad_answer_count=row.failures.bad_answers
         )
         async for chunk, is_last in mark_last(pieces):
             pending_chunks.append(chunk)
-            async with self._database.read_transaction() as tx:
+            async with self._client.database.read_transaction() as tx:
                 await self._check_unchanged(tx, learning, [chunk])
             drafts += await self._extract(chunk)
             if not chunk.is_continued:
@@ -121,7 +132,7 @@ class Learner:
                     learning, pending_chunks, drafts, new_watermark=new_watermark, is_complete=is_last
                 )
                 pending_chunks, drafts = [], []
-        if end is not None and learning.row.watermark != end:
+        if end is not None and learning.row.progress.watermark != end:
             await self._commit(learning, [], [], new_watermark=end)
 
     async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Message]:
@@ -136,8 +147,8 @@ class Learner:
         async for batch in batches(turns, TURNS_PER_SKIP_QUERY):
             kept = [turn for turn in batch if cutoff is None or turn.messages[0].said_at.timestamp() > cutoff]
             ids = {event_id for turn in kept for event_id in turn.event_ids}
-            async with self._database.read_transaction() as tx:
-                skipped = await self._ledger.skipped_events(tx, learning.row.key, event_ids=ids)
+            async with self._client.database.read_transaction() as tx:
+                skipped = await self._client.ledger.skipped_events(tx, learning.row.key, event_ids=ids)
             for turn in kept:
                 messages = tuple(message for message in turn.messages if _may_be_learned(message, learning, skipped))
                 # An answer to what must not be learned from repeats it.
@@ -163,30 +174,30 @@ class Learner:
     ) -> LearningState:
         """Write the facts of chunks and move the watermark, or (`new_watermark` None) mark their events as learned."""
         row, key = learning.row, learning.row.key
-        learned_turns = committed_chunks[-1].turns[-1].seq if committed_chunks else row.learned_turns
+        learned_turns = committed_chunks[-1].turns[-1].seq if committed_chunks else row.progress.learned_turns
         self.require_enabled()
-        async with self._database.transaction() as tx:
+        async with self._client.database.transaction() as tx:
             await self._check_unchanged(tx, learning, committed_chunks)
-            if new_watermark is not None and not await self._ledger.advance_watermark(
+            if new_watermark is not None and not await self._client.ledger.advance_watermark(
                 tx,
                 key,
-                self._owner,
-                expected=row.watermark,
+                self._client.owner,
+                expected=row.progress.watermark,
                 new_watermark=new_watermark,
-                turn_count=learned_turns - row.learned_turns,
-                now=self._now(),
+                turn_count=learned_turns - row.progress.learned_turns,
+                now=self._client.now(),
                 is_complete=is_complete,
             ):
                 raise LeaseLostError(f"conversation {key.session!r} was taken over: nothing was written")
             # Whoever reads late turns by name would meet some of these again.
-            is_marked = new_watermark is None or bool(await self._ledger.out_of_order_turns(tx, key))
+            is_marked = new_watermark is None or bool(await self._client.ledger.out_of_order_turns(tx, key))
             marked_event_ids = frozenset(_event_ids(committed_chunks) if is_marked else ())
-            await self._ledger.skip_events(tx, key, marked_event_ids)
+            await self._client.ledger.skip_events(tx, key, marked_event_ids)
             kept_drafts = await self._without_forgotten(tx, learning.scope, drafts)
-            written = await self._facts.write(tx, learning.scope, kept_drafts, now=self._clock.now())
+            written = await self._facts.write(tx, learning.scope, kept_drafts, now=self._client.clock.now())
         learning.record.add_committed(committed_chunks, kept_drafts)
         if new_watermark is not None:
-            row = replace(row, watermark=new_watermark, learned_turns=learned_turns)
+            row = replace(row, progress=replace(row.progress, watermark=new_watermark, learned_turns=learned_turns))
         learned_fact_ids = frozenset(fact.id for fact in written) if is_marked else frozenset()
         return replace(learning, row=row, marked_event_ids=marked_event_ids, learned_fact_ids=learned_fact_ids)
 
@@ -201,15 +212,18 @@ class Learner:
         state = await self._facts.state(tx, learning.scope)
         context = {message.event_id for chunk in chunk_batch for message in chunk.before}
         event_ids = _event_ids(chunk_batch) | context
-        skipped = await self._ledger.skipped_events(
+        skipped = await self._client.ledger.skipped_events(
             tx, learning.row.key, event_ids=event_ids - learning.marked_event_ids
         )
         learned_fact_ids = learning.learned_fact_ids if context & learning.marked_event_ids else frozenset()
         has_missing_facts = len(await self._facts.get(tx, learning.scope, learned_fact_ids)) < len(learned_fact_ids)
-        row = await self._ledger.row(tx, learning.row.key)
-        if row is None or (row.lease_owner, row.watermark) != (self._owner, learning.row.watermark):
+        row = await self._client.ledger.row(tx, learning.row.key)
+        if row is None or (row.lease.owner, row.progress.watermark) != (
+            self._client.owner,
+            learning.row.progress.watermark,
+        ):
             raise LeaseLostError(f"conversation {learning.row.key.session!r} was taken over: nothing was written")
-        cutoff = _latest(state.forgotten_at, row.forgotten_at)
+        cutoff = _latest(state.forgotten_at, row.progress.forgotten_at)
         if cutoff != learning.forgotten_at or skipped or has_missing_facts:
             raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
 
@@ -222,9 +236,6 @@ class Learner:
         if not self._settings().is_enabled:
             raise MemoryDisabledError
 
-    def _now(self) -> float:
-        return self._clock.now().timestamp()
-
 
 def _latest(one: float | None, other: float | None) -> float | None:
     return max((moment for moment in (one, other) if moment is not None), default=None)
@@ -235,7 +246,7 @@ def _event_ids(chunk_batch: Sequence[Chunk]) -> set[str]:
 
 
 def _may_be_learned(message: Message, learning: LearningState, skipped: Collection[str]) -> bool:
-    is_private = message.may_be_private and learning.row.is_private
+    is_private = message.may_be_private and learning.row.session.is_private
     return not is_private and message.event_id not in skipped
 
 

@@ -10,10 +10,11 @@ from functools import partial
 
 from gaia_memory.log import logger_for
 from gaia_memory.models import DueConversation, ModelOutage, PendingConversation, SessionKey, SweepProgress, SweepReport
-from gaia_memory.ports import Clock, Database, Ledger
+from gaia_memory.ports.quiet import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 from gaia_memory.telemetry import TurnSpans, error_frames, log_fields
 
@@ -63,27 +64,23 @@ class Sweeper:
     def __init__(
         self,
         *,
-        database: Database,
-        ledger: Ledger,
+        client: LedgerClient,
         transcripts: TranscriptRegistry,
         consolidator: Consolidator,
         turn_spans: TurnSpans,
         circuit_breaker: ModelCircuitBreaker,
-        clock: Clock,
         idle_seconds: Callable[[], float],
         is_enabled: Callable[[], Awaitable[bool]],
     ) -> None:
-        """Take what is needed; idle time and whether to learn are asked for when they count."""
-        self._database = database
-        self._ledger = ledger
+        """`idle_seconds` and `is_enabled` are called at each use."""
+        self._client = client
         self._transcripts = transcripts
         self._consolidator = consolidator
         self._turn_spans = turn_spans
         self._circuit_breaker = circuit_breaker
-        self._clock = clock
         self._idle_seconds = idle_seconds
         self._is_enabled = is_enabled
-        self._discovery = Discovery(database, ledger, transcripts, clock)
+        self._discovery = Discovery(client, transcripts)
         self._tasks_by_user: dict[str, asyncio.Task[Outcome]] = {}
         self._is_stopped = False
 
@@ -179,14 +176,18 @@ class Sweeper:
         outage = self._circuit_breaker.current_outage()
         if outage is None:
             return False
-        return self._circuit_breaker.failure_count > run.failures_before if run.force else self._now() < outage.retry_at
+        return (
+            self._circuit_breaker.failure_count > run.failures_before
+            if run.force
+            else self._client.now() < outage.retry_at
+        )
 
     def _users_to_skip(self, run: _SweepRun) -> set[str]:
         """Return the persons whose questions are in vain, though those of others are not."""
         return (
             self._circuit_breaker.users_failing_since(run.failures_before)
             if run.force
-            else self._circuit_breaker.users_backing_off(self._now())
+            else self._circuit_breaker.users_backing_off(self._client.now())
         )
 
     async def _due_keys(self, run: _SweepRun, *, limit: int, excluded_users: Collection[str]) -> list[SessionKey]:
@@ -196,13 +197,13 @@ class Sweeper:
         found: dict[str, SessionKey] = {}
         after: DueConversation | None = None
         page_size = limit + MAX_PARALLEL_CONVERSATIONS
-        now = self._now()
-        async with self._database.read_transaction() as tx:
+        now = self._client.now()
+        async with self._client.database.read_transaction() as tx:
             while len(found) < limit:
-                page = await self._ledger.due(
+                page = await self._client.ledger.due(
                     tx,
                     now=now,
-                    quiet_since=None if run.force else now - self._idle_seconds(),
+                    quiet_since=None if run.force else quiet_cutoff(now, idle_seconds=self._idle_seconds()),
                     limit=page_size,
                     apps=self._transcripts.apps,
                     after=after,
@@ -258,14 +259,11 @@ class Sweeper:
 
     async def _remaining(self, run: _SweepRun) -> list[PendingConversation]:
         """Return what this sweep should learn and has not begun."""
-        async with self._database.read_transaction() as tx:
-            waiting = await self._ledger.pending(tx, user=None, app=None)
+        async with self._client.database.read_transaction() as tx:
+            waiting = await self._client.ledger.pending(tx, user=None, app=None)
         return [each for each in waiting if each.key not in run.seen and (run.force or self._is_due(each))]
 
     def _is_due(self, waiting: PendingConversation) -> bool:
-        now = self._now()
-        is_quiet = waiting.touched <= now - self._idle_seconds() and (waiting.retry_at or 0.0) <= now
-        return is_quiet and not waiting.parked and waiting.key.app in self._transcripts.apps
-
-    def _now(self) -> float:
-        return self._clock.now().timestamp()
+        now = self._client.now()
+        quiet_since = quiet_cutoff(now, idle_seconds=self._idle_seconds())
+        return waiting.key.app in self._transcripts.apps and is_due(waiting, now=now, quiet_since=quiet_since)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from gaia_memory.models import SessionKey
 from gaia_memory.sessions.turns.session_locks import SessionLocks
@@ -35,9 +37,10 @@ class _Burst:
 class MessageDebouncer:
     """Collects the messages of each conversation that follow each other closely."""
 
-    def __init__(self) -> None:
+    def __init__(self, session_locks: SessionLocks | None = None) -> None:
         self._open_bursts: dict[tuple[SessionKey, bool], _Burst] = {}
         self._turn_locks = SessionLocks()
+        self._session_locks = session_locks or SessionLocks()
 
     def turn_lock(self, key: SessionKey) -> asyncio.Lock:
         """Return the lock that takes a conversation's turns and commands one after the other.
@@ -46,6 +49,13 @@ class MessageDebouncer:
         that clears stands in the line without holding what the clear waits for.
         """
         return self._turn_locks.for_session(key)
+
+    @asynccontextmanager
+    async def turn(self, key: SessionKey) -> AsyncIterator[None]:
+        """Run one turn of a conversation at a time, and no clear during it."""
+        turn_lock, session_lock = self.turn_lock(key), self._session_locks.for_session(key)
+        async with turn_lock, session_lock:
+            yield
 
     async def coalesce(self, key: SessionKey, text: str, *, quiet_seconds: float, private: bool) -> str | None:
         """Wait until nothing follows for `quiet_seconds` and return the burst's messages, joined by newline.

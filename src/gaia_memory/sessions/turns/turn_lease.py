@@ -18,13 +18,13 @@ TASK_GAP_SECONDS = 3.0
 
 
 class TurnLease:
-    """One turn or command of this process in a conversation, under a name of its own in the ledger.
+    """One turn or command of this process in a conversation, under an owner name of its own in the ledger.
 
-    `row` is the ledger's row when it was taken last, `expires_at` when its mark ends by itself; `is_turn_recorded` says
-    that a turn was counted under it, `clock_rollbacks` names turns in which the clock was set back, `has_user_message`
-    says that what the person said is in the session (None: nobody looks). One that `is_shared` keeps nobody from
-    talking. Who takes one with `may_be_cancelled` may be cancelled without giving it back: then signs of life tell
-    whether it goes on.
+    `row` is the ledger's row when the lease was last acquired, and `expires_at` the time its mark expires.
+    `is_turn_recorded`: a turn was counted under it; `is_turn_unclaimed`: no invocation has begun in that turn yet.
+    `clock_rollbacks` lists turns during which the clock was set back. `has_user_message`: the user's message is in the
+    session (None: not tracked). A lease that `is_shared` excludes nobody. With `may_be_cancelled` the holder may
+    disappear without releasing it; heartbeats then decide whether it is alive.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class TurnLease:
         self.row: LedgerRow | None = None
         self.expires_at: float | None = None
         self.is_turn_recorded = False
+        self.is_turn_unclaimed = False
         self.clock_rollbacks: list[Invocation] = []
         self.has_user_message: bool | None = None
         self.is_released = False

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 import random
 import secrets
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from gaia_memory.errors import MemoryUnavailable
 from gaia_memory.log import logger_for
 from gaia_memory.models import Invocation, LedgerRow, SessionKey, TurnRequest
-from gaia_memory.ports import Clock, Database, Ledger, Transaction
-from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force
+from gaia_memory.ports import Transaction
+from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, TURN_LEASE_SECONDS, is_in_force, may_be_out_of_order
+from gaia_memory.sessions.ledger_client import LedgerClient
 from gaia_memory.sessions.turns.turn_lease import SHARED_OWNER_SUFFIX, TurnLease, monotonic_time
-from gaia_memory.sessions.turns.unrecorded_turns import UnrecordedTurns
-from gaia_memory.telemetry import log_fields
+from gaia_memory.telemetry import TurnSpans, log_fields
 
 logger = logger_for(__name__)
 
@@ -37,43 +37,54 @@ _TurnStatement = Callable[..., Awaitable[LedgerRow]]
 class TurnPresence:
     """Says in the ledger who talks. Each mark is one short transaction."""
 
-    def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
-        self._database = database
-        self._ledger = ledger
-        self._clock = clock
-        self._owner = owner
+    def __init__(self, client: LedgerClient, spans: TurnSpans) -> None:
+        self._client = client
+        self._spans = spans
         self._local_leases: dict[str, TurnLease] = {}
-        self._unrecorded_turns = UnrecordedTurns()
+        self._unrecorded_turns = _UnrecordedTurns()
 
     def new_lease(
         self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
     ) -> TurnLease:
         """Return a hold that is not taken yet: `acquire` it, and `release` it in the end."""
-        owner = f"{self._owner}/{secrets.token_hex(4)}{SHARED_OWNER_SUFFIX if is_shared else ''}"
+        owner = f"{self._client.owner}/{secrets.token_hex(4)}{SHARED_OWNER_SUFFIX if is_shared else ''}"
         return TurnLease(key, owner, is_foreign=is_foreign, may_be_cancelled=may_be_cancelled, is_shared=is_shared)
 
-    async def acquire(self, lease: TurnLease, *, timeout_seconds: float | None = None) -> LedgerRow:
-        """Mark the conversation as talked in; return its row.
+    async def acquire(
+        self, lease: TurnLease, *, counts_turn: bool = False, timeout_seconds: float | None = None
+    ) -> LedgerRow:
+        """Mark the conversation as active; return its row.
 
-        It waits for a clear that is under way and, unless the hold is shared, while somebody else talks in it: at
-        most so many `timeout_seconds`, and not for who is gone. Taking it once more renews it.
+        This waits for a running clear and, unless the lease is shared, for another owner's turn: at most
+        `timeout_seconds`, and never for an owner that is dead. Acquiring a lease again renews it. With `counts_turn`
+        the same statement counts a turn, which the first `begin_turn` under the lease claims; a turn that nobody
+        claims is taken off the count on release.
         """
-        return await self._acquire(lease, self._ledger.reserve_turn, timeout_seconds)
+        statement = self._client.ledger.begin_turn if counts_turn else self._client.ledger.reserve_turn
+        # Set first: a caller that is cancelled may have written the turn all the same.
+        lease.is_turn_unclaimed = counts_turn
+        row = await self._acquire(lease, statement, timeout_seconds)
+        lease.is_turn_recorded |= counts_turn
+        return row
 
     async def begin_turn(
         self, lease: TurnLease, invocation: Invocation | None = None, *, timeout_seconds: float | None = None
     ) -> LedgerRow:
-        """Do as `acquire`, and count a turn; one that cannot be counted now is owed.
+        """Count a turn, and acquire the lease if needed; a turn that cannot be counted now is counted later.
 
-        An `invocation` said while the clock is behind what was learned is remembered, so that it is learned, too.
+        A turn that `acquire` has counted is claimed instead: nothing is written. An `invocation` said while the clock
+        is behind the watermark is recorded, so that it is learned too.
         """
         try:
-            row = await self._acquire(lease, self._ledger.begin_turn, timeout_seconds, invocation)
+            row = await self._claim_turn(lease, invocation)
+            if row is None:
+                row = await self._acquire(lease, self._client.ledger.begin_turn, timeout_seconds, invocation)
         except (MemoryUnavailable, OSError):
             self._unrecorded_turns.add(lease, invocation)
             raise
         lease.is_turn_recorded = True
         self._unrecorded_turns.discard(lease, invocation)
+        self._spans.record_turn(lease.key)
         return row
 
     def defer(self, key: SessionKey, invocation: Invocation) -> None:
@@ -92,7 +103,7 @@ class TurnPresence:
             lease = self.new_lease(deferred_lease.key, is_foreign=deferred_lease.is_foreign, is_shared=True)
             lease.clock_rollbacks = deferred_lease.clock_rollbacks
             try:
-                await self._acquire(lease, self._ledger.begin_turn, 0.0, invocation)
+                await self._acquire(lease, self._client.ledger.begin_turn, 0.0, invocation)
                 lease.is_turn_recorded = True
             finally:
                 await self.release(lease)
@@ -102,10 +113,10 @@ class TurnPresence:
         """Return a conversation's row once nobody clears it; nothing is written."""
         wait = _AcquireWait(key, None)
         while True:
-            row = await self.row(key)
+            row = await self._client.row(key)
             if row is None or wait.is_clear_wait_over:
                 return row
-            if not is_in_force(row.clearing_until, now=self._now(), max_seconds=CLEAR_LEASE_SECONDS):
+            if not is_in_force(row.clearing.expires_at, now=self._client.now(), max_seconds=CLEAR_LEASE_SECONDS):
                 return row
             wait.observe_blocker(row)
             await asyncio.sleep(wait.next_poll_seconds())
@@ -125,36 +136,15 @@ class TurnPresence:
                 await self._release_in_ledger(lease, lease.expires_at)
         self._local_leases.pop(lease.owner, None)
 
-    async def is_private(self, key: SessionKey) -> bool:
-        """Say whether nothing said in a conversation is learned."""
-        row = await self.row(key)
-        return row is not None and row.is_private
-
-    async def set_private(self, key: SessionKey, is_private: bool) -> None:
-        """Note whether what is said in a conversation from now on is to be learned."""
-        async with self._database.transaction() as tx:
-            await self._ledger.set_private(tx, key, is_private=is_private)
-
-    async def has_pending_confirmation(self, key: SessionKey) -> bool:
-        """Say whether some rows were shown in a conversation that a yes forgets, and nothing was answered."""
-        row = await self.row(key)
-        return row is not None and row.has_pending_confirmation
-
-    async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
-        """Note that it is so, or no longer; what stands already is not written."""
-        if await self.has_pending_confirmation(key) != is_pending:
-            async with self._database.transaction() as tx:
-                await self._ledger.set_pending_confirmation(tx, key, is_pending=is_pending)
-
-    async def exclude_events(self, key: SessionKey, event_ids: Collection[str]) -> None:
-        """Never learn from these events."""
-        async with self._database.transaction() as tx:
-            await self._ledger.skip_events(tx, key, event_ids)
-
-    async def row(self, key: SessionKey) -> LedgerRow | None:
-        """Return what the ledger knows of a conversation."""
-        async with self._database.read_transaction() as tx:
-            return await self._ledger.row(tx, key)
+    async def _claim_turn(self, lease: TurnLease, invocation: Invocation | None) -> LedgerRow | None:
+        """Return the row of a turn that was counted with the lease; None where the turn is still to be counted."""
+        is_unclaimed, lease.is_turn_unclaimed = lease.is_turn_unclaimed, False
+        if not is_unclaimed or lease.row is None:
+            return None
+        if invocation is not None and may_be_out_of_order(lease.row, invocation, now=self._client.now()):
+            async with self._client.database.transaction() as tx:
+                await self._client.ledger.record_out_of_order(tx, lease.key, invocation)
+        return lease.row
 
     async def _acquire(
         self,
@@ -181,7 +171,7 @@ class TurnPresence:
         self, lease: TurnLease, statement: _TurnStatement, wait: _AcquireWait, invocation: Invocation | None
     ) -> LedgerRow:
         while True:
-            moment = self._now()
+            moment = self._client.now()
             lease.expires_at = moment + TURN_LEASE_SECONDS
             request = TurnRequest(
                 owner=lease.owner,
@@ -190,22 +180,24 @@ class TurnPresence:
                 is_foreign=lease.is_foreign,
                 invocation=invocation,
             )
-            async with self._database.transaction() as tx:
+            async with self._client.database.transaction() as tx:
                 row = await statement(tx, lease.key, request, now=moment, lease_seconds=TURN_LEASE_SECONDS)
-            if row.clearing is None and row.active_owner == lease.owner:
+            if row.clearing.owner is None and row.turn.active_owner == lease.owner:
                 return row
             if wait.observe_blocker(row):
                 await self._release_abandoned(row, is_renewal_overdue=wait.is_renewal_overdue)
             await asyncio.sleep(wait.next_poll_seconds())
 
     async def _release_in_ledger(self, lease: TurnLease, expires_at: float | None) -> None:
-        async with self._database.transaction() as tx:
+        async with self._client.database.transaction() as tx:
             for invocation in lease.clock_rollbacks:
-                await self._ledger.record_out_of_order(tx, lease.key, invocation)
-            if lease.is_turn_recorded:
-                await self._ledger.end_turn(tx, lease.key, now=self._now(), owner=lease.owner)
+                await self._client.ledger.record_out_of_order(tx, lease.key, invocation)
+            if lease.is_turn_recorded and not lease.is_turn_unclaimed:
+                await self._client.ledger.end_turn(tx, lease.key, now=self._client.now(), owner=lease.owner)
             elif expires_at is not None:
-                await self._ledger.release_turn(tx, lease.key, expires_at=expires_at, owner=lease.owner)
+                await self._client.ledger.release_turn(
+                    tx, lease.key, expires_at=expires_at, owner=lease.owner, is_counted=lease.is_turn_unclaimed
+                )
             await self._transfer_to_shared(tx, lease)
 
     async def _transfer_to_shared(self, tx: Transaction, lease: TurnLease) -> None:
@@ -216,22 +208,22 @@ class TurnPresence:
             if each.key == lease.key and each is not lease and each.is_alive
         )
         for other in others:
-            moment = self._now()
+            moment = self._client.now()
             other.expires_at = moment + TURN_LEASE_SECONDS
-            await self._ledger.renew_turn(
+            await self._client.ledger.renew_turn(
                 tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=other.owner
             )
             return
 
     async def _release_abandoned(self, row: LedgerRow, *, is_renewal_overdue: bool) -> None:
         """End a mark that nobody will end: of a turn of this process that was cancelled, or one that fell silent."""
-        owner, expires_at = row.active_owner, row.active_until
+        owner, expires_at = row.turn.active_owner, row.turn.active_until
         local_lease = self._local_leases.get(owner) if owner is not None else None
         if local_lease is not None and not local_lease.is_alive:
             await self.release(local_lease)
         elif local_lease is None and is_renewal_overdue and owner is not None and expires_at is not None:
-            async with self._database.transaction() as tx:
-                await self._ledger.release_turn(tx, row.key, expires_at=expires_at, owner=owner)
+            async with self._client.database.transaction() as tx:
+                await self._client.ledger.release_turn(tx, row.key, expires_at=expires_at, owner=owner)
 
     def _schedule_renewal(self, lease: TurnLease) -> None:
         if lease.renewal_timer is not None:
@@ -254,17 +246,14 @@ class TurnPresence:
     async def _renew(self, lease: TurnLease) -> None:
         # A database that is away for a moment costs one renewal: the mark outlasts many.
         with suppress(MemoryUnavailable):
-            async with self._database.transaction() as tx:
+            async with self._client.database.transaction() as tx:
                 if lease.is_released:
                     return
-                moment = self._now()
+                moment = self._client.now()
                 lease.expires_at = moment + TURN_LEASE_SECONDS
-                await self._ledger.renew_turn(
+                await self._client.ledger.renew_turn(
                     tx, lease.key, now=moment, lease_seconds=TURN_LEASE_SECONDS, owner=lease.owner
                 )
-
-    def _now(self) -> float:
-        return self._clock.now().timestamp()
 
 
 class _AcquireWait:
@@ -290,17 +279,17 @@ class _AcquireWait:
         A clear is waited for a while only: talk that is not counted is never learned.
         """
         moment = monotonic_time()
-        is_shared = (row.active_owner or "").endswith(SHARED_OWNER_SUFFIX)
+        is_shared = (row.turn.active_owner or "").endswith(SHARED_OWNER_SUFFIX)
         self.is_turn_wait_over = is_shared or (self._deadline is not None and moment >= self._deadline)
-        if row.clearing is None:
-            if self._observed_turn[:2] != (row.active_owner, row.active_until):
-                self._observed_turn = (row.active_owner, row.active_until, moment)
+        if row.clearing.owner is None:
+            if self._observed_turn[:2] != (row.turn.active_owner, row.turn.active_until):
+                self._observed_turn = (row.turn.active_owner, row.turn.active_until, moment)
             return True
-        if self._observed_clear[0] != row.clearing:
-            self._observed_clear = (row.clearing, moment)
+        if self._observed_clear[0] != row.clearing.owner:
+            self._observed_clear = (row.clearing.owner, moment)
         if moment - self._observed_clear[1] >= CLEAR_WAIT_SECONDS:
             self.is_clear_wait_over = True
-            fields = log_fields("clear.waits", self._key, owner=row.clearing)
+            fields = log_fields("clear.waits", self._key, owner=row.clearing.owner)
             logger.warning(
                 "conversation %s is still being cleared by %s", self._key.session, row.clearing, extra=fields
             )
@@ -310,3 +299,23 @@ class _AcquireWait:
         """Return how long to wait before the next look: a little longer each time, and not in step with others."""
         poll_seconds, self._poll_seconds = self._poll_seconds, min(self._poll_seconds * 1.5, _MAX_POLL_SECONDS)
         return poll_seconds * random.uniform(0.75, 1.25)
+
+
+class _UnrecordedTurns:
+    """Turns of this process that could not be counted: the ledger was away."""
+
+    def __init__(self) -> None:
+        self._turns: list[tuple[TurnLease, Invocation | None]] = []
+
+    def add(self, lease: TurnLease, invocation: Invocation | None) -> None:
+        if (lease, invocation) not in self._turns:
+            self._turns.append((lease, invocation))
+
+    def discard(self, lease: TurnLease, invocation: Invocation | None) -> None:
+        if (lease, invocation) in self._turns:
+            self._turns.remove((lease, invocation))
+
+    @property
+    def finished_turns(self) -> list[tuple[TurnLease, Invocation | None]]:
+        """Those whose turn is over: a turn that is still running is counted at its end."""
+        return [(lease, invocation) for lease, invocation in self._turns if not lease.is_alive]

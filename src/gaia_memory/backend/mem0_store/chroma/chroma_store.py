@@ -1,4 +1,4 @@
-"""The store in Chroma, in a folder or on a server, over a collection of our own making."""
+"""Stores in Chroma, in a folder or on a server, with a collection that we create."""
 
 from __future__ import annotations
 
@@ -31,24 +31,23 @@ log = logger_for(__name__)
 
 HNSW_CONFIG = {"space": "cosine", "max_neighbors": 64, "sync_threshold": 1_000_000, "batch_size": 100}
 """Chroma rewrites its index files in place after `sync_threshold` writes, and a process killed in the middle leaves
-files that cannot be opened. On a server, which nobody here looks after, that is never; in a folder `FlushMarker` guards
-it.
+unreadable files. A server never reaches the threshold; in a folder, `FlushMarker` guards the rewrite.
 
-With the default of 16 neighbours, vectors that lie close together are lost from the graph: of 150 facts that
-differ in one word, plain mem0 did not find 37 by their own text; with 32 a few at times, with 64 none."""
+With the default of 16 neighbours the graph loses vectors that are close together: of 150 facts that differ in one
+word, plain mem0 did not find 37 by their own text; with 32 it missed a few at times, with 64 none."""
 
 STORE_KEY = "gaia_store"
 VECTOR_TOLERANCE = 1e-6
-"""Chroma makes each vector as long as 1 once more, which rounds it."""
+"""Chroma normalizes each vector again, which rounds it."""
 
 
 class ChromaStore:
-    """A store in Chroma, in a folder or on a server, over a collection of our own making."""
+    """A store in Chroma, in a folder or on a server, with a collection that we create."""
 
     def __init__(
         self, memory: Any, client: Any, collection: Any, label: StoreLabel, *, folder: Path | None, fresh: bool
     ) -> None:
-        """Write through `collection`, which `memory` reads; `folder` is where the files are, if they are ours."""
+        """Write to `collection`, from which `memory` reads; `folder` has the files of an embedded store."""
         self.memory = memory
         self._folder = folder
         self._flush_marker = None if folder is None else flush_marker.FlushMarker(folder, fresh=fresh)
@@ -59,9 +58,9 @@ class ChromaStore:
         self._collection = collection
 
     def write(self, facts: Sequence[StoredFact], removed_ids: Collection[str]) -> list[str]:
-        """Put `facts` and remove `removed_ids`.
+        """Write `facts` and remove `removed_ids`; return the ids of facts that Chroma refuses.
 
-        What is there is removed first: Chroma would merge the old payload into the new one.
+        Existing rows are removed first, because Chroma merges the old payload into the new one.
         """
         assert_off_event_loop("writing the mem0 store")
         ids = [*(stored.fact.id for stored in facts), *removed_ids]
@@ -74,7 +73,7 @@ class ChromaStore:
         return refused
 
     def contains(self, facts: Sequence[StoredFact]) -> bool:
-        """Say whether it holds all of `facts`, each with its payload and its vector."""
+        """Return whether it contains all of `facts`, each with its payload and its vector."""
         assert_off_event_loop("comparing the mem0 store")
         found = self._collection.get(ids=[stored.fact.id for stored in facts], include=["metadatas", "embeddings"])
         payloads = dict(zip(found["ids"], found["metadatas"], strict=True))
@@ -88,17 +87,17 @@ class ChromaStore:
         )
 
     def count(self) -> int:
-        """Return how many facts it holds."""
+        """Return the number of facts."""
         assert_off_event_loop("counting the mem0 store")
         return int(self._collection.count())
 
     def still_exists(self) -> bool:
-        """Say whether the collection is still there: a server may come back with another folder."""
+        """Return whether the collection still exists: a server may restart with another folder."""
         assert_off_event_loop("looking for the mem0 store")
         return any(found.id == self._collection.id for found in self._client.list_collections())
 
     def warm_up(self) -> None:
-        """Load the index now: Chroma would at the first search, and that writes its files."""
+        """Load the index: Chroma would do it at the first search, and that writes its files."""
         if self._folder is None:
             return
         with self._guard_flush(0):
@@ -107,7 +106,7 @@ class ChromaStore:
         self._secure_files()
 
     def close(self) -> None:
-        """Close mem0 and the client: Chroma keeps one client a folder in the process until it is closed."""
+        """Close mem0 and the client: Chroma keeps one client for each folder in the process until it is closed."""
         assert_off_event_loop("closing the mem0 store")
         self._secure_files()
         self.memory.close()
@@ -133,10 +132,10 @@ class ChromaStore:
 
 
 def open_folder(backend: Mem0Builder, folder: Path, label: StoreLabel, *, fresh: bool) -> ChromaStore:
-    """Open the embedded Chroma store in `folder`; `fresh` makes its collection, under `label`.
+    """Open the embedded Chroma store in `folder`; `fresh` creates its collection with `label`.
 
     Raises:
-        LookupError: the folder holds no collection of ours, or carries another label.
+        LookupError: the folder has no collection of ours, or another label.
         Exception: Chroma or mem0 cannot open it.
     """
     assert_off_event_loop("opening the mem0 store")
@@ -152,11 +151,11 @@ def open_folder(backend: Mem0Builder, folder: Path, label: StoreLabel, *, fresh:
 
 
 def open_chroma_server(backend: Mem0Builder, folder: Path, label: StoreLabel, *, fresh: bool) -> ChromaStore:
-    """Open the store on a Chroma server; `fresh` begins its collection anew, and sets aside what is not ours.
+    """Open the store on a Chroma server; `fresh` recreates its collection, and quarantines one that is not ours.
 
     Raises:
-        LookupError: the collection is not there or carries another label.
-        Exception: the server cannot be reached.
+        LookupError: the collection is missing or has another label.
+        Exception: the server is unreachable.
     """
     assert_off_event_loop("opening the mem0 store")
     store_config = backend.mem0_config(folder).vector_store.config
@@ -172,7 +171,7 @@ def open_chroma_server(backend: Mem0Builder, folder: Path, label: StoreLabel, *,
         )
     store = _open_collection(backend, folder, client, store_config.collection_name, label, fresh=fresh, embedded=False)
     if not fresh:
-        # Its folder may be a copy of some days ago, under the same label.
+        # The server's folder may be an old copy with the same label.
         store.unverified = store
     store.quarantined = [
         f"collection {found!r}" for found in _quarantined_collections(client, store_config.collection_name, label)
@@ -183,7 +182,7 @@ def open_chroma_server(backend: Mem0Builder, folder: Path, label: StoreLabel, *,
 def _open_collection(
     backend: Mem0Builder, folder: Path, client: Any, name: str, label: StoreLabel, *, fresh: bool, embedded: bool
 ) -> ChromaStore:
-    """Build mem0 over a collection that is there before mem0 would make one; close the client on a failure."""
+    """Build mem0 over our collection, before mem0 creates its own; close the client on a failure."""
     try:
         exists = name in {found.name for found in client.list_collections()}
         if fresh:
@@ -200,7 +199,7 @@ def _open_collection(
         elif exists:
             collection = client.get_collection(name, embedding_function=None)
         else:
-            raise LookupError(f"the store holds no collection {name!r}")
+            raise LookupError(f"the store has no collection {name!r}")
         metadata = collection.metadata or {}
         require_label(label, metadata.get(STORE_KEY), metadata.get(EMBEDDER_KEY))
         memory = backend.open_memory(folder, client=client)
@@ -213,7 +212,7 @@ def _open_collection(
 
 
 def _drop_or_quarantine(client: Any, name: str, label: StoreLabel) -> None:
-    """Remove the collection that is there; what another database or a plain mem0 has filled is set aside."""
+    """Remove the existing collection, or quarantine it if another database or plain mem0 has filled it."""
     existing = client.get_collection(name, embedding_function=None)
     owner_id = (existing.metadata or {}).get(STORE_KEY)
     if is_same_database(owner_id, label.store_id) or not existing.count():
@@ -222,12 +221,14 @@ def _drop_or_quarantine(client: Any, name: str, label: StoreLabel) -> None:
     quarantine_name = f"{name}{QUARANTINE_SUFFIX}-{owner_id or secrets.token_hex(4)}"
     existing.modify(name=quarantine_name)
     log.warning(
-        "a collection that something else filled is set aside: %s", quarantine_name, extra=log_fields("store.set_aside")
+        "a collection of another database or of plain mem0 is quarantined: %s",
+        quarantine_name,
+        extra=log_fields("store.set_aside"),
     )
 
 
 def _quarantined_collections(client: Any, name: str, label: StoreLabel) -> list[str]:
-    """Return the collections that were set aside; those of this database, which has all that they held, are removed."""
+    """Return the quarantined collections, without those of this database, which are removed: it has their facts."""
     remaining = []
     for found in sorted(
         each.name for each in client.list_collections() if each.name.startswith(name + QUARANTINE_SUFFIX)
@@ -240,7 +241,7 @@ def _quarantined_collections(client: Any, name: str, label: StoreLabel) -> list[
 
 
 def _close(client: Any) -> None:
-    """Close a client, and the connections that one to a server leaves open: its own and its administration's."""
+    """Close a client and the HTTP sessions that it leaves open: its own and that of its administration client."""
     servers = [getattr(part, "_server", None) for part in (client, getattr(client, "_admin_client", None))]
     client.close()
     for server in servers:

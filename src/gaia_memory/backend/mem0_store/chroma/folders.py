@@ -1,4 +1,4 @@
-"""The folders of embedded stores under the home: one a store, named by its id, and the note of its clean close."""
+"""The folders of embedded stores: one for each store, named by its id, and the note of its clean close."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ CLOSED_SUFFIX = ".closed.json"
 ERASURES_SUFFIX = ".begun.json"
 _POLL_SECONDS = 0.05
 _VECTOR_COUNT_BYTES = slice(20, 28)
-"""Where the header of an index file says how many vectors it holds."""
+"""Where the header of an index file has the number of its vectors."""
 
 _DATA_TABLES = ("embeddings", "embeddings_queue")
-"""The tables in which Chroma keeps what it was given."""
+"""The tables in which Chroma stores rows."""
 
 _STORE_ENTRY = re.compile(r"[0-9a-f]{32}(\.(closed|begun)\.(json|part))?")
 
 
 class StoreFolders:
-    """A folder in which each embedded store has a folder of its own, readable by its owner only."""
+    """A root folder with one folder for each embedded store, readable only by the file owner."""
 
     def __init__(self, root: Path, *, is_shared: bool = False, probe_seconds: float = PROBE_SECONDS) -> None:
         """Give a probe `probe_seconds` before a store counts as damaged.
 
-        In a `is_shared` root somebody else may keep files: there only what is named like a store is removed.
+        A root that `is_shared` may have other files: only entries named like a store are removed there.
         """
         self.root = root
         self._is_shared = is_shared
@@ -63,48 +63,46 @@ class StoreFolders:
         return folder
 
     def was_closed_cleanly(self, store_id: str) -> bool:
-        """Say whether the files of a store are those of its last clean close.
+        """Return whether the files of a store are those of its last clean close.
 
-        The note is used up: whoever opens the folder changes it.
+        This deletes the note, because opening the folder changes its files.
         """
         assert_off_event_loop("looking at a store's folder")
         noted = self._consume_note(store_id)
         return self._exists(store_id) and noted == _file_states(self.folder(store_id))
 
     def is_openable(self, store_id: str) -> bool:
-        """Say whether the folder of a store is there and can be opened without harm: a child process tries it.
+        """Return whether a store's folder exists and can be opened safely, which a child process tries.
 
-        An index that was cut short while it was rewritten may open and crash a later search.
+        An index whose rewrite was interrupted may open and then crash a search.
         """
         assert_off_event_loop("trying a store's folder")
         folder = self.folder(store_id)
         return self._exists(store_id) and not flush_marker.was_interrupted(folder) and self._probe(folder)
 
     def note_clean_close(self, store_id: str) -> None:
-        """Write down the files of a store as its last client left them."""
+        """Record the files of a store as its last client left them."""
         assert_off_event_loop("noting a store's files")
         _write_note(self._note_path(store_id), _file_states(self.folder(store_id)))
 
     def note_erasures(self, store_id: str, erasures: Collection[int]) -> None:
-        """Write down the erasures that a new store has nothing of: a pass that is cut short need not begin again."""
+        """Record the erasures that a new store is free of, so that an interrupted rebuild can continue."""
         assert_off_event_loop("noting the beginning of a store")
         _write_note(self.root / (store_id + ERASURES_SUFFIX), sorted(erasures))
 
     def erasures_before(self, store_id: str) -> set[int]:
-        """Return what `note_erasures` was given; nothing where it cannot be read or the folder is gone."""
+        """Return the erasures of `note_erasures`; none when the note is unreadable or the folder is gone."""
         assert_off_event_loop("looking for the beginning of a store")
         noted = _read_note(self.root / (store_id + ERASURES_SUFFIX)) if self._exists(store_id) else None
         return {each for each in noted if isinstance(each, int)} if isinstance(noted, list) else set()
 
     def remove_all(self, *, store_id: str, keep_current: bool = False) -> None:
-        """Remove every folder and note of the database whose store is `store_id`.
+        """Remove every folder and note of the database whose store is `store_id`; `keep_current` keeps that store's.
 
-        With `keep_current` except that store's.
-
-        What another database has filled may be the last copy of its facts: it is set aside.
+        A store of another database may be the last copy of its facts, so it is quarantined.
 
         Raises:
-            OSError: something could not be removed.
+            OSError: an entry could not be removed.
         """
         assert_off_event_loop("removing stores")
         kept_names = {store_id, store_id + CLOSED_SUFFIX, store_id + ERASURES_SUFFIX} if keep_current else set()
@@ -120,7 +118,7 @@ class StoreFolders:
                 _remove(entry)
 
     def quarantined(self) -> list[Path]:
-        """Return the folders of stores that were set aside, the newest of each database."""
+        """Return the folders of quarantined stores, one for each database."""
         assert_off_event_loop("looking for stores that were set aside")
         with contextlib.suppress(OSError):
             return [entry for entry in _entries(self._quarantine_root) if _STORE_ENTRY.fullmatch(entry.name)]
@@ -136,10 +134,10 @@ class StoreFolders:
                 _remove(earlier)
         self._quarantine_root.mkdir(mode=0o700, exist_ok=True)
         moved = shutil.move(folder, self._quarantine_root / folder.name)
-        log.warning("a store that another database filled is set aside: %s", moved, extra=log_fields("store.set_aside"))
+        log.warning("a store of another database is quarantined: %s", moved, extra=log_fields("store.set_aside"))
 
     def cancel_probe(self) -> None:
-        """End a probe that is under way; it may be called from any thread."""
+        """Abort a running probe; callable from any thread."""
         self._cancelled.set()
 
     def _exists(self, store_id: str) -> bool:
@@ -156,7 +154,7 @@ class StoreFolders:
         return noted
 
     def _probe(self, folder: Path) -> bool:
-        """Open and search the folder in a child process; a crash, a failure or a time-out is a no."""
+        """Open and search the folder in a child process; False for a crash, a failure or a time-out."""
         environment = dict(os.environ, ANONYMIZED_TELEMETRY="False", PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
         child = subprocess.Popen(
             [sys.executable, "-m", "gaia_memory.backend.mem0_store.chroma.probe", str(folder)],
@@ -201,7 +199,7 @@ def _remove(entry: Path) -> None:
 
 
 def _has_data(folder: Path) -> bool:
-    """Say whether a store holds facts, or may: one that cannot be read is not known to be empty."""
+    """Return whether a store may contain facts: one that is unreadable counts as filled."""
     file = folder / "chroma.sqlite3"
     if not file.is_file():
         return False
@@ -213,10 +211,10 @@ def _has_data(folder: Path) -> bool:
 
 
 def zero_unused_index_files(folder: Path) -> None:
-    """Overwrite with zeros what Chroma wrote into the index files of `folder` without meaning to.
+    """Overwrite the files of empty indexes in `folder` with zeros.
 
-    It writes an index that holds nothing yet as a piece of memory that was never cleared: whatever the process
-    had there before, forgotten text too, would stay in the file. An index that holds vectors is left alone.
+    Chroma writes an empty index from uninitialized memory, so any text of the process, even a forgotten one, could end
+    up in the file. An index with vectors is left alone.
     """
     for header in folder.glob("*/header.bin"):
         if (header.parent / "index_metadata.pickle").exists() or any(header.read_bytes()[_VECTOR_COUNT_BYTES]):
@@ -229,15 +227,15 @@ def zero_unused_index_files(folder: Path) -> None:
 
 
 def restrict_permissions(folder: Path) -> None:
-    """Take other people's rights from the files of `folder`: Chroma makes them as the process's mask has it."""
+    """Remove the permissions of other users from the files of `folder`: Chroma follows the process's umask."""
     for path in folder.rglob("*"):
-        # What Chroma removes meanwhile needs no rights.
+        # Chroma may remove a file in between.
         with contextlib.suppress(FileNotFoundError):
             path.chmod(0o700 if path.is_dir() else 0o600)
 
 
 def _file_states(folder: Path) -> dict[str, list[int]]:
-    """Return size and time of change of every file: a look from outside, since reading would drop locks."""
+    """Return size and modification time of every file, without opening any: that would drop locks."""
     states = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():

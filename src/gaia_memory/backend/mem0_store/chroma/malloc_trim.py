@@ -1,6 +1,6 @@
-"""Gives memory back to the system after much has been written.
+"""Returns freed memory to the system after many writes.
 
-The C library keeps what was freed, apart for each group of threads: after 10,000 facts, a tenth of the process.
+The C library keeps freed memory for each group of threads: after 10,000 facts, a tenth of the process.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 
 
 def trim_heap() -> None:
-    """Return freed memory to the system where the C library can (glibc); takes milliseconds, without a lock."""
+    """Return freed memory to the system if the C library can (glibc); takes milliseconds, without a lock."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:

@@ -2,8 +2,8 @@
 
 Exit 0 when an embedded Chroma folder opens and can be searched.
 
-It runs as a process of its own because a damaged folder can crash whoever opens it. Its exit code is all it
-says: nothing of what is stored is printed.
+It runs in its own process because a damaged folder can crash the process that opens it. It reports only through its
+exit code and prints no stored text.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ PAGE_ROWS = 1000
 
 
 def probe(folder: Path) -> bool:
-    """Say whether the folder's database is whole and each of its collections can be read and searched.
+    """Return whether the folder's database is intact and each of its collections can be read and searched.
 
-    Every row is read, because a damaged index page shows only where it is used. A failure of Chroma's is
-    raised as it is.
+    Every row is read, because a damaged index page shows only when it is used. Chroma's errors are not caught.
     """
     length = _log_length_if_intact(folder / "chroma.sqlite3")
     if length is None or length >= flush_marker.FLUSH_THRESHOLD_WRITES:
-        # So long a log makes Chroma rewrite its index at once, and this process may be ended in the middle.
+        # Chroma would rewrite its index at once, and this process may be killed in the middle.
         return False
     import chromadb
     from chromadb.config import Settings
@@ -44,9 +43,9 @@ def probe(folder: Path) -> bool:
 
 
 def _log_length_if_intact(path: Path) -> int | None:
-    """Return how many writes wait in the log; None where the file is damaged.
+    """Return the number of writes in the log; None when the file is damaged.
 
-    SQLite itself is asked, before Chroma has the file open: the two must never have it open in one process.
+    SQLite reads the file before Chroma opens it: the two must never have it open in one process.
     """
     if not path.is_file():
         return None
@@ -73,7 +72,7 @@ def _is_searchable(collection: object) -> bool:
 
 
 def _exit_with_parent() -> None:
-    """End when the process that asked is gone: its successor must not find the folder open."""
+    """Exit when the parent process is gone: its successor must not find the folder open."""
     sys.stdin.buffer.read()
     os._exit(EXIT_ABANDONED)
 
@@ -84,7 +83,7 @@ def main(arguments: list[str]) -> int:
     try:
         return EXIT_SOUND if probe(Path(arguments[0])) else EXIT_DAMAGED
     except Exception as error:
-        # Whatever an open raises, the folder is damaged: that is the answer asked for.
+        # Whatever an open raises, the folder is damaged.
         sys.stderr.write(f"{type(error).__name__}\n")
         return EXIT_DAMAGED
 
@@ -92,5 +91,5 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stderr.flush()
-    # Chroma's threads may be in any state: leave without the interpreter's own clean-up.
+    # Chroma's threads may be in any state: exit without the interpreter's clean-up.
     os._exit(code)

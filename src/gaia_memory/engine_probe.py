@@ -1,0 +1,156 @@
+"""Looks at the parts that a configuration names without opening memory, for `gaia doctor` and `gaia config check`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gaia_memory.backend.builder import Backend
+from gaia_memory.backend.mem0_store.locations import resolve_location
+from gaia_memory.backend.providers.provider_check import check_providers
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources.load import LoadedConfig, load
+from gaia_memory.database.read_only import open_read_only
+from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.errors import ConfigError
+from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
+from gaia_memory.ledger import SqlLedger, is_owner_dead
+from gaia_memory.models import PendingConversation, StoreState
+
+CLOSE_SECONDS = 0.1
+_LOCAL_PROVIDER = "local"
+"""The provider whose model is a folder."""
+
+_PING = "Answer with the single word: ready"
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSummary:
+    """What the memory database says about itself: most vectors' embedder, the current store, pending conversations.
+
+    `outdated` counts facts that another version took into the keyword index, `without_traits` those whose text a search
+    has to read.
+    """
+
+    embedder: str | None
+    outdated: int
+    without_traits: int
+    store: StoreState
+    pending: Sequence[PendingConversation]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProbe:
+    """A model or embedder: its name as `provider/model`, its provider and that provider's keys."""
+
+    name: str
+    provider: str
+    config: Mapping[str, Any]
+
+
+class EngineProbe:
+    """The models and the store of a configuration; creates and changes nothing. Close it after use."""
+
+    def __init__(self, loaded: LoadedConfig, home: Path, backend: Backend) -> None:
+        """Take the configuration with its home replaced by a scratch folder, and the real home; see `open`."""
+        self._loaded = loaded
+        self._home = home
+        self._backend = backend
+
+    @classmethod
+    async def open(cls, config: GaiaConfig, scratch: Path, *, stored_embedder: str | None = None) -> EngineProbe:
+        """Return a probe for `config`. mem0 writes to its home when it is imported: here that is `scratch`."""
+        loaded = await asyncio.to_thread(lambda: load(_with_absolute_model_paths(config), home=scratch))
+        return cls(loaded, config.home, Backend(loaded.config, stored_embedder=stored_embedder))
+
+    async def close(self) -> None:
+        """Close the clients of the models."""
+        await self._backend.close(grace=CLOSE_SECONDS)
+
+    async def check_providers(self) -> None:
+        """Check the providers with mem0 if they are not the usual ones.
+
+        Raises:
+            ConfigError: a provider or one of its keys is unknown.
+        """
+        try:
+            await check_providers(self._loaded.config, backend=self._backend)
+        except ConfigError as error:
+            raise error.found_in(self._loaded.source) from error
+
+    def describe_model(self) -> str:
+        """Return one line: the model and the embedder, and why they differ from the expected ones."""
+        return self._backend.describe()
+
+    @property
+    def language_model(self) -> ModelProbe:
+        """The model that learns."""
+        provider = self._backend.llm_provider
+        return ModelProbe(self._backend.language_model.identity, provider.name, provider.config)
+
+    @property
+    def embedder(self) -> ModelProbe:
+        """The embedder."""
+        provider = self._backend.embedder_provider
+        return ModelProbe(self._backend.embedder.identity, provider.name, provider.config)
+
+    async def ping_language_model(self) -> None:
+        """Ask the model for one word.
+
+        Raises:
+            ModelError: it gives no answer, or another one.
+        """
+        await self._backend.language_model.complete(_PING, system="You are asked whether you are available.")
+
+    async def ping_embedder(self) -> None:
+        """Embed one word.
+
+        Raises:
+            ModelError: the embedder gives no answer.
+        """
+        await self._backend.embedder.embed(["ready"], purpose="search")
+
+    def store_folder(self, store_id: str) -> Path | None:
+        """Return the folder of an embedded mem0 store; None if the store is on a server."""
+        scratch = self._loaded.config.home
+        location, _ = resolve_location(self._backend, self._backend.store_provider, scratch)
+        folder = location.folder(store_id)
+        if folder is not None and scratch in folder.parents:
+            return self._home / folder.relative_to(scratch)
+        return folder
+
+
+async def load_database_summary(url: str) -> DatabaseSummary:
+    """Return what a memory database of this version says about itself, without changing it."""
+    database, indexes = SqlDatabase(open_read_only(url)), SqlIndexes()
+    try:
+        async with database.read_transaction() as tx:
+            return DatabaseSummary(
+                embedder=await SqlFacts().dominant_embedder(tx),
+                outdated=await indexes.count_outdated(tx),
+                without_traits=await indexes.count_without_traits(tx),
+                store=await SqlOutbox().store(tx),
+                pending=await SqlLedger().pending(tx, user=None, app=None),
+            )
+    finally:
+        await database.close()
+
+
+async def is_store_owner_running(state: StoreState) -> bool:
+    """Return whether the last owner of a store is still running, as far as this host can tell."""
+    return state.owner is not None and not await asyncio.to_thread(is_owner_dead, state.owner)
+
+
+def _with_absolute_model_paths(config: GaiaConfig) -> GaiaConfig:
+    """Return the configuration with the relative folders of local models resolved against its own home."""
+    changed = {}
+    for section in ("embedder", "reranker"):
+        provider = getattr(config.memory, section)
+        if provider.provider == _LOCAL_PROVIDER and provider.config.get("model"):
+            model = str(config.home / os.path.expanduser(str(provider.config["model"])))
+            changed[section] = provider.model_copy(update={"config": {**provider.config, "model": model}})
+    return config.model_copy(update={"memory": config.memory.model_copy(update=changed)})

@@ -1,0 +1,110 @@
+"""The bounds of every call to a model: how long it may take, how often it is tried, which answers are complete.
+
+Each client applies these numbers; no other module has time-outs or retry counts for models. A slow or lost answer is
+not tried again here after a time-out: the caller has waited long enough, and learning and vectors are retried later.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from tenacity import RetryCallState, retry_if_exception, stop_after_attempt, stop_before_delay, wait_exponential_jitter
+
+from gaia_memory.errors import BadAnswerError
+from gaia_memory.outage import classify_error
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """The bounds of one kind of call.
+
+    `timeout_seconds` bounds one attempt, or the silence before each piece of a stream. Pauses between attempts grow
+    from `first_pause_seconds` to `max_pause_seconds`, plus up to `jitter_seconds`. No attempt starts later than
+    `window_seconds` after the first. OpenAI's client takes the time-out and the number of attempts and has pauses of
+    its own; Ollama's takes the time-out alone.
+    """
+
+    timeout_seconds: float
+    max_attempts: int
+    first_pause_seconds: float = 0.5
+    max_pause_seconds: float = 8.0
+    jitter_seconds: float = 0.5
+    window_seconds: float = 15.0
+
+
+AGENT = CallLimits(
+    timeout_seconds=60.0, max_attempts=4, first_pause_seconds=1.0, max_pause_seconds=4.0, jitter_seconds=1.0
+)
+OPENAI_AGENT = CallLimits(timeout_seconds=60.0, max_attempts=2)
+LEARNING = CallLimits(timeout_seconds=60.0, max_attempts=3)
+EMBEDDING = CallLimits(timeout_seconds=20.0, max_attempts=3)
+
+OWN_SERVER_AGENT = CallLimits(timeout_seconds=190.0, max_attempts=1)
+OWN_SERVER_LEARNING = CallLimits(timeout_seconds=190.0, max_attempts=2)
+OWN_SERVER_EMBEDDING = CallLimits(timeout_seconds=40.0, max_attempts=2)
+"""A self-hosted server may have to load the model and is slow to read mem0's prompt of 8,000 tokens. Every further
+attempt adds to its work."""
+
+AGENT_STREAM_SECONDS = 300.0
+"""How long a whole streamed answer to the user may take."""
+
+LEARNING_DEADLINE_SECONDS = 200.0
+EMBEDDING_DEADLINE_SECONDS = 45.0
+"""How long a question to the language model, or a batch of texts, may take with all its attempts."""
+
+BAD_ANSWER_ATTEMPTS = 3
+"""How often the same facts are asked for while the answers are unusable."""
+
+_CUT_REASONS = frozenset({"LENGTH", "MAX_TOKENS"})
+_BLOCKED_REASONS = frozenset({"CONTENT_FILTER"})
+
+
+def retry_policy(limits: CallLimits) -> dict[str, Any]:
+    """Return the arguments of tenacity's `Retrying` and `AsyncRetrying` for one kind of call.
+
+    Only transient failures are tried again. A pause named by the provider is kept; one that ends after the window
+    raises the failure at once.
+    """
+    growing_pause = wait_exponential_jitter(
+        initial=limits.first_pause_seconds, max=limits.max_pause_seconds, jitter=limits.jitter_seconds
+    )
+
+    def pause_seconds(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        outage = classify_error(error) if error is not None else None
+        if outage is None or outage.retry_after is None:
+            return growing_pause(state)
+        return outage.retry_after + random.uniform(0, limits.jitter_seconds)
+
+    def is_transient(error: BaseException) -> bool:
+        outage = classify_error(error)
+        return outage is not None and outage.is_transient
+
+    return {
+        "stop": stop_after_attempt(limits.max_attempts) | stop_before_delay(limits.window_seconds),
+        "wait": pause_seconds,
+        "retry": retry_if_exception(is_transient),
+        "reraise": True,
+    }
+
+
+def require_complete(finish_reason: object, *, complete_reasons: Collection[str] = ()) -> None:
+    """Return if the model finished its answer.
+
+    `finish_reason` is a provider's own name or enum member. With `complete_reasons`, in capitals, any other reason is
+    an error.
+
+    Raises:
+        BadAnswerError: the answer was cut off, blocked or stopped early.
+    """
+    name = str(getattr(finish_reason, "name", finish_reason) or "")
+    reason = name.upper()
+    if reason in _CUT_REASONS:
+        raise BadAnswerError("the model's answer was cut: raise `memory.llm.max_tokens`, or the server's context size")
+    if reason in _BLOCKED_REASONS:
+        raise BadAnswerError(f"the model's answer was blocked ({name})")
+    if complete_reasons and reason not in complete_reasons:
+        raise BadAnswerError(f"the model stopped before the end of its answer ({name})")

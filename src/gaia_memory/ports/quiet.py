@@ -1,0 +1,57 @@
+"""When a conversation is quiet and due: one rule, as SQL for the ledger and in Python for a single conversation.
+
+A conversation is quiet once its user has been idle long enough. It is due when it is quiet, something in it is not
+learned or cleared yet, no mark on it is in force (a running turn, a lease, a back-off), and it is not parked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+from gaia_memory.ports.ledger import LEASE_SECONDS, MAX_BACKOFF_SECONDS, TURN_LEASE_SECONDS, is_in_force
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column, ColumnElement
+
+    from gaia_memory.models import PendingConversation
+
+CLAIM_MARKS = {"active_until": TURN_LEASE_SECONDS, "lease_until": LEASE_SECONDS}
+"""The marks of a running turn and of a lease, with the longest time each can be in force, in seconds."""
+
+BACKOFF_MARKS = {"retry_at": MAX_BACKOFF_SECONDS}
+"""The mark of a failed attempt, with the longest time it can be in force, in seconds."""
+
+UNDONE_SQL = "turn_no > done_turn_no"
+"""Matches conversations with something to learn or to clear."""
+
+UNCLAIMED_SQL = " AND ".join([UNDONE_SQL, *(f"{mark} IS NULL" for mark in CLAIM_MARKS)])
+"""Matches those that nobody talks or works in. Expired marks must be removed first (`Ledger.expire`)."""
+
+SWEEPABLE_SQL = " AND ".join([UNCLAIMED_SQL, "NOT parked", *(f"{mark} IS NULL" for mark in BACKOFF_MARKS)])
+"""Matches those that are due as soon as they are quiet."""
+
+
+def quiet_cutoff(now: float, *, idle_seconds: float) -> float:
+    """Return the latest activity, in seconds since the epoch, that a quiet conversation can have had."""
+    return now - idle_seconds
+
+
+@overload
+def is_quiet(touched: float, *, quiet_since: float) -> bool: ...
+@overload
+def is_quiet(touched: Column[float], *, quiet_since: float) -> ColumnElement[bool]: ...
+def is_quiet(touched: float | Column[float], *, quiet_since: float) -> bool | ColumnElement[bool]:
+    """Judge the time of the last activity, or build the SQL condition on its column: the operator is the same."""
+    return touched <= quiet_since
+
+
+def is_due(conversation: PendingConversation, *, now: float, quiet_since: float) -> bool:
+    """Return True if a conversation with something to learn may be learned now.
+
+    The rule of `SWEEPABLE_SQL` and `is_quiet`, except that the marks of dead processes are not recognised.
+    """
+    marks = CLAIM_MARKS | BACKOFF_MARKS
+    is_marked = any(
+        is_in_force(getattr(conversation, mark), now=now, max_seconds=seconds) for mark, seconds in marks.items()
+    )
+    return is_quiet(conversation.touched, quiet_since=quiet_since) and not is_marked and not conversation.parked

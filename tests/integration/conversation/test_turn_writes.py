@@ -1,0 +1,106 @@
+"""A turn costs the memory database two write transactions: one when it begins, one when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory.database.sql_engine import SqlDatabase
+from gaia_memory.models import SessionKey
+from gaia_memory.testing import ScriptedLlm
+from support.conversations import open_conversations
+from support.plugin_host import build_agent, open_plugin_host, user_content
+
+
+@contextmanager
+def counted_writes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[None]]:
+    """Count the write transactions of every database."""
+    begun: list[None] = []
+    transaction = SqlDatabase.transaction
+
+    def counting(self: SqlDatabase) -> AbstractAsyncContextManager[Any]:
+        begun.append(None)
+        return transaction(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqlDatabase, "transaction", counting)
+        yield begun
+
+
+@pytest.fixture
+def no_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the follower and the sweep from writing between the turns."""
+    monkeypatch.setattr("gaia_memory.engine.Engine.start", lambda *_, **__: None)
+
+
+@pytest.mark.usefixtures("no_background")
+async def test_a_turn_in_our_runner_is_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Runner counts the turn when it acquires the session, and the plugin claims it."""
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
+        await conversations.send("one")
+        with counted_writes(monkeypatch) as writes:
+            await conversations.send("two")
+        conversation = conversations.get()
+        row = await conversations.engine.conversations.row(conversation.key)
+
+    assert len(writes) == 2
+    assert row is not None
+    assert (row.turn.turn_no, row.turn.active_until, row.session.is_foreign) == (2, None, False)
+
+
+async def test_a_turn_in_a_foreign_runner_is_two_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin counts it, and marks its end."""
+    async with open_plugin_host(tmp_path, build_agent(ScriptedLlm(default="ok"))) as host:
+        await host.run_turn("one")
+        with counted_writes(monkeypatch) as writes:
+            await host.run_turn("two")
+        row = await host.ledger_row()
+
+    assert len(writes) == 2
+    assert row is not None
+    assert (row.turn.turn_no, row.turn.active_until, row.session.is_foreign) == (2, None, True)
+
+
+@pytest.mark.usefixtures("no_background")
+async def test_a_turn_that_never_begins_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session cannot be loaded, so nothing was said that could be learned."""
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
+        conversation = conversations.get()
+
+        async def fails(**_: object) -> None:
+            raise OSError("disk on fire")
+
+        service: Any = conversations.gaia.session_service
+        with monkeypatch.context() as patch:
+            patch.setattr(service, "get_session", fails)
+            await conversation.send("one")
+        failed = await conversations.engine.conversations.row(conversation.key)
+        await conversation.send("two")
+        answered = await conversations.engine.conversations.row(conversation.key)
+
+    assert failed is not None
+    assert (failed.turn.turn_no, failed.turn.active_until, failed.progress.is_learned) == (0, None, True)
+    assert answered is not None
+    assert answered.turn.turn_no == 1
+
+
+@pytest.mark.usefixtures("no_background")
+async def test_a_command_is_not_counted(tmp_path: Path) -> None:
+    """It passes through the Runner and leaves nothing to learn."""
+    async with open_conversations(tmp_path, ScriptedLlm(default="ok")) as conversations:
+        conversation = conversations.get()
+        key = SessionKey(conversation.key.app, conversation.key.user, "s2")
+        runner: Any = conversation._runner
+        command = user_content("/memory")
+        events = [
+            event async for event in runner.run_async(user_id=key.user, session_id=key.session, new_message=command)
+        ]
+        row = await conversations.engine.conversations.row(key)
+
+    assert events
+    assert row is not None
+    assert (row.turn.turn_no, row.turn.active_until) == (0, None)

@@ -1,0 +1,149 @@
+"""ADK's web interface in Debian's Chromium, as a person uses it: `apt-get install chromium chromium-driver`.
+
+The driver speaks JSON over HTTP (W3C WebDriver), which httpx does: Selenium would be 43 MB for one test.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from support.hosts.adk_process import kill_process_group, wait_for
+
+CHROMIUM_PATH, CHROMEDRIVER_PATH = shutil.which("chromium"), shutil.which("chromedriver")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Nothing but this machine has an address: the page asks for fonts and icons from elsewhere.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--window-size=1280,800",
+)
+
+_TRANSIENT_ERRORS = {
+    "no such element",
+    "stale element reference",
+    "element not interactable",
+    "element click intercepted",
+}
+"""What the driver says of an element while the page draws it anew."""
+
+_CONTROL, _RELEASED, _ENTER = "\ue009", "\ue000", "\ue007"
+_PORT = re.compile(r"started successfully on port (\d+)")
+
+
+class AdkWebPage:
+    """ADK's web interface, opened."""
+
+    def __init__(self, session: httpx.Client) -> None:
+        """Take a session of the driver."""
+        self._session = session
+
+    def open(self, address: str) -> None:
+        """Go to an address."""
+        self._do("url", url=address)
+
+    def select_agent(self, agent: str) -> None:
+        """Pick an agent from the list."""
+        self._click("//button[@mattooltip='Select an app']")
+        self._click(f"//button[contains(@class, 'app-selector-item')][.//span[normalize-space()='{agent}']]")
+
+    def send_message(self, text: str, answer: str) -> None:
+        """Type a message and wait for an answer that holds this text."""
+        # The page may leave a message in the box after it was sent: type over it.
+        keys = f"{_CONTROL}a{_RELEASED}{text}{_ENTER}"
+        self._retry_until_ready("//textarea[contains(@class, 'chat-input-box')]", "value", text=keys)
+        wait_for(lambda: answer in self.answer(text), describe=lambda: str(self.messages()))
+
+    def answer(self, message: str) -> str:
+        """Return what stands behind a message, as it is seen."""
+        talk = self.messages()
+        return "\n".join(talk[talk.index(message) + 1 :]) if message in talk else ""
+
+    def start_new_session(self) -> None:
+        """Open a new session."""
+        self._click("//button[contains(@class, 'new-session-button')]")
+        wait_for(lambda: not self.messages(), describe=lambda: str(self.messages()))
+
+    def messages(self) -> list[str]:
+        """Return what stands in the conversation."""
+        rows = "document.querySelectorAll('app-chat-panel .message-row-container .message-content')"
+        return list(self.execute_script(f"return [...{rows}].map(row => row.innerText.trim()).filter(text => text)"))
+
+    def execute_script(self, script: str) -> Any:
+        """Run a script in the page and return what it returns."""
+        return self._do("execute/sync", script=script, args=[])
+
+    def screenshot(self) -> bytes:
+        """Return what is to be seen once nothing moves any more, as a PNG."""
+        frames = [b""]
+
+        def is_still() -> bool:
+            frames.append(base64.b64decode(self._session.get("screenshot").json()["value"]))
+            return frames[-1] == frames[-2]
+
+        wait_for(is_still)
+        return frames[-1]
+
+    def _click(self, xpath: str) -> None:
+        self._retry_until_ready(xpath, "click")
+
+    def _retry_until_ready(self, xpath: str, action: str, **payload: str) -> None:
+        """Do something to an element as soon as the page lets it be done."""
+
+        def done() -> bool:
+            try:
+                [element] = self._do("element", using="xpath", value=xpath).values()
+                self._do(f"element/{element}/{action}", **payload)
+            except _TransientPageError:
+                return False
+            return True
+
+        wait_for(done, describe=lambda: f"nothing to {action} at {xpath}")
+
+    def _do(self, command: str, **payload: Any) -> Any:
+        answer = self._session.post(command, json=payload).json()["value"]
+        if isinstance(answer, dict) and "error" in answer:
+            raise (_TransientPageError if answer["error"] in _TRANSIENT_ERRORS else AssertionError)(answer["message"])
+        return answer
+
+
+class _TransientPageError(Exception):
+    """The page is drawing what was to be used."""
+
+
+@contextmanager
+def open_page(address: str, folder: Path) -> Iterator[AdkWebPage]:
+    """Open an address in a new browser with an empty profile in this folder."""
+    log = folder / "chromedriver.log"
+    folder.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        command = [str(CHROMEDRIVER_PATH), "--port=0"]
+        driver = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        port = wait_for(lambda: _PORT.search(log.read_text(encoding="utf-8")))[1]
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60.0) as http:
+            chrome = {"binary": CHROMIUM_PATH, "args": [*FLAGS, f"--user-data-dir={folder / 'profile'}"]}
+            capabilities = {"capabilities": {"alwaysMatch": {"goog:chromeOptions": chrome}}}
+            session = http.post("/session", json=capabilities).json()["value"]
+            assert "sessionId" in session, session
+            http.base_url = httpx.URL(f"http://127.0.0.1:{port}/session/{session['sessionId']}/")
+            page = AdkWebPage(http)
+            page.open(address)
+            yield page
+            http.delete("")
+    finally:
+        kill_process_group(driver)

@@ -1,0 +1,123 @@
+"""A memory in a list, for the tests of the commands' words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from gaia_memory.commands.command import Call, Reply, ResetOutcome, Settings
+from gaia_memory.commands.dispatch import parse, run
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources.live_config import LiveConfig
+from gaia_memory.config.sources.load import load
+from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.models import Fact, Receipt, Scope, SessionKey, Status
+from gaia_memory.sessions.pending_confirmations import PendingConfirmations
+from support.factories import KEY, SCOPE, make_fact
+
+
+@dataclass
+class ListMemory:
+    """Keeps texts, each under an id of its own; raises `error` from every method while it is set."""
+
+    texts: list[str] = field(default_factory=list)
+    forget_count: int = 0
+    pending: bool = False
+    error: Exception | None = None
+    current_status: Status = field(default_factory=lambda: Status(state="ok"))
+    private: bool = False
+    has_pending_question: bool = False
+    fails_after_forgets: int | None = None
+    notes: tuple[str, ...] = ()
+    shown: PendingConfirmations = field(default_factory=PendingConfirmations)
+    config: GaiaConfig = field(default_factory=GaiaConfig)
+
+    async def status(self, scope: Scope) -> Status:
+        self._check()
+        return self.current_status
+
+    async def remember(self, scope: Scope, text: str) -> Fact:
+        self._check()
+        self.texts.append(text)
+        return make_fact(str(len(self.texts)), text, scope=scope)
+
+    async def facts(self, scope: Scope) -> list[Fact]:
+        self._check()
+        return [make_fact(f"id of {text}", text, scope=scope) for text in self.texts]
+
+    async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
+        """Return the facts in which a word begins like one of these, the last one best."""
+        self._check()
+        prefixes = tuple(words.casefold().split())
+        facts = await self.facts(scope)
+        matching = [
+            known for known in facts if any(word.startswith(prefixes) for word in known.text.casefold().split())
+        ]
+        return matching[::-1][:limit]
+
+    async def count(self, scope: Scope) -> int:
+        self._check()
+        return len(self.texts)
+
+    async def forget(self, scope: Scope, *, fact_id: str | None = None) -> Receipt:
+        """Forget everything or one; after `fails_after_forgets` of them memory is away."""
+        self._check()
+        if self.forget_count == self.fails_after_forgets:
+            raise MemoryUnavailable("the disk is full")
+        before = len(self.texts)
+        self.texts[:] = [text for text in self.texts if fact_id is not None and fact_id != f"id of {text}"]
+        self.forget_count += 1
+        return Receipt(count=before - len(self.texts), pending=self.pending, notes=self.notes)
+
+    async def is_private(self, key: SessionKey) -> bool:
+        self._check()
+        return self.private
+
+    async def set_private(self, key: SessionKey, is_private: bool) -> None:
+        self._check()
+        self.private = is_private
+
+    async def has_pending_confirmation(self, key: SessionKey) -> bool:
+        self._check()
+        return self.has_pending_question
+
+    async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
+        self._check()
+        self.has_pending_question = is_pending
+
+    def _check(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+
+async def run_command(
+    text: str,
+    memory: ListMemory,
+    *,
+    enabled: bool = True,
+    reset: ResetOutcome = "cleared",
+    settings: Settings | None = None,
+    is_admin: bool = False,
+) -> Reply:
+    """Return the reply to a command as it is typed; a reset ends as `reset`, `settings` are those of no file."""
+    parsed = parse(text)
+    assert parsed is not None
+    name, argument = parsed
+
+    async def reset_session() -> ResetOutcome:
+        return reset
+
+    config = memory.config.memory.model_copy(update={"enabled": enabled})
+    memory.config = memory.config.model_copy(update={"memory": config})
+    call = Call(
+        scope=SCOPE,
+        key=KEY,
+        argument=argument,
+        memory=cast(Any, memory),
+        flags=memory,
+        pending_confirmations=memory.shown,
+        settings=settings or LiveConfig(load({}, environ={})),
+        is_admin=is_admin,
+        reset=reset_session,
+    )
+    return await run(name, call)

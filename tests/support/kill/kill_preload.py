@@ -1,0 +1,57 @@
+"""Imported by the process from which those that are killed are forked: each finds done what a start of Python costs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import threading
+import time
+from importlib import import_module
+
+from google.adk.agents.llm_agent import LlmAgent
+
+from gaia_memory import open_memory
+from support.kill import kill_process
+from support.servers.fake_gemini import FakeGemini
+
+PRELOADED_MODULES = (
+    kill_process.__name__,
+    "apscheduler.executors.asyncio",
+    "apscheduler.schedulers.asyncio",
+    "apscheduler.triggers.interval",
+    "asyncpg",
+    "chromadb.api.rust",
+    "chromadb.telemetry.product.posthog",
+    "filelock",
+    "gaia_memory.backend.offline.offline_embedder",
+    "gaia_memory.backend.offline.offline_llm",
+    "mem0.configs.vector_stores.chroma",
+    "mem0.llms.gemini",
+    "mem0.utils.spacy_models",
+    "mem0.vector_stores.chroma",
+)
+
+
+async def run_turn_without_memory(home: str) -> None:
+    """Let ADK and the Gemini client build what they build at a first turn; no store is opened."""
+    settings = {"memory": {"enabled": False}, "sessions": {"coalesce_seconds": 0}}
+    async with open_memory(settings, home=home) as gaia:
+        agent = LlmAgent(name="assistant", model=gaia.model)
+        await gaia.conversation(agent, user_id="u", channel="c").send("hello")
+
+
+def warm_up() -> None:
+    """Import and build everything, and leave no thread behind: a fork would lack it."""
+    for name in PRELOADED_MODULES:
+        import_module(name)
+    with FakeGemini() as gemini, tempfile.TemporaryDirectory() as home:
+        os.environ.update(gemini.environment)
+        asyncio.run(run_turn_without_memory(home))
+    deadline = time.monotonic() + 60
+    while threading.active_count() > 1:
+        assert time.monotonic() < deadline, f"these threads would be missing in a fork: {threading.enumerate()}"
+        time.sleep(0.01)
+
+
+warm_up()

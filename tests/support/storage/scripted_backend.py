@@ -1,0 +1,120 @@
+"""Backends over real mem0 objects, with providers of the test's own in mem0's factories."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gaia_memory.backend.builder import Backend
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.models import Chunk, EventPosition, Message, SessionKey, Turn
+from gaia_memory.testing import bag_of_words
+
+PROVIDER = "scripted"
+DIMENSIONS = 64
+KEY = SessionKey("app", "itay", "s1")
+SAID_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+class ProviderScript:
+    """What the scripted providers answer next, and what they were asked."""
+
+    def __init__(self) -> None:
+        self.answers: deque[Any] = deque()
+        self.prompts: list[list[dict[str, str]]] = []
+        self.formats: list[Any] = []
+        self.texts: list[str] = []
+        self.purposes: list[str] = []
+        # Not of length one, as with some real models.
+        self.vector: Callable[[str], Any] = lambda text: [3.0 * value for value in bag_of_words(text, DIMENSIONS)]
+        self.llm_gate, self.embedder_gate = threading.Event(), threading.Event()
+        for gate in (self.llm_gate, self.embedder_gate):
+            gate.set()
+
+    @property
+    def last_prompt(self) -> str:
+        """The last prompt, all of its messages joined."""
+        return "\n".join(message["content"] for message in self.prompts[-1])
+
+
+_scripts: dict[str, ProviderScript] = {}
+
+
+class ScriptedMem0Llm:
+    """A language model as mem0 knows them; its model's name finds its script."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self.script = _scripts[config.model]
+
+    def generate_response(self, messages: list[dict[str, str]], response_format: Any = None) -> Any:
+        self.script.prompts.append(messages)
+        self.script.formats.append(response_format)
+        self.script.llm_gate.wait(60)
+        answer = self.script.answers.popleft()
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+class ScriptedMem0Embedder:
+    """An embedder as mem0 knows them, without `embed_batch`, which not all have."""
+
+    def __init__(self, config: Any) -> None:
+        self.config = config
+        self.script = _scripts[config.model]
+
+    def embed(self, text: str, memory_action: str | None = None) -> Any:
+        self.script.texts.append(text)
+        self.script.purposes.append(str(memory_action))
+        self.script.embedder_gate.wait(60)
+        vector = self.script.vector(text)
+        if isinstance(vector, BaseException):
+            raise vector
+        return vector
+
+
+def register_scripted_providers(monkeypatch: Any, name: str) -> ProviderScript:
+    """Enter the scripted providers in mem0's factories and return their script, found by the model `name`."""
+    from mem0.configs.llms.base import BaseLlmConfig
+    from mem0.utils.factory import EmbedderFactory, LlmFactory
+
+    llm = ("support.storage.scripted_backend.ScriptedMem0Llm", BaseLlmConfig)
+    monkeypatch.setitem(LlmFactory.provider_to_class, PROVIDER, llm)
+    monkeypatch.setitem(
+        EmbedderFactory.provider_to_class, PROVIDER, "support.storage.scripted_backend.ScriptedMem0Embedder"
+    )
+    monkeypatch.setitem(_scripts, name, ProviderScript())
+    return _scripts[name]
+
+
+def get_script(name: str) -> ProviderScript:
+    """Return the script that the scripted providers of this model follow."""
+    return _scripts[name]
+
+
+def backend_config(home: Path, **memory: Any) -> GaiaConfig:
+    """Return a configuration with these keys under `memory`."""
+    return GaiaConfig(home=home, memory=memory)
+
+
+def scripted_backend(home: Path, name: str) -> Backend:
+    """Return a backend whose model and embedder follow the script `name`."""
+    provider = {"provider": PROVIDER, "model": name}
+    return Backend(backend_config(home, llm=provider, embedder={**provider, "embedding_dims": DIMENSIONS}))
+
+
+def make_chunk(*texts: str, said_at: datetime = SAID_AT, before: Iterable[str] = ()) -> Chunk:
+    """Return a chunk in which a person says `texts`."""
+    messages = tuple(make_message("user", text, said_at) for text in texts)
+    turn = Turn(seq=1, messages=messages, end=EventPosition(said_at.timestamp(), "end"))
+    return Chunk(key=KEY, turns=(turn,), before=tuple(make_message("user", text, said_at) for text in before))
+
+
+def make_message(role: Any, text: str, at: datetime = SAID_AT, speaker: str = "user") -> Message:
+    """Return a message."""
+    return Message(role=role, text=text, said_at=at, event_id="e", speaker=speaker)

@@ -1,0 +1,77 @@
+"""What learning without a model misses, and what the screening lets through."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gaia_memory.backend.offline.rule_extraction import extract_facts
+from gaia_memory.learn.screen import build_drafts, drop_assistant_claims
+from gaia_memory.models import ExtractedFact
+from gaia_memory.redaction.credentials import contains_credential
+from support.factories import make_chunk, make_turn
+
+
+def learned_offline(*said: str) -> list[str]:
+    """Return what the offline model extracts from a user's messages of 20 November 2026."""
+    messages = json.dumps([{"role": "user", "content": text} for text in said])
+    return extract_facts(f"## New Messages\n{messages}\n\n## Observation Date\n2026-11-20")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("The safe opens with 4711", id="number without a keyword"),
+        pytest.param("correct horse battery staple", id="words alone"),
+        pytest.param("Hasło: tajne123", id="Polish keyword"),
+        pytest.param("sk-proj\u200b-abcDEF1234\u200b567890abcd", id="invisible characters inside a key"),
+        pytest.param("My pass\u0440hrase: hunter2", id="look-alike letter in the keyword"),
+    ],
+)
+def test_a_secret_without_a_known_form_is_stored(text: str) -> None:
+    """Vendor prefixes, PEM, tokens and "password: ..." in ten languages are known."""
+    assert not contains_credential(text)
+
+
+def test_an_unattributed_fact_of_the_assistant_is_stored() -> None:
+    """The extracting model has to say whose word a fact is."""
+    unmarked = ExtractedFact(text="User was recommended a hotel")
+
+    assert drop_assistant_claims([unmarked]) == [unmarked]
+
+
+def test_a_fact_the_user_confirmed_is_dropped_if_it_is_attributed_to_the_assistant() -> None:
+    """Whatever the user answered."""
+    confirmed = ExtractedFact(text="User likes the blue one", attributed_to="assistant")
+
+    assert drop_assistant_claims([confirmed]) == []
+
+
+def test_a_fact_has_the_events_of_its_whole_chunk_as_its_source() -> None:
+    """Forgetting one fact therefore keeps all messages of the chunk from being learned again."""
+    chunk = make_chunk(make_turn(1, "I have a boat"), make_turn(2, "I like tea"))
+    [draft] = build_drafts(chunk, [ExtractedFact(text="User likes tea", attributed_to="user")])
+
+    assert {"1-user", "2-user"} <= set(draft.event_ids)
+
+
+def test_the_offline_model_draws_no_conclusion() -> None:
+    """It stores sentences as they were said, without resolving pronouns."""
+    assert learned_offline("I eat neither meat nor fish.", "She works there too.") == [
+        "User eats neither meat nor fish.",
+        "She works there too.",
+    ]
+
+
+def test_the_offline_model_skips_sentences_of_more_than_600_characters() -> None:
+    """They are taken for pasted text."""
+    assert learned_offline("I like " + "very " * 120 + "green tea.") == []
+
+
+def test_the_offline_model_keeps_other_languages_in_the_first_person() -> None:
+    """English becomes "User ..."."""
+    assert learned_offline("Ich mag grünen Tee.", "I like green tea.") == [
+        "Ich mag grünen Tee.",
+        "User likes green tea.",
+    ]

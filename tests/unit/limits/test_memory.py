@@ -1,0 +1,70 @@
+"""What an open memory accepts although it should not, or keeps although it is out of date."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from gaia_memory import NewFact, open_memory
+from gaia_memory.backend.builder import Backend
+from gaia_memory.models import Source
+from gaia_memory.transfer.export_format import parse_export
+from support.storage.scripted_backend import backend_config
+
+pytestmark = pytest.mark.heavy
+
+
+async def test_a_new_fact_does_not_replace_the_one_it_contradicts(tmp_path: Path) -> None:
+    """Facts are only added; the newer one is dated."""
+    async with open_memory(home=tmp_path, model="offline") as gaia:
+        scope = gaia.scope("ada")
+        await gaia.memory.add(scope, [NewFact("Lives in Rome"), NewFact("Lives in Oslo")])
+
+        assert [fact.text for fact in await gaia.memory.facts(scope)] == ["Lives in Rome", "Lives in Oslo"]
+
+
+async def test_a_vector_is_made_from_the_first_8000_characters(tmp_path: Path) -> None:
+    """The rest of a long fact is found by its words alone."""
+    backend = Backend(backend_config(tmp_path))
+    start = "Likes tea. " * 800
+    one, other = await backend.embedder.embed([start, f"{start} Owns a boat."], purpose="add")
+    await backend.close()
+
+    assert one == other
+
+
+async def test_a_deleted_database_file_is_not_noticed_while_memory_is_open(tmp_path: Path) -> None:
+    """The open file has no name any more, and what is remembered is gone with the process."""
+    async with open_memory(home=tmp_path, model="offline") as gaia:
+        scope = gaia.scope("ada")
+        await gaia.memory.remember(scope, "Likes tea")
+        for file in tmp_path.glob("memory.db*"):
+            file.unlink()
+        await gaia.memory.remember(scope, "Likes teal")
+    async with open_memory(home=tmp_path, model="offline") as gaia:
+        assert await gaia.memory.facts(scope) == []
+
+
+async def test_a_write_through_the_mem0_object_is_not_refused(tmp_path: Path) -> None:
+    """It reaches the copy alone: memory does not know it."""
+    async with open_memory(home=tmp_path, model="offline") as gaia:
+        scope = gaia.scope("ada")
+        await gaia.memory.settled()
+        await asyncio.to_thread(gaia.mem0.add, "Likes tea", user_id=scope.partition, infer=False)
+
+        assert await gaia.memory.facts(scope) == []
+
+
+def test_a_fact_does_not_say_whether_the_user_or_a_model_stored_it() -> None:
+    """`remember` is the source of both the command and the tool."""
+    assert set(get_args(Source)) == {"remember", "add", "conversation", "import"}
+
+
+def test_an_import_takes_facts_alone() -> None:
+    """Neither the profile nor pending conversations."""
+    data = {"format": "gaia-memory", "version": 1, "facts": [], "profile": {"bullets": ["Likes tea"]}, "pending": [{}]}
+
+    assert parse_export(data) == []

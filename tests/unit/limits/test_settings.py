@@ -1,0 +1,62 @@
+"""Which values the configuration refuses, and which bounds it does not set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gaia_memory.config.schema import GaiaConfig
+from gaia_memory.config.sources.load import load
+from gaia_memory.database import sqlite
+from gaia_memory.database.postgresql import STATEMENT_TIMEOUT_SECONDS
+from gaia_memory.database.sql_engine import open_engine
+from gaia_memory.errors import ConfigError
+from gaia_memory.people import identify_speaker
+
+
+def test_a_name_that_looks_like_a_key_is_refused_in_the_file() -> None:
+    """Also where it is the name of a model; the environment takes it."""
+    with pytest.raises(ConfigError, match="model"):
+        load({"model": "sk-large-model"}, environ={})
+
+    assert load(None, environ={"GAIA_MODEL": "sk-large-model"}).config.model == "sk-large-model"
+
+
+def test_a_user_id_with_a_colon_is_refused() -> None:
+    """Colons separate channel and sender in the id of an unknown sender."""
+    with pytest.raises(ConfigError, match="colon"):
+        load({"people": {"users": {"team:ada": {"telegram": ["1"]}}}}, environ={})
+
+
+def test_senders_are_compared_letter_by_letter() -> None:
+    """Write each spelling of an address in `people.users`."""
+    people = load({"people": {"users": {"ada": {"email": ["ada@example.com"]}}}}, environ={}).config.people
+
+    assert identify_speaker(people, "email", "Ada@example.com") is None
+
+
+def test_a_database_url_names_sqlite_or_postgresql(tmp_path: Path) -> None:
+    """Other databases are refused."""
+    with pytest.raises(ConfigError, match="database_url"):
+        load({"home": str(tmp_path), "memory": {"database_url": "mysql://db/memory"}}, environ={})
+
+
+def test_recall_has_no_token_budget_by_default() -> None:
+    """Five facts of 100,000 characters each reach the prompt whole."""
+    assert GaiaConfig().memory.recall.tokens is None
+
+
+def test_a_locked_database_is_waited_for_longer_than_a_recall_may_take() -> None:
+    """`memory.recall.seconds` bounds the models, not the database."""
+    recall_seconds = GaiaConfig().memory.recall.seconds
+
+    assert min(sqlite.BUSY_TIMEOUT_SECONDS, STATEMENT_TIMEOUT_SECONDS) > recall_seconds
+
+
+def test_a_process_opens_at_most_fifteen_connections_to_postgresql() -> None:
+    """Of each engine, one for each event loop."""
+    pool: Any = open_engine("postgresql+asyncpg://db/memory").pool
+
+    assert pool.size() + pool._max_overflow == 15

@@ -1,0 +1,102 @@
+"""Which spellings of a word recall takes for another word."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.backend.offline.offline_embedder import OfflineEmbedder
+from gaia_memory.language.stems import word_code
+from gaia_memory.language.tokenizer import compound_tokens, index_tokens
+from gaia_memory.recall.phone_numbers import find_phone_numbers
+from gaia_memory.recall.query.parsed_query import TermMatcher, parse_query
+from gaia_memory.recall.retrievers import MIN_HASHED_COSINE
+
+
+def finds(question: str, text: str) -> bool:
+    """Say whether a word of `text` answers a word of `question`."""
+    matches = TermMatcher(parse_query(question).terms).match([*index_tokens(text), *compound_tokens(text)])
+    return any(place is not None for place in matches)
+
+
+@pytest.mark.parametrize(("question", "text"), [("555", "5-55"), ("5-55", "555")])
+def test_a_number_of_fewer_than_five_digits_has_one_spelling(question: str, text: str) -> None:
+    """Longer ones are found with and without their hyphens."""
+    assert not finds(question, text)
+    assert finds("493817", "493-817")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"), [("QX77PLM", "QX 77 PLM"), ("QX 77 PLM", "QX77PLM"), ("iPhone15", "iPhone 15")]
+)
+def test_a_code_with_spaces_is_not_found_without_them(question: str, text: str) -> None:
+    """Only units and short letter codes before a number are joined, such as "82 kg" and "LH 1234"."""
+    assert not finds(question, text)
+    assert finds("82kg", "82 kg")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        pytest.param("טלפונים", "טלפון", id="Hebrew plural"),
+        pytest.param("كتب", "كتاب", id="Arabic broken plural"),
+        pytest.param("գրքեր", "գիրք", id="Armenian plural"),
+        pytest.param("თბილისში", "თბილისი", id="Georgian case"),
+    ],
+)
+def test_a_form_that_no_stemmer_knows_is_another_word(question: str, text: str) -> None:
+    """Snowball stems English, Russian, Greek, Armenian and Arabic endings, and nothing inside a word."""
+    assert not finds(question, text)
+
+
+@pytest.mark.parametrize(("question", "text"), [("漢語", "汉语"), ("さくら", "サクラ")])
+def test_a_word_in_another_script_is_another_word(question: str, text: str) -> None:
+    """Traditional and simplified Han, hiragana and katakana."""
+    assert not finds(question, text)
+
+
+@pytest.mark.parametrize(("question", "text"), [("cofee", "coffee"), ("colour", "color")])
+def test_a_misspelt_word_is_another_word(question: str, text: str) -> None:
+    """Words are not compared by edit distance."""
+    assert not finds(question, text)
+
+
+@pytest.mark.parametrize(("question", "text"), [("mueller", "Müller"), ("Rueh", "Rüh")])
+def test_two_letters_are_an_umlaut_only_in_a_capitalised_word_of_five(question: str, text: str) -> None:
+    """So that "poet" does not find "pöt"."""
+    assert not finds(question, text)
+    assert finds("Mueller", "Müller")
+
+
+def test_short_phone_numbers_have_one_spelling() -> None:
+    """From seven digits on a number is found in any grouping."""
+    assert not finds("123456", "12 34 56")
+    assert finds("1234567", "12 34 567")
+
+
+def test_phone_numbers_are_compared_by_their_last_seven_digits() -> None:
+    """A country or area code is often left out, so two numbers that differ only there match."""
+    assert finds("+49 30 2345678", "+44 20 2345678")
+
+
+def test_a_contact_has_at_least_eight_digits() -> None:
+    """Fewer are a year, a date or a short id."""
+    assert find_phone_numbers("Call me at 555 1234") == []
+    assert find_phone_numbers("Call me at 555 12345") == ["55512345"]
+
+
+def test_only_the_first_ten_thousand_words_of_a_fact_are_indexed() -> None:
+    """And the first 64 characters of a word."""
+    assert len(index_tokens("tea " * 10_001)) == 10_000
+    assert index_tokens("x" * 65) == ["x" * 64]
+
+
+def test_two_words_may_have_the_same_code() -> None:
+    """A code is a CRC-32, cut to 31 bits."""
+    assert word_code("plumless") == word_code("buckeroo")
+
+
+def test_the_offline_embedder_knows_no_meaning() -> None:
+    """Words without common letters are unrelated to it."""
+    car, automobile = OfflineEmbedder().embed_batch(["car", "automobile"])
+
+    assert sum(a * b for a, b in zip(car, automobile, strict=True)) < MIN_HASHED_COSINE

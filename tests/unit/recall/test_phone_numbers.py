@@ -1,0 +1,105 @@
+"""One certain phone number is given, everything else is left to be asked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gaia_memory.errors import InvalidInputError
+from gaia_memory.models import Contact, Fact, Scope
+from gaia_memory.recall.phone_numbers import find_contact, find_phone_numbers
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def facts(*texts: str) -> list[Fact]:
+    return [
+        Fact(id=str(at), scope=Scope("gaia", "u"), text=text, source="add", created_at=NOW, updated_at=NOW)
+        for at, text in enumerate(texts)
+    ]
+
+
+def test_Q09_one_number_is_found_whoever_else_has_one():
+    """Other people's numbers and the name's case do not matter."""
+    known = facts("girlfriend is Grace, +972 50 123 4567", "Dentist: 03-555-1234 99", "Grace likes teal")
+    contact = Contact(status="found", number="+972501234567", candidates=("+972501234567",))
+
+    assert find_contact(known, "girlfriend") == contact
+    assert find_contact(known, " GRACE ") == contact
+
+
+def test_Q09_two_different_numbers_are_ambiguous():
+    """Both are named, so that the person can choose."""
+    contact = find_contact(facts("Grace: 050-123-4567", "Grace's work phone is (212) 555-1234."), "grace")
+
+    assert contact == Contact(status="ambiguous", candidates=("0501234567", "2125551234"))
+
+
+def test_Q09_without_a_number_nothing_is_found():
+    """A year, a date, a short id and a card number are no phone numbers."""
+    texts = ["Grace, born 1990-05-01", "Grace since 2019, room 1234567", "Grace paid with 4111 1111 1111 1111"]
+
+    assert find_contact(facts(*texts), "Grace") == Contact(status="not_found")
+    assert find_contact([], "Grace") == Contact(status="not_found")
+
+
+def test_one_number_written_in_several_ways_is_one():
+    """The form with its country's plus is given."""
+    known = facts("Grace 972-50-123-4567", "Grace +972501234567", "Grace 00972 50 1234567", "Grace 972501234567")
+
+    assert find_contact(known, "Grace").number == "+972501234567"
+
+
+@pytest.mark.parametrize("text", ["ex-girlfriend 0501234567", "girlfriends 0501234567", "girlfriend-to-be 0501234567"])
+def test_the_name_counts_as_a_whole_word_only(text):
+    """To call the ex instead is worse than to ask."""
+    assert find_contact(facts(text), "girlfriend").status == "not_found"
+
+
+@pytest.mark.parametrize("who", ["Zoë  Levi", "ZOE\u0308 levi"])
+def test_a_name_of_several_words_is_found_in_any_writing(who):
+    """Accents may be composed or not."""
+    assert find_contact(facts("Zoë Levi's number: 0501234567"), who).number == "0501234567"
+
+
+def test_a_pattern_in_the_name_is_only_text():
+    """A name is no regular expression."""
+    assert find_contact(facts("Grace 0501234567"), "G.*e").status == "not_found"
+
+
+def test_a_blank_name_is_an_error():
+    """It would name everybody."""
+    with pytest.raises(InvalidInputError, match="the name is blank"):
+        find_contact(facts("Grace 0501234567"), " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("+49 (0)30 1234567", ["+49301234567"]),
+        ("(050 123 4567)", ["0501234567"]),
+        ("050-123-4567 / 052-765-4321", ["0501234567", "0527654321"]),
+        ("1 (212) 555\u20111234", ["12125551234"]),
+        ("in 2021 +972 50 123 4567", ["+972501234567"]),
+        ("(born 1990) 050 123 4567 (2021)", ["0501234567"]),
+        ("2024-05-01 050-1234567, 5/31/1990", ["0501234567"]),
+        ("\u0660\u0665\u0660\u0661\u0662\u0663\u0664\u0665\u0666\u0667", ["0501234567"]),
+        ("\uff0b\uff19\uff17\uff12 50 123 4567", ["+972501234567"]),
+        ("+972 50 123 4567x99", ["+972501234567"]),
+        ("+972 50 123 4567 ext. 99, 050 765 4321", ["+972501234567", "0507654321"]),
+        ("(212) 555-1234 Ext 12345678", ["2125551234"]),
+        ("+972 50 123 4567;ext=99", ["+972501234567"]),
+        ("0501234567 #12", ["0501234567"]),
+        ("+972 50 123 4567p99", []),
+        ("A12345678 #12345678 12345678x 1234567 1234567890123456", []),
+    ],
+)
+def test_numbers_are_read_as_people_write_them(text, numbers):
+    """Spaces, dashes, brackets and the zero that is dialled at home only."""
+    assert find_phone_numbers(text) == numbers
+
+
+def test_what_may_begin_with_a_year_is_read_both_ways():
+    """Asking is better than dialling the wrong one."""
+    assert find_phone_numbers("since 2019 050 123 4567") == ["20190501234567", "0501234567"]

@@ -1,0 +1,80 @@
+"""Facts, configuration and messages recognize the same forms of keys."""
+
+from __future__ import annotations
+
+import pytest
+
+from gaia_memory.backend.model_errors import to_model_error
+from gaia_memory.config.secrets import drop_secrets
+from gaia_memory.config.sources.load import FILE_NAME
+from gaia_memory.redaction.credentials import contains_credential
+from gaia_memory.redaction.mask import MASK, mask_secrets
+from gaia_memory.redaction.redact_locations import CONFIG_FILE_NAME, redact_locations
+from gaia_memory.redaction.secret_forms import KEY_FORMS
+
+# Put together at run time, so that scanners do not take the tests for a leak.
+TWENTY = "a1B2c3D4e5F6g7H8i9J0"
+KEYS = {
+    r"sk-ant-": "sk-" + "ant-" + TWENTY,
+    r"sk-or-": "sk-" + "or-" + TWENTY,
+    r"sk-": "sk-" + TWENTY,
+    r"AIza": "AI" + "za" + TWENTY + TWENTY,
+    r"AQ\.": "AQ" + "." + TWENTY,
+    r"gsk_": "gsk" + "_" + TWENTY,
+    r"xai-": "xai" + "-" + TWENTY,
+    r"hf_": "hf" + "_" + TWENTY,
+    r"(?:AKIA|ASIA)": "AK" + "IA" + "ABCDEFGH12345678",
+    r"ya29\.": "ya29" + "." + TWENTY,
+    r"[srp]k_(?:live|test)_": "sk" + "_live_" + TWENTY,
+    r"gh[pousr]_": "ghp" + "_" + TWENTY,
+    r"github_pat_": "github" + "_pat_" + TWENTY,
+    r"glpat-": "glpat" + "-" + TWENTY,
+    r"xox[a-z]-": "xoxb" + "-" + TWENTY,
+    r"SG\.": "SG" + f".{TWENTY}.{TWENTY}",
+    r"eyJ": "ey" + f"J{TWENTY}.{TWENTY}.{TWENTY}",
+}
+
+
+def test_every_form_has_an_example() -> None:
+    """A form without one would not be tested below."""
+    assert [form.pattern for form in KEY_FORMS if not form.pattern.startswith(tuple(KEYS))] == []
+    assert len(KEYS) == len(KEY_FORMS)
+
+
+@pytest.mark.parametrize("key", [*KEYS.values(), "-----BEGIN " + f"EC PRIVATE KEY-----\n{TWENTY}"])
+def test_a_key_is_known_to_facts_configuration_and_messages(key: str) -> None:
+    """One that only some of them know is learned, stored or logged by the others."""
+    error = RuntimeError(f"refused {key}")
+    clean, found = drop_secrets({"memory": {"llm": {"user": key}}})
+
+    assert contains_credential(f"User noted {key}")
+    assert (clean, len(found)) == ({"memory": {"llm": {}}}, 1)
+    assert mask_secrets(f"refused {key}") == f"refused {MASK}"
+    assert TWENTY not in str(to_model_error(error, subject="the model"))
+
+
+@pytest.mark.parametrize("url", ["postgres://admin:letmein@db.local/app", "redis://:letmein@cache"])
+def test_a_password_in_an_address_is_known_to_all_of_them(url: str) -> None:
+    """With or without a user name."""
+    assert contains_credential(f"The backup lives at {url}")
+    assert drop_secrets({"memory": {"llm": {"host": url}}})[1]
+    assert "letmein" not in mask_secrets(url)
+
+
+def test_a_port_is_no_password() -> None:
+    """Also where an at sign follows."""
+    assert not contains_credential("User reads http://host:8000/models/name@001")
+
+
+@pytest.mark.parametrize(
+    "text", ["scikit-learn", "sk-learning is fun", "hf_hub_models", "risk-assessment-for-the-team"]
+)
+def test_ordinary_words_are_no_keys_in_facts(text: str) -> None:
+    """A false alarm would lose a fact."""
+    assert not contains_credential(f"User likes {text}")
+
+
+def test_the_name_of_the_configuration_file_stays() -> None:
+    """It says which file to correct."""
+    assert CONFIG_FILE_NAME == FILE_NAME
+    assert redact_locations("/home/ada/.gaia/gaia.yaml is wrong") == "gaia.yaml is wrong"
