@@ -46,7 +46,7 @@ def steps(opened):
 
 SEARCHES = {
     "get": lambda facts, tx, ids: facts.get(tx, ITAY, ids),
-    "around": lambda facts, tx, ids: facts.neighbours_of(tx, ITAY, ids, 3),
+    "neighbours": lambda facts, tx, ids: facts.neighbours_of(tx, ITAY, ids, 3),
     "match": lambda facts, tx, ids: facts.match(tx, ITAY, "tea", limit=5),
 }
 

@@ -323,10 +323,10 @@ async def test_thousands_of_facts_move_at_once(make: Make, count: int) -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        "_move",
+        "_move_facts",
         *(
             pytest.param(step, marks=pytest.mark.slow)
-            for step in ("raise_revision", "_join_sources", "delete_facts", "join_tombstones")
+            for step in ("bump_revision", "_copy_sources", "SqlFacts.delete", "move_tombstones")
         ),
     ],
 )
@@ -354,10 +354,11 @@ PROGRAM = """
 import asyncio, os, signal, sys
 from gaia_memory.config.sources.load import load
 from gaia_memory.engine import Engine
-from gaia_memory.facts import merge
+from gaia_memory.facts import SqlFacts, move_scope
 from support.storage import scripted_mem0
 
-real = getattr(merge, sys.argv[3])
+owner, step = (SqlFacts, "delete") if sys.argv[3] == "SqlFacts.delete" else (move_scope, sys.argv[3])
+real = getattr(owner, step)
 
 async def die(*arguments, **options):
     await real(*arguments, **options)
@@ -365,7 +366,7 @@ async def die(*arguments, **options):
 
 async def main():
     engine = await Engine.open(load({"home": sys.argv[2], "sessions": {"database_url": sys.argv[1]}}))
-    setattr(merge, sys.argv[3], die)
+    setattr(owner, step, die)
     await engine.memory.merge(engine.scope("gaia", "guest"), engine.scope("gaia", "ada"))
 
 asyncio.run(main())
@@ -376,6 +377,7 @@ def killed(config: Path, home: Path, step: str) -> subprocess.CompletedProcess[s
     from gaia_memory.config.sources.load import load
 
     address = load(config, home=home).config.sessions_url
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    paths = [str(Path(__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-c", PROGRAM, address, str(home), step]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)

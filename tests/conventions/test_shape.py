@@ -47,7 +47,7 @@ CATCH_ALL = {
     "src/gaia_memory/cli/doctor/model_checks.py": "a model of ADK's may raise anything",
     "src/gaia_memory/sessions/learning/sweep_scheduler.py": "a database outage must not end the scheduler",
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
-    "src/gaia_memory/recall/pipeline.py": "a retriever costs its share, not the answer",
+    "src/gaia_memory/recall/retrieval.py": "a retriever costs its share, not the answer",
     "src/gaia_memory/telemetry/spans.py": "somebody's tracer or processor may raise anything",
     "src/gaia_memory/sessions/learning/consolidate.py": "a broken conversation is counted, reported and retried",
     "src/gaia_memory/sessions/learning/discovery.py": "a host's session service may fail in any way",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from google.adk.tools.base_tool import BaseTool
@@ -16,9 +16,8 @@ from gaia_memory.adk.plugins.run_context import current_message
 from gaia_memory.engine import Engine
 from gaia_memory.errors import InvalidInputError, MemoryDisabledError, MemoryUnavailable
 from gaia_memory.log import logger_for
-from gaia_memory.models import Origin, Scope
+from gaia_memory.models import Hit, Origin, Scope
 from gaia_memory.profile.fence import escape_for_prompt
-from gaia_memory.recall.render import render_hits
 
 logger = logger_for(__name__)
 
@@ -91,7 +90,7 @@ class _ToolFunctions:
                     hits = await engine.memory.recall(_scope(engine, tool_context), question)
                 if not question:
                     return _error_response("the query is blank: say what to look for", memories=[])
-                memories = [{**row, "text": escape_for_prompt(row["text"])} for row in render_hits(hits)]
+                memories = render_hits(hits)
                 return {"status": "success", "memories": memories, **({"note": DATA_NOTE} if memories else {})}
             except MemoryDisabledError:
                 return _error_response(MEMORY_DISABLED, memories=[])
@@ -113,3 +112,15 @@ def _origin_of_turn(tool_context: ToolContext) -> Origin:
 
 def _error_response(message: str, **more: Collection[Any]) -> dict[str, Any]:
     return {"status": "error", "message": message, **more}
+
+
+def render_hits(hits: Sequence[Hit]) -> list[dict[str, str]]:
+    """Return one compact row per hit: its id, its escaped text, and when it was said or else stored, in ISO form."""
+    return [
+        {
+            "id": hit.fact.id,
+            "text": escape_for_prompt(hit.fact.text),
+            "timestamp": (hit.fact.said_at or hit.fact.created_at).isoformat(timespec="seconds"),
+        }
+        for hit in hits
+    ]

@@ -56,9 +56,7 @@ class ReadOnlyConnection(sqlite3.Connection):
             has_log = file.read(20)[_WAL_BYTE] == b"\2"
         is_unused = has_log and not _has_log(path)
         address = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if is_unused else ''}"
-        super().__init__(
-            address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        super().__init__(address, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False)
         self.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}")
 
 

@@ -1,4 +1,4 @@
-"""The truth: what is held true about each person, with its keyword index and its outbox."""
+"""The facts about each person, the keyword index over them, and the outbox of their changes."""
 
 from gaia_memory.facts.indexing.reindex_batches import SqlIndexes
 from gaia_memory.facts.outbox import SqlOutbox

@@ -1,6 +1,7 @@
-"""Writes rows as plain values in the order of the columns, many in one call.
+"""Writes many rows in one call, as tuples in the order of the columns.
 
-SQLAlchemy would work out each row anew on the event loop; here that is done beforehand, in a thread where it is much.
+Hot path, measured in tests/benchmarks/scale.py: SQLAlchemy would process each row on the event loop. Here the rows are
+prepared beforehand, large batches in a thread.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 _AUTOINCREMENT_COLUMNS = {sources.name: "row", outbox.name: "place"}
-"""Columns that the database numbers by itself."""
+"""Columns that the database numbers automatically."""
 
 _INSERT_CACHE: dict[tuple[str, str], str] = {}
 _LAST_ROW_SQL = (
@@ -32,7 +33,7 @@ _NEXT_ROWS_SQL = "SELECT nextval(pg_get_serial_sequence('gaia_facts', 'row')) FR
 
 @dataclass(frozen=True, slots=True)
 class NewRows:
-    """What is written of some new facts, by place; the number of a fact's row comes first in each but the last."""
+    """The rows of some new facts by table; those of all tables but the outbox lack the number of the fact's row."""
 
     facts: list[tuple[Any, ...]]
     words: list[str]
@@ -40,7 +41,7 @@ class NewRows:
     outbox: list[tuple[str, int]]
 
     def statements(self, numbers: Sequence[int], dialect: Dialect) -> Iterator[tuple[str, list[Any]]]:
-        """Yield statements and the rows of each, once it is known what the rows of the facts are called."""
+        """Yield each statement with its rows, given the row numbers of the facts."""
         yield (
             _insert_statement(facts, dialect),
             [(number, *row) for number, row in zip(numbers, self.facts, strict=True)],
@@ -55,13 +56,13 @@ class NewRows:
 
 
 async def upsert_rows(tx: Transaction, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write rows: a source that is known stays as it is, and of a change that waits the version is renewed."""
+    """Write rows; a known source stays as it is, a waiting change gets the new version."""
     if rows:
         await tx.exec_driver_sql(_insert_statement(table, tx.dialect), list(rows))
 
 
 async def insert_facts(tx: Transaction, new: NewRows) -> None:
-    """Write new facts and all that is kept beside them, under the next free numbers."""
+    """Write new facts with their words, sources and outbox rows, under the next free row numbers."""
     if not new.facts:
         return
     count = len(new.facts)

@@ -1,4 +1,4 @@
-"""Makes one scope's facts another's, with all that is known of them."""
+"""Moves one scope's facts into another."""
 
 from __future__ import annotations
 
@@ -6,59 +6,62 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, delete, select, update
+from typing_extensions import override
 
-from gaia_memory.facts.delete_facts import delete as delete_facts
-from gaia_memory.facts.delete_facts import have_tombstones, move_tombstones
+from gaia_memory.facts.current import current, current_or_past
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import in_chunks
 from gaia_memory.facts.scopes import bump_revision, dialect_insert, mark_dirty
 from gaia_memory.facts.tables import facts, profiles, sources
+from gaia_memory.facts.tombstones import move_tombstones
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
-from gaia_memory.models import MergeResult, Scope
+from gaia_memory.models import MergeResult
+from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
+    from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
 
-async def merge(tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
-    """Move every fact of `scope`, its sources and its tombstones; ids stay, and what both know stands once.
+class ScopeMergeMixin(FactStore):
+    """The part of the fact store that merges two scopes."""
 
-    What `into` has forgotten is dropped, and `into` has forgotten from now on what either had.
-    """
-    # Both in one order: two who merge the same people wait for one another, and never both.
-    states = {each: await bump_revision(tx, each) for each in sorted((scope, into), key=lambda it: it.partition)}
-    await bump_revision(tx, into, forgotten_at=states[scope].forgotten_at)
-    rows = await _rows(tx, scope)
-    is_forgotten = await have_tombstones(tx, into, [row.text for row in rows])
-    dropped = [row.id for row, is_gone in zip(rows, is_forgotten, strict=True) if is_gone]
-    rows = [row for row, is_gone in zip(rows, is_forgotten, strict=True) if not is_gone]
-    existing = await _existing_rows(tx, into, [row.normal for row in rows])
-    joined = [row for row in rows if row.normal in existing]
-    await _copy_sources(tx, {row.row: existing[row.normal] for row in joined})
-    await delete_facts(tx, scope, [*dropped, *(row.id for row in joined)])
-    moved = [row for row in rows if row.normal not in existing]
-    await _move_facts(tx, moved, into)
-    await move_tombstones(tx, scope, into, states[scope].salt)
-    await tx.execute(delete(profiles).where(profiles.c.partition.in_([scope.partition, into.partition])))
-    return MergeResult(moved=len(moved), joined=len(joined), dropped=len(dropped))
+    @override
+    async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
+        # Always in the same order: two merges of the same scopes must not wait for each other.
+        states = {each: await bump_revision(tx, each) for each in sorted((scope, into), key=lambda it: it.partition)}
+        await bump_revision(tx, into, forgotten_at=states[scope].forgotten_at)
+        rows = await _rows(tx, scope)
+        is_forgotten = await self.have_tombstones(tx, into, [row.text for row in rows])
+        dropped = [row.id for row, is_gone in zip(rows, is_forgotten, strict=True) if is_gone]
+        rows = [row for row, is_gone in zip(rows, is_forgotten, strict=True) if not is_gone]
+        existing = await _existing_rows(tx, into, [row.normal for row in rows])
+        joined = [row for row in rows if row.normal in existing]
+        await _copy_sources(tx, {row.row: existing[row.normal] for row in joined})
+        await self.delete(tx, scope, [*dropped, *(row.id for row in joined)])
+        moved = [row for row in rows if row.normal not in existing]
+        await _move_facts(tx, moved, into)
+        await move_tombstones(tx, scope, into, states[scope].salt)
+        await tx.execute(delete(profiles).where(profiles.c.partition.in_([scope.partition, into.partition])))
+        return MergeResult(moved=len(moved), joined=len(joined), dropped=len(dropped))
 
 
 async def _rows(tx: Transaction, scope: Scope) -> Sequence[Row[Any]]:
     columns: tuple[Any, ...] = (facts.c.row, facts.c.id, facts.c.text, facts.c.normal)
-    statement = select(*columns).where(facts.c.partition == scope.partition).order_by(facts.c.row)
+    statement = select(*columns).where(facts.c.partition == scope.partition, current_or_past()).order_by(facts.c.row)
     return (await tx.execute(statement)).all()
 
 
 async def _existing_rows(tx: Transaction, scope: Scope, normals: Sequence[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for chunk in in_chunks(normals):
-        statement = select(facts.c.normal, facts.c.row).where(facts.c.partition == scope.partition)
+        statement = select(facts.c.normal, facts.c.row).where(facts.c.partition == scope.partition, current())
         found |= {row.normal: row.row for row in await tx.execute(statement.where(facts.c.normal.in_(chunk)))}
     return found
 
 
 async def _copy_sources(tx: Transaction, targets: dict[int, int]) -> None:
-    """Give facts the sources of those that say the same."""
+    """Copy sources from each row of a fact to the row of the same fact in the other scope."""
     for chunk in in_chunks(targets):
         statement = select(sources).where(sources.c.fact_row.in_(chunk)).order_by(sources.c.row)
         found = [dict(row._mapping) for row in await tx.execute(statement)]

@@ -1,4 +1,4 @@
-"""Where facts came from: the conversations and events that taught them."""
+"""The provenance of facts: the conversations and events they were learned from."""
 
 from __future__ import annotations
 
@@ -6,110 +6,118 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, delete, exists, select, update
+from typing_extensions import override
 
 from gaia_memory.database.id_encoding import decode_id, encode_id
+from gaia_memory.facts.current import current, current_or_past
 from gaia_memory.facts.rows import from_epoch_seconds, in_chunks
 from gaia_memory.facts.scopes import bump_revision, mark_dirty
 from gaia_memory.facts.tables import facts, sources
-from gaia_memory.models import Origin, Scope, SessionKey
+from gaia_memory.models import Origin, SessionKey
+from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
+    from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
 
-async def conversations(tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
-    """Return the conversations these facts were learned from, each with the ids of the events used."""
-    found: dict[SessionKey, set[str]] = {}
-    for chunk in in_chunks(fact_ids):
+class ProvenanceMixin(FactStore):
+    """The part of the fact store that knows where facts came from."""
+
+    @override
+    async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
+        found: dict[SessionKey, set[str]] = {}
+        for chunk in in_chunks(fact_ids):
+            statement = (
+                select(sources.c.app, sources.c.session_id, sources.c.event_ids)
+                .join(facts, facts.c.row == sources.c.fact_row)
+                .where(facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past())
+                .where(sources.c.session_id.is_not(None))
+            )
+            for row in await tx.execute(statement):
+                app = scope.app if row.app is None else decode_id(row.app)
+                if app is not None:
+                    key = SessionKey(app, scope.user, decode_id(row.session_id))
+                    found.setdefault(key, set()).update(row.event_ids)
+        return found
+
+    @override
+    async def origins(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
+    ) -> dict[str, list[Origin]]:
         statement = (
-            select(sources.c.app, sources.c.session_id, sources.c.event_ids)
-            .join(facts, facts.c.row == sources.c.fact_row)
-            .where(facts.c.partition == scope.partition, facts.c.id.in_(chunk), sources.c.session_id.is_not(None))
+            select(facts.c.id, sources)
+            .join(sources, sources.c.fact_row == facts.c.row)
+            .where(facts.c.partition == scope.partition, current())
+            .order_by(sources.c.row)
         )
-        for row in await tx.execute(statement):
-            app = scope.app if row.app is None else decode_id(row.app)
-            if app is not None:
-                key = SessionKey(app, scope.user, decode_id(row.session_id))
-                found.setdefault(key, set()).update(row.event_ids)
-    return found
-
-
-async def origins(tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None) -> dict[str, list[Origin]]:
-    """Return the sources of these facts of a scope, or of all, by the fact's id, oldest first."""
-    statement = (
-        select(facts.c.id, sources)
-        .join(sources, sources.c.fact_row == facts.c.row)
-        .where(facts.c.partition == scope.partition)
-        .order_by(sources.c.row)
-    )
-    chunks = [statement] if fact_ids is None else [statement.where(facts.c.id.in_(ids)) for ids in in_chunks(fact_ids)]
-    found: dict[str, list[Origin]] = {}
-    for row in [row for chunk in chunks for row in await tx.execute(chunk)]:
-        origin = Origin(
-            source=row.kind,
-            app=None if row.app is None else decode_id(row.app),
-            session_id=None if row.session_id is None else decode_id(row.session_id),
-            seq=row.seq,
-            said_at=None if row.said_at is None else from_epoch_seconds(row.said_at),
-            event_ids=tuple(row.event_ids),
+        chunks = (
+            [statement] if fact_ids is None else [statement.where(facts.c.id.in_(ids)) for ids in in_chunks(fact_ids)]
         )
-        found.setdefault(row.id, []).append(origin)
-    return found
+        found: dict[str, list[Origin]] = {}
+        for row in [row for chunk in chunks for row in await tx.execute(chunk)]:
+            origin = Origin(
+                source=row.kind,
+                app=None if row.app is None else decode_id(row.app),
+                session_id=None if row.session_id is None else decode_id(row.session_id),
+                seq=row.seq,
+                said_at=None if row.said_at is None else from_epoch_seconds(row.said_at),
+                event_ids=tuple(row.event_ids),
+            )
+            found.setdefault(row.id, []).append(origin)
+        return found
 
-
-async def sourced_only_from(tx: Transaction, scope: Scope, session_id: str) -> list[str]:
-    """Return ids of the facts whose every source is this conversation."""
-    statement = (
-        select(facts.c.id)
-        .where(
-            facts.c.partition == scope.partition,
-            _has_source(_is_from_session(session_id)),
-            ~_has_source(~_is_from_session(session_id)),
+    @override
+    async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
+        statement = (
+            select(facts.c.id)
+            .where(
+                facts.c.partition == scope.partition,
+                current_or_past(),
+                _has_source(_is_from_session(session_id)),
+                ~_has_source(~_is_from_session(session_id)),
+            )
+            .order_by(facts.c.row)
         )
-        .order_by(facts.c.row)
-    )
-    return list((await tx.execute(statement)).scalars())
+        return list((await tx.execute(statement)).scalars())
 
-
-async def drop_source(tx: Transaction, scope: Scope, session_id: str) -> int:
-    """Remove this conversation from the sources of facts that have others; return how many rows.
-
-    A fact that stood at its place in this conversation moves to that of its oldest other source.
-    """
-    shared = (
-        select(facts.c.row)
-        .where(
-            facts.c.partition == scope.partition,
-            _has_source(_is_from_session(session_id)),
-            _has_source(~_is_from_session(session_id)),
+    @override
+    async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
+        shared = (
+            select(facts.c.row)
+            .where(
+                facts.c.partition == scope.partition,
+                current_or_past(),
+                _has_source(_is_from_session(session_id)),
+                _has_source(~_is_from_session(session_id)),
+            )
+            .order_by(facts.c.row)
         )
-        .order_by(facts.c.row)
-    )
-    rows = list((await tx.execute(shared)).scalars())
-    if not rows:
-        return 0
-    state = await bump_revision(tx, scope)
-    removed, moved = 0, []
-    for chunk in in_chunks(rows):
-        statement = delete(sources).where(sources.c.fact_row.in_(chunk), _is_from_session(session_id))
-        removed += (await tx.execute(statement)).rowcount
-        moved += await _reassign_to_oldest_source(tx, chunk, session_id, state.revision)
-    await mark_dirty(tx, sorted(moved), state.revision)
-    return removed
+        rows = list((await tx.execute(shared)).scalars())
+        if not rows:
+            return 0
+        state = await bump_revision(tx, scope)
+        removed, moved = 0, []
+        for chunk in in_chunks(rows):
+            statement = delete(sources).where(sources.c.fact_row.in_(chunk), _is_from_session(session_id))
+            removed += (await tx.execute(statement)).rowcount
+            moved += await _reassign_to_oldest_source(tx, chunk, session_id, state.revision)
+        await mark_dirty(tx, sorted(moved), state.revision)
+        return removed
 
 
 async def _reassign_to_oldest_source(tx: Transaction, rows: list[int], session_id: str, version: int) -> list[str]:
     statement = (
         select(facts.c.id, sources)
         .join(sources, sources.c.fact_row == facts.c.row)
-        .where(facts.c.row.in_(rows), facts.c.session_id == encode_id(session_id))
+        .where(facts.c.row.in_(rows), facts.c.session_id == encode_id(session_id), current_or_past())
         .order_by(sources.c.row.desc())
     )
     oldest = {row.fact_row: row for row in await tx.execute(statement)}
     for fact_row, source in oldest.items():
-        location: dict[str, Any] = {"session_id": source.session_id, "seq": source.seq, "said_at": source.said_at}
+        position: dict[str, Any] = {"session_id": source.session_id, "seq": source.seq, "said_at": source.said_at}
         await tx.execute(
-            update(facts).where(facts.c.row == fact_row).values(**location, source=source.kind, version=version)
+            update(facts).where(facts.c.row == fact_row).values(**position, source=source.kind, version=version)
         )
     return [row.id for row in oldest.values()]
 

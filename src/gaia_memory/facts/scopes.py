@@ -1,4 +1,4 @@
-"""The row of a scope: its revision, what was forgotten, and the lock that its writers share."""
+"""The row of a scope: its revision, when it was forgotten, and the lock that its writers share."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 
 _SELECT_SCOPE = select(scopes).where(scopes.c.partition == bindparam("its"))
-"""Made once: every question asks it."""
+"""Built once, because every recall uses it."""
 
 
 def dialect_insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT that knows ON CONFLICT, in the dialect of the database."""
+    """Return an INSERT that supports ON CONFLICT, in the dialect of the database."""
     return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 async def load_scope(tx: Transaction, scope: Scope) -> Row[Any] | None:
-    """Return the row of a scope; in a write transaction nobody else changes it until the end."""
+    """Return the row of a scope, None if there is none; a write transaction locks it until its end."""
     if tx.dialect.name == "postgresql" and not (await tx.run_sync(Connection.get_execution_options)).get(
         READ_ONLY_OPTION
     ):
-        # A row that is not there cannot be locked.
+        # A missing row cannot be locked.
         return await ensure_scope(tx, scope)
     return (await tx.execute(_SELECT_SCOPE, {"its": scope.partition})).one_or_none()
 
 
 async def ensure_scope(tx: Transaction, scope: Scope) -> Row[Any]:
-    """Return the row of a scope, made if it is missing; nobody else changes it until the transaction ends."""
+    """Return the row of a scope, created if missing, and lock it until the transaction ends."""
     await tx.execute(dialect_insert(tx, scopes).values(_new_row(scope)).on_conflict_do_nothing())
     statement = select(scopes).where(scopes.c.partition == scope.partition).with_for_update()
     return (await tx.execute(statement)).one()
 
 
 async def bump_revision(tx: Transaction, scope: Scope, *, forgotten_at: float | None = None) -> Row[Any]:
-    """Raise the revision by one and return the row; writers of the same scope wait from here on."""
+    """Raise the revision by one and return the row; other writers of the scope wait from here on."""
     statement = dialect_insert(tx, scopes).values(_new_row(scope) | {"revision": 1, "forgotten_at": forgotten_at})
     latest: ColumnElement[Any] = scopes.c.forgotten_at
     if forgotten_at is not None:
@@ -63,16 +63,16 @@ async def bump_revision(tx: Transaction, scope: Scope, *, forgotten_at: float | 
 
 
 async def bump_revisions(tx: Transaction, partitions: list[str]) -> None:
-    """Raise the revision of scopes that are there."""
+    """Raise the revision of existing scopes."""
     for partition in sorted(partitions):
         await tx.execute(update(scopes).where(scopes.c.partition == partition).values(revision=scopes.c.revision + 1))
 
 
 async def mark_dirty(tx: Transaction, fact_ids: list[str], version: int) -> None:
-    """Put facts, changed or gone, into the outbox.
+    """Put changed or deleted facts into the outbox.
 
-    New ones in their order first, then those that may be there already, sorted: two transactions that lock rows
-    in one order never wait for each other.
+    Pass ids that may be in the outbox already in sorted order: transactions that lock rows in one order cannot
+    deadlock.
     """
     if fact_ids:
         await upsert_rows(tx, outbox, [(fact_id, version) for fact_id in fact_ids])

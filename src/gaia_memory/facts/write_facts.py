@@ -1,4 +1,4 @@
-"""Stores drafts: new facts, further sources of known ones, vectors that were missing."""
+"""Writes drafts: new facts, further sources of known facts, missing vectors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Row, bindparam, select, update
+from typing_extensions import override
 
 from gaia_memory.database.id_encoding import encode_id
 from gaia_memory.database.metadata import to_json
 from gaia_memory.facts.bulk_insert import NewRows, insert_facts, upsert_rows
+from gaia_memory.facts.current import current, current_sql
 from gaia_memory.facts.identity.text_identity import normal_hash
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import (
@@ -32,9 +34,11 @@ from gaia_memory.facts.scopes import bump_revision, mark_dirty
 from gaia_memory.facts.tables import facts, sources
 from gaia_memory.language.text_features import pack_features
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION, compound_tokens, index_tokens
-from gaia_memory.models import AddResult, Draft, Fact, Scope, find_author
+from gaia_memory.models import AddResult, Draft, Fact, find_author
+from gaia_memory.ports import FactStore
 
 if TYPE_CHECKING:
+    from gaia_memory.models import Scope
     from gaia_memory.ports import Transaction
 
 ROWS_PER_STATEMENT = 500
@@ -44,17 +48,24 @@ _LOOKUPS_PER_STATEMENT = 5_000
 """Texts looked up in one statement."""
 
 THREAD_MIN_DRAFTS = 20
-"""Drafts from which on a thread is worth its while."""
+"""Drafts from which on the work moves to a thread; hot path, measured in tests/benchmarks/scale.py."""
 
 YIELD_EVERY_DRAFTS = 64
-"""Drafts, a millisecond of work, after which a thread offers the interpreter's lock to the event loop, which would
-wait five times as long for it."""
+"""Drafts, a millisecond of work, after which a thread releases the interpreter's lock to the event loop; hot path,
+measured in tests/benchmarks/scale.py: the loop would wait five times as long otherwise."""
 
 _KNOWN_FORMS_SQL = {
-    "sqlite": 'SELECT normal FROM gaia_facts WHERE "partition" = ? AND normal IN (SELECT value FROM json_each(?))',
-    "postgresql": "SELECT normal FROM gaia_facts WHERE partition = $1 AND normal = ANY($2::VARCHAR[])",
+    "sqlite": (
+        'SELECT normal FROM gaia_facts AS f WHERE "partition" = ? AND normal IN (SELECT value FROM json_each(?))'
+        f" AND {current_sql('f')}"
+    ),
+    "postgresql": (
+        "SELECT normal FROM gaia_facts AS f WHERE partition = $1 AND normal = ANY($2::VARCHAR[])"
+        f" AND {current_sql('f')}"
+    ),
 }
-"""One value for any number of texts: SQLAlchemy makes a variable of each, which takes as long as the search."""
+"""Takes all texts as one value; hot path, measured in tests/benchmarks/scale.py: a bound value for each text doubles
+the time of a search."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -64,8 +75,7 @@ R = TypeVar("R")
 class _DraftsByForm:
     """Drafts by their normal form.
 
-    No list for each: the more objects there are, the sooner Python looks through all of them for garbage, and
-    everything stands still meanwhile.
+    Hot path, measured in tests/benchmarks/scale.py: a list for each form would trigger Python's garbage collector.
     """
 
     first: dict[str, Draft]
@@ -76,34 +86,38 @@ class _DraftsByForm:
         return [self.first[normal], *self.further.get(normal, ())]
 
 
-async def write(tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
-    """Store drafts of one scope and return the fact each became, in order, and whether it is new.
+class FactWriteMixin(FactStore):
+    """The part of the fact store that writes drafts.
 
-    What is worked out of many drafts is worked out in a thread, and written a few hundred at a time: the event loop
-    goes on meanwhile.
+    Large batches are prepared in a thread and written a few hundred at a time, so that other turns go on meanwhile.
     """
-    if not drafts:
-        return AddResult()
-    order, drafts_by_form = await _in_thread_if_large(_group_by_form, drafts, len(drafts))
-    state = await bump_revision(tx, scope)
-    known = await _load_rows(tx, scope, await _known_forms(tx, scope, drafts_by_form.first))
-    facts_by_form = {normal: fact_of(row, scope) for normal, row in known.items()}
-    for normals in in_chunks([normal for normal in drafts_by_form.first if normal not in known], ROWS_PER_STATEMENT):
-        groups = [(normal, drafts_by_form.all_of(normal)) for normal in normals]
-        new, new_facts = await _in_thread_if_large(partial(_build_rows, scope, state, now), groups, len(groups))
-        await insert_facts(tx, new)
-        facts_by_form.update(zip(normals, new_facts, strict=True))
-    if known:
-        facts_by_form |= await _add_to_known(
-            tx, scope, known, drafts_by_form, version=state.revision, now=to_epoch_seconds(now)
-        )
-    new_forms = {normal: True for normal in facts_by_form if normal not in known}
-    is_new = tuple(new_forms.pop(normal, False) for normal in order)
-    return AddResult(tuple(facts_by_form[normal] for normal in order), is_new)
+
+    @override
+    async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
+        if not drafts:
+            return AddResult()
+        order, drafts_by_form = await _in_thread_if_large(_group_by_form, drafts, len(drafts))
+        state = await bump_revision(tx, scope)
+        known = await _load_rows(tx, scope, await _known_forms(tx, scope, drafts_by_form.first))
+        facts_by_form = {normal: fact_of(row, scope) for normal, row in known.items()}
+        for normals in in_chunks(
+            [normal for normal in drafts_by_form.first if normal not in known], ROWS_PER_STATEMENT
+        ):
+            groups = [(normal, drafts_by_form.all_of(normal)) for normal in normals]
+            new, new_facts = await _in_thread_if_large(partial(_build_rows, scope, state, now), groups, len(groups))
+            await insert_facts(tx, new)
+            facts_by_form.update(zip(normals, new_facts, strict=True))
+        if known:
+            facts_by_form |= await _add_to_known(
+                tx, scope, known, drafts_by_form, version=state.revision, now=to_epoch_seconds(now)
+            )
+        new_forms = {normal: True for normal in facts_by_form if normal not in known}
+        is_new = tuple(new_forms.pop(normal, False) for normal in order)
+        return AddResult(tuple(facts_by_form[normal] for normal in order), is_new)
 
 
 async def _in_thread_if_large(call: Callable[[T], R], argument: T, count: int) -> R:
-    """Return what `call` makes of so many drafts, in a thread where they are many."""
+    """Return the result of `call`, which runs in a thread if `count` drafts are many."""
     return call(argument) if count < THREAD_MIN_DRAFTS else await asyncio.to_thread(call, argument)
 
 
@@ -124,7 +138,7 @@ def _group_by_form(drafts: Sequence[Draft]) -> tuple[list[str], _DraftsByForm]:
 def _build_rows(
     scope: Scope, state: Row[Any], now: datetime, groups: Sequence[tuple[str, list[Draft]]]
 ) -> tuple[NewRows, list[Fact]]:
-    """Return what is written of new facts, and the facts."""
+    """Return the rows of new facts, and the facts."""
     new, new_facts = NewRows([], [], [], []), []
     partition, prefix = scope.partition, keyword_index.scope_prefix(state.number)
     now = from_epoch_seconds(to_epoch_seconds(now))
@@ -132,8 +146,10 @@ def _build_rows(
         draft = _with_vector(group)
         fact = _build_fact(fact_id, scope, draft, now)
         words, compounds = index_tokens(fact.text), compound_tokens(fact.text)
-        traits = pack_features(fact.text, find_author(fact.metadata), words, compounds)
-        row = _fact_row(partition, fact, draft, normal=normal, words=len(words), version=state.revision, traits=traits)
+        features = pack_features(fact.text, find_author(fact.metadata), words, compounds)
+        row = _fact_row(
+            partition, fact, draft, normal=normal, words=len(words), version=state.revision, features=features
+        )
         new.facts.append(row)
         new.words.append(keyword_index.index_entry(prefix, words, compounds))
         new.sources.append([_source_row(each) for each in group])
@@ -145,7 +161,7 @@ def _build_rows(
 
 
 def _build_fact(fact_id: str, scope: Scope, draft: Draft, now: datetime) -> Fact:
-    """Return what a draft becomes, with its times as they are kept."""
+    """Return the fact that a draft becomes, its times rounded as the database stores them."""
     new = draft.fact
     return Fact(
         id=fact_id,
@@ -162,9 +178,9 @@ def _build_fact(fact_id: str, scope: Scope, draft: Draft, now: datetime) -> Fact
 
 
 def _fact_row(
-    partition: str, fact: Fact, draft: Draft, *, normal: str, words: int, version: int, traits: bytes
+    partition: str, fact: Fact, draft: Draft, *, normal: str, words: int, version: int, features: bytes
 ) -> tuple[Any, ...]:
-    """Return the row of a new fact in the order of the columns, but for its number."""
+    """Return the row of a new fact in the order of the columns, without its number."""
     return (
         fact.id,
         partition,
@@ -182,7 +198,7 @@ def _fact_row(
         None if draft.vector is None else pack_vector(draft.vector),
         None if draft.vector is None else draft.embedder,
         TOKENIZER_VERSION,
-        traits,
+        features,
     )
 
 
@@ -195,7 +211,7 @@ async def _add_to_known(
     version: int,
     now: float,
 ) -> dict[str, Fact]:
-    """Note the sources of facts that were there; return those, by normal form, that got a vector they had lacked."""
+    """Add sources to known facts; return, by normal form, the facts that got a missing vector."""
     completed = await _fill_missing_vectors(tx, known.values(), drafts_by_form, version=version, now=now)
     changed = {normal: fact_of(row, scope) for normal, row in (await _load_rows(tx, scope, completed)).items()}
     for normals in in_chunks(known, ROWS_PER_STATEMENT):
@@ -208,7 +224,7 @@ async def _add_to_known(
 
 
 async def _known_forms(tx: Transaction, scope: Scope, normals: Collection[str]) -> list[str]:
-    """Return those of some normal forms that may be known."""
+    """Return the normal forms that are stored already."""
     found: list[str] = []
     for chunk in in_chunks(normals, _LOOKUPS_PER_STATEMENT):
         parameter = json.dumps(chunk) if tx.dialect.name == "sqlite" else chunk
@@ -219,14 +235,14 @@ async def _known_forms(tx: Transaction, scope: Scope, normals: Collection[str]) 
 async def _load_rows(tx: Transaction, scope: Scope, normals: Iterable[str]) -> dict[str, Row[Any]]:
     found: dict[str, Row[Any]] = {}
     for chunk in in_chunks(normals):
-        statement = select(*FACT_COLUMNS, facts.c.normal, facts.c.vector.is_(None).label("lacks_vector"))
-        statement = statement.where(facts.c.partition == scope.partition, facts.c.normal.in_(chunk))
+        columns = *FACT_COLUMNS, facts.c.normal, facts.c.vector.is_(None).label("lacks_vector")
+        statement = select(*columns).where(facts.c.partition == scope.partition, facts.c.normal.in_(chunk), current())
         found |= {row.normal: row for row in await tx.execute(statement)}
     return found
 
 
 def _with_vector(group: Sequence[Draft]) -> Draft:
-    """Return the first draft of a fact, with the vector of the first that has one."""
+    """Return the first draft of a fact, with the first vector that any of them has."""
     if group[0].vector is not None:
         return group[0]
     for draft in group[1:]:
@@ -238,7 +254,7 @@ def _with_vector(group: Sequence[Draft]) -> Draft:
 async def _fill_missing_vectors(
     tx: Transaction, known: Iterable[Row[Any]], drafts_by_form: _DraftsByForm, *, version: int, now: float
 ) -> list[str]:
-    """Give known facts the vector they lack; return the normal forms of those that got one."""
+    """Store vectors for known facts without one; return the normal forms of these."""
     changes = []
     for row in known:
         draft = _with_vector(drafts_by_form.all_of(row.normal))
@@ -263,21 +279,13 @@ async def _add_sources(tx: Transaction, rows_with_sources: Iterable[tuple[int, t
 
 
 def _source_row(draft: Draft) -> tuple[Any, ...]:
-    """Return what is noted of a source, in the order of its columns, but for the row of its fact."""
+    """Return the row of a source in the order of the columns, without the row of its fact."""
     fact = draft.fact
     app = None if draft.app is None else encode_id(draft.app)
     session = None if fact.session_id is None else encode_id(fact.session_id)
     said_at = None if fact.said_at is None else to_epoch_seconds(fact.said_at)
-    # As `json.dumps` writes it all with sorted names: what was hashed before is looked for by this.
-    canonical_json = (
-        f'{{"app": {_json_string(app)}, "event_ids": {json.dumps(draft.event_ids) if draft.event_ids else "[]"},'
-        f' "kind": "{draft.source}", "said_at": {"null" if said_at is None else repr(said_at)},'
-        f' "seq": {"null" if fact.seq is None else format(fact.seq, "d")}, "session_id": {_json_string(session)}}}'
-    )
+    # Stored hashes are compared with this one: neither a key nor the form may change.
+    source = {"app": app, "event_ids": draft.event_ids, "kind": draft.source, "said_at": said_at}
+    canonical_json = json.dumps(source | {"seq": fact.seq, "session_id": session}, sort_keys=True)
     origin = hashlib.sha256(canonical_json.encode()).hexdigest()
     return origin, draft.source, app, session, fact.seq, said_at, to_json(list(draft.event_ids))
-
-
-def _json_string(encoded: str | None) -> str:
-    # Nothing in an encoded id means anything to JSON.
-    return "null" if encoded is None else f'"{encoded}"'

@@ -1,4 +1,4 @@
-"""Kinds of expression that a text holds: a moment, a number, a place, a title."""
+"""Types of answer that a text contains: a moment, a number, a place, a title."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TITLE = re.compile(
 
 
 def detect_answer_types(text: str, words: Sequence[str]) -> int:
-    """Return which kinds a text with these words holds, added up."""
+    """Return the types of answer in a text with these words, as a bit mask."""
     numerals = [word for word in words if word.isdigit()]
     answer_types = 0
     if not _TIME_WORDS.isdisjoint(words) or any(map(_YEAR.fullmatch, numerals)):

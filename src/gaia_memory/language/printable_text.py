@@ -1,4 +1,4 @@
-"""Text as it can be kept, and whether it says anything."""
+"""Text that can be stored and printed, and whether it is visible."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _INVISIBLE_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d
 
 
 def replace_unstorable(text: str) -> str:
-    """Return the text with NUL and lone surrogates replaced: PostgreSQL refuses them, UTF-8 has no place for them."""
+    """Return the text with NUL and lone surrogates replaced: PostgreSQL refuses NUL, UTF-8 cannot encode the others."""
     return _UNSTORABLE_PATTERN.sub("\ufffd", text)
 
 
 def escape_line(text: str) -> str:
-    """Return a text as one line that a log or a terminal shows and does not obey.
+    """Return the text as one line without characters that control a terminal.
 
-    Control, direction and invisible characters, line breaks and lone surrogates are escaped as in Python's source.
+    Control, direction and invisible characters, line breaks and lone surrogates are escaped as in Python source.
     """
     if text.isprintable():
         return text
@@ -25,18 +25,18 @@ def escape_line(text: str) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Return a text of several lines, each as `escape_line` has it and all but the first indented."""
+    """Return a text of several lines, each escaped by `escape_line` and all but the first indented."""
     first, *others = map(escape_line, text.split("\n"))
     return "\n".join([first, *(line if not line or line.startswith("  ") else f"  {line}" for line in others)])
 
 
 def is_blank(text: str) -> bool:
-    """Return whether nothing of a text can be seen: it holds white space, controls and invisible characters only."""
+    """Return whether a text has only white space, control characters and invisible characters."""
     return all(char.isspace() or unicodedata.category(char) == "Cc" or is_invisible(char) for char in text)
 
 
 def is_invisible(char: str) -> bool:
-    """Return whether a character takes no room and shows nothing; white space and controls are not meant."""
+    """Return whether a character is invisible and has no width; white space and control characters are excluded."""
     code = ord(char)
     return (
         unicodedata.category(char) == "Cf"
@@ -47,10 +47,10 @@ def is_invisible(char: str) -> bool:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return how many tokens a text is at most, by a cautious estimate.
+    """Return a cautious estimate of the tokens of a text: more than the usual tokenizers count.
 
-    A token for three signs of ASCII; in other scripts a byte counts half a token, which is one for a Hebrew or
-    Russian letter and one and a half for a Chinese sign: more than the tokenizers in use make of them.
+    Three ASCII characters count as one token. Each other byte counts as half a token: a Hebrew or Russian letter is one
+    token, a Chinese character one and a half.
     """
     ascii_count = sum(sign.isascii() for sign in text)
     other_bytes = len(text.encode("utf-8", "replace")) - ascii_count

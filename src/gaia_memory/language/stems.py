@@ -1,4 +1,4 @@
-"""The stems of words, and the numbers that stand for words and stems."""
+"""Stems of words, and numeric codes of words and stems."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any
 import snowballstemmer
 
 _MAX_CODE = 2**31 - 1
+_TRUNCATED_STEM_CHARACTERS = 5
 _SCRIPT_LANGUAGES = (
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u052f", "russian"),
     ("\u0530", "\u058f", "armenian"),
     ("\u0620", "\u06ff", "arabic"),
 )
-"""Languages by the letters they are written in: the one that most who use these letters write."""
+"""The most common language of each range of letters."""
 
 _SHORT_I = re.compile("(?<=[\u0430\u0435\u0438\u043e\u0443\u044b\u044d\u044e\u044f])\u0438")
-"""A Russian i after a vowel: the words of the index have lost the mark that makes it short, and endings tell by it."""
+"""A Russian i after a vowel: the tokenizer strips the mark that makes it short, and the stemmer needs it."""
 
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return the stem of an indexed word by Snowball's algorithms, which its script chooses; English for the rest."""
+    """Return the stem of an indexed word, by the Snowball algorithm for its script; English for all other scripts."""
     language = "english" if word < _SCRIPT_LANGUAGES[0][0] else _language_of(word[0])
     if language == "russian":
         word = _SHORT_I.sub("\u0439", word)
@@ -41,11 +42,21 @@ def _stemmer(language: str) -> Any:
 
 
 def word_code(word: str) -> int:
-    """Return the number of a word, everywhere the same; of two in two thousand million one is taken for the other."""
+    """Return the code of a word, the same in every process; two words share one with a probability of 2**-31."""
     return zlib.crc32(word.encode(errors="surrogatepass")) & _MAX_CODE
 
 
 @lru_cache(maxsize=50_000)
 def stem_code(word: str) -> int:
-    """Return the number of a word's stem."""
+    """Return the code of a word's stem."""
     return word_code(stem(word))
+
+
+def truncated_stem(word: str) -> str:
+    """Return a word without a plural s, cut to five characters.
+
+    Stored hashes of forgotten words are made of these stems, and the words are not known any more. So tombstones keep
+    this stemmer, while everything else uses `stem`.
+    """
+    singular = word.removesuffix("s") if len(word) > 3 else word
+    return singular[:_TRUNCATED_STEM_CHARACTERS]

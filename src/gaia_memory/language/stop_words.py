@@ -1,4 +1,4 @@
-"""The words of a question that can point at a fact."""
+"""Stop words, and the words of a question that remain without them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ what's who's where's when's how's that's there's let's
 """
 
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""Function words of English, without those that carry a meaning in a memory ("may", "will", "can")."""
+"""English function words, without those that may be names or nouns ("may", "will", "can")."""
 
 _REMOVE_ZERO_WIDTH = dict.fromkeys(map(ord, ZERO_WIDTH_CHARACTERS))
 
 MAX_QUESTION_WORDS = 64
-MIN_ENGLISH_SHARE = 0.25
+MIN_STOP_WORD_SHARE = 0.25
+"""Share of stop words from which on a question counts as English."""
 
 _WORD = re.compile(rf"\w+(?:['\u2019\u2010\u2011-]\w+)*|[{EMOJI_RANGES}]")
 
@@ -32,21 +33,20 @@ _WORD = re.compile(rf"\w+(?:['\u2019\u2010\u2011-]\w+)*|[{EMOJI_RANGES}]")
 def content_words(query: str) -> list[str]:
     """Return the distinct words of `query`, at most `MAX_QUESTION_WORDS`, as written and in order.
 
-    Of more words it is those at both ends: what is asked stands before or behind what it is about.
-    Of an English question the function words are dropped, but only when other words remain. It counts as
-    English when a quarter of its words are such; other languages are left as they are.
+    Of a longer query, the words at both ends are kept: the question precedes or follows its context. Stop words of an
+    English query are dropped if other words remain. Queries in other languages keep all words.
     """
     query = query if query.isascii() else query.translate(_REMOVE_ZERO_WIDTH)
     words = list({word.casefold(): word for word in _split_words(query)}.values())
     if len(words) > MAX_QUESTION_WORDS:
         words = [*words[: MAX_QUESTION_WORDS // 2], *words[-MAX_QUESTION_WORDS // 2 :]]
     content = [word for word in words if word.casefold().replace("\u2019", "'") not in STOP_WORDS]
-    is_english = len(words) - len(content) >= MIN_ENGLISH_SHARE * len(words)
+    is_english = len(words) - len(content) >= MIN_STOP_WORD_SHARE * len(words)
     return [strip_possessive(word) for word in (content if content and is_english else words)]
 
 
 def _split_words(query: str) -> list[str]:
-    """Return the words as they are written, each with the marks that follow its letters."""
+    """Return the words as written, with their combining marks."""
     masked = query if query.isascii() else "".join(map(_replace_mark, query))
     return [query[match.start() : match.end()] for match in _WORD.finditer(masked)]
 
@@ -56,5 +56,5 @@ def _replace_mark(char: str) -> str:
 
 
 def strip_possessive(word: str) -> str:
-    """Return a word without the 's at its end."""
+    """Return a word without a final 's."""
     return re.sub(r"['\u2019]s$", "", word, flags=re.IGNORECASE)

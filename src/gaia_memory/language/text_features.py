@@ -1,4 +1,4 @@
-"""What recall compares of a text, worked out once and packed into bytes that are kept beside it."""
+"""Features of a text that recall compares, computed once and stored with it as packed bytes."""
 
 from __future__ import annotations
 
@@ -16,29 +16,28 @@ QUESTION_MARKS = "?\uff1f\u061f\u037e"
 
 _LEADING_NAME = re.compile(r"\s*([^\W\d_][\w.'\u2019-]*(?: [^\W\d_][\w.'\u2019-]*){0,2}): ")
 _LEADING_NAMES = re.compile(r"\s*((?:[^\W\d_a-z][\w.'\u2019-]*(?:\s+|$)){1,3})")
-"""Up to three words in a row with which a text begins and that no small letter begins."""
+"""Up to three words at the beginning of a text that do not begin with a lower-case letter."""
 
 _QUESTION_ENDINGS = tuple(QUESTION_MARKS)
 _QUESTION_MARK = re.compile(f"[{QUESTION_MARKS}]")
 _SENTENCE = re.compile(rf"[^.!{QUESTION_MARKS}\u2026\u3002\uff01]+[.!{QUESTION_MARKS}\u2026\u3002\uff01]*")
 
 _FORMAT_VERSION = 2
-"""Rises when the same text gives other traits than before: those of an earlier form are worked out anew."""
+"""Increases when the same text yields other features: features of an earlier version are computed again."""
 
 _HEADER = struct.Struct("<BB?fHHH")
-"""Form, kinds, whether it ends with a question mark, the share that asks, and how many words, joined ones and names."""
+"""Version, answer types, is_question, question_share, and the counts of words, compounds and leading names."""
 
 _BYTES_PER_CODE = 4
-"""Bytes of a code."""
 
 
 class TextFeatures(NamedTuple):
-    """What recall compares of a text. Words are packed codes, 32 bits each, little-endian.
+    """The features of a text. Words are packed codes of 32 bits, little-endian.
 
-    `answer_types` are the expressions it holds, `is_question` whether it ends with a question mark, `question_share`
-    the share of its characters in sentences that ask, `words` its words in order without the `Name:` of who said it,
-    `joined` what is written apart and looked up as one. `leads` are the names it begins with, but for what somebody
-    says, which begins with whom it is said to; `speaker` is who said it.
+    `answer_types` is a bit mask, `is_question` whether it ends with a question mark, `question_share` the share of
+    its characters in questions. `words` are its words in order without a leading `Speaker:`, `compounds` words written
+    apart and looked up as one. `leading_names` are the names it begins with, unless it has a `speaker`: an utterance
+    begins with the name of the person spoken to.
     """
 
     answer_types: int
@@ -51,12 +50,12 @@ class TextFeatures(NamedTuple):
 
 
 def extract_features(text: str, known_speaker: str | None) -> bytes:
-    """Return the traits of a text as they are kept; `known_speaker` is who said it where the text does not tell."""
+    """Return the packed features of a text; `known_speaker` has precedence over a leading `Speaker:`."""
     return pack_features(text, known_speaker, index_tokens(text), compound_tokens(text))
 
 
 def pack_features(text: str, known_speaker: str | None, words: Sequence[str], compounds: Sequence[str]) -> bytes:
-    """Return the traits of a text whose words are known."""
+    """Return the packed features of a text whose words are known."""
     match = _LEADING_NAME.match(text)
     if match:
         words = words[len(index_tokens(match[0])) :]
@@ -79,12 +78,12 @@ def pack_features(text: str, known_speaker: str | None, words: Sequence[str], co
 
 
 def has_current_version(packed: bytes | None) -> bool:
-    """Say whether these are traits as they are worked out today."""
+    """Return whether these features have the current version."""
     return packed is not None and packed[0] == _FORMAT_VERSION
 
 
 def unpack_features(packed: bytes) -> TextFeatures:
-    """Return traits that were packed."""
+    """Return unpacked features."""
     _, answer_types, is_question, question_share, word_count, compound_count, name_count = _HEADER.unpack_from(packed)
     words_end = _HEADER.size + _BYTES_PER_CODE * word_count
     compounds_end = words_end + _BYTES_PER_CODE * compound_count

@@ -1,4 +1,4 @@
-"""The words of a text, as the keyword index keeps them and recall compares them."""
+"""Splits texts into the words that the keyword index stores and recall compares."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import unicodedata
 from collections.abc import Iterator
 
 MAX_QUERY_WORDS = 64
-"""Words of a query that are looked up; a longer one says the rest in other words."""
+"""Words of a query that are looked up."""
 
 EMOJI_RANGES = "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
-"""Ranges of emoji and other signs that are words of their own."""
+"""Ranges of emoji and other symbols that are words of their own."""
 
 _MAX_INDEXED_WORDS = 10_000
 _MAX_WORD_CHARACTERS = 64
@@ -24,11 +24,11 @@ _WORD = re.compile(r"[^\W_]+")
 _ASCII_WORD = re.compile(r"[0-9a-z]+")
 _SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _VARIATION_SELECTORS = "\ufe0e\ufe0f"
-"""Signs after a picture that say how to draw it."""
+"""Characters after an emoji that select its style."""
 
 _EMOJI = re.compile(f"[{EMOJI_RANGES}]")
 _JOINERS = "-\u2010\u2011'\u2019\"\u05f3\u05f4"
-"""Hyphens and apostrophes inside a word, and the signs of a Hebrew acronym."""
+"""Hyphens and apostrophes inside a word, and the marks of a Hebrew acronym."""
 
 _JOINER = re.compile(f"[{_JOINERS}]")
 _COMPOUND = re.compile(
@@ -42,7 +42,7 @@ _DIGIT = re.compile(r"\d")
 _LONG_NUMBER = re.compile(r"\d(?:[\s().\-/\u00a0\u2010\u2011\u202f]{0,3}\d){6,19}")
 _LOCAL_NUMBER_DIGITS = 7
 _IDENTIFIER = re.compile(r"(?<![^\W_])[^\W_]++(?:[-_./:\u2010-\u2013\u2212\uff0d][^\W_]++)++")
-"""What may be a number of a thing: letters and digits with single signs between them."""
+"""Possible identifiers: letters and digits with single separators between them."""
 
 _MIN_IDENTIFIER_CHARACTERS = 5
 _GROUPED_NUMBER = re.compile(r"(?<![\d.,'\u2019])\d{1,3}(?:([,.'\u2019])\d{3})(?:\1\d{3})*(?![,.'\u2019]?\d)")
@@ -52,23 +52,23 @@ _MEASUREMENT = re.compile(
 )
 _UNSPACED_RUN = re.compile(f"([{_UNSPACED_SCRIPTS}]+)")
 _OPTIONAL_MARKS = (range(10, 36), range(200, 241))
-"""Combining classes of what is often left out in writing: Hebrew and Arabic points, accents."""
+"""Combining classes of marks that are often omitted: Hebrew and Arabic points, accents."""
 
 ZERO_WIDTH_CHARACTERS = frozenset("\u00ad\u034f\u200b\u200c\u200d\u2060\ufeff")
-"""Signs without a width, which say where a word may be broken or how its letters join."""
+"""Characters without a width that control line breaks and ligatures."""
 
 _UNDECOMPOSED_LETTERS = str.maketrans(
     {"\u00f8": "o", "\u0142": "l", "\u0111": "d", "\u00f0": "d", "\u0131": "i", "\u0127": "h", "\u00fe": "th"}
     | {"\u00e6": "ae", "\u0153": "oe"}
 )
-"""Letters of their own that are typed without their stroke or as two where a keyboard lacks them."""
+"""Letters that Unicode does not decompose, and their usual replacements on other keyboards."""
 
 TOKENIZER_VERSION = 3
-"""Rises when the same text gives other words than before: rows of an earlier form are indexed anew."""
+"""Increases when the same text yields other words: rows of an earlier version are indexed again."""
 
 
 def index_tokens(text: str) -> list[str]:
-    """Return every word of a text in order; of writing without spaces, each character and each pair of them."""
+    """Return every word of a text in order; for scripts without spaces, each character and each pair of characters."""
     if text.isascii():
         return _ascii_tokens(text)[:_MAX_INDEXED_WORDS]
     tokens: list[str] = []
@@ -78,7 +78,7 @@ def index_tokens(text: str) -> list[str]:
 
 
 def query_tokens(text: str) -> list[str]:
-    """Return the different words to look up; of writing without spaces pairs, so that a part of it is found."""
+    """Return the distinct words to look up; for scripts without spaces, pairs of characters."""
     tokens: dict[str, None] = {}
     for run, is_unspaced in _script_runs(text):
         tokens.update(dict.fromkeys(_bigrams(run) if is_unspaced and len(run) > 1 else (run,)))
@@ -86,10 +86,10 @@ def query_tokens(text: str) -> list[str]:
 
 
 def compound_tokens(text: str) -> list[str]:
-    """Return what a text writes apart and others write as one.
+    """Return the parts of a text that other texts write as one word.
 
-    "Wi-fi" as "wifi", a phone number without its spaces, "493-817" as "493817", "82 kg" as "82kg". Of a run of
-    seven digits and more its last seven stand, too: that is where "+49 151 ..." and "0151 ..." agree.
+    "Wi-fi" yields "wifi", "493-817" "493817", "82 kg" "82kg", and a phone number loses its spaces. A run of at least
+    seven digits also yields its last seven, in which "+49 151 ..." and "0151 ..." agree.
     """
     tokens: dict[str, None] = {}
     for match in _COMPOUND.finditer(text) if _has_joiner(text) else ():
@@ -112,13 +112,13 @@ def compound_tokens(text: str) -> list[str]:
 
 
 def _two_words_before(text: str, position: int) -> int:
-    """Return where what a digit belongs to may begin: most texts have none before their last words."""
+    """Return the position two words before `position`, where an identifier with a digit there may begin."""
     before = text.rfind(" ", 0, position)
     return 0 if before < 0 else text.rfind(" ", 0, before) + 1
 
 
 def _find_identifiers(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Return ids, grouped numbers and measures as one word, and where they begin: "493-817", "10,000", "82 kg"."""
+    """Yield the position and the joined form of identifiers, grouped numbers and measures: "493-817", "10,000"."""
     for match in _IDENTIFIER.finditer(text, start):
         identifier_tokens = index_tokens(_NON_WORD.sub("", match[0]))
         if (
@@ -138,7 +138,7 @@ def _has_joiner(text: str) -> bool:
 
 
 def _ascii_tokens(text: str) -> list[str]:
-    """Return the words of a text in which nothing is to be folded or split: most of what is read."""
+    """Return the words of an ASCII text, which needs no normalisation."""
     words = _ASCII_WORD.findall(text.lower())
     if len(text) <= _MAX_WORD_CHARACTERS:
         return words
@@ -158,7 +158,7 @@ def _script_runs(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _normalize(text: str) -> str:
-    # Folded once more: a letter of mathematics is a capital only after it was taken apart.
+    # Folded twice: a mathematical capital becomes a plain capital only after decomposition.
     decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
     unmarked = "".join(
         char
@@ -170,7 +170,7 @@ def _normalize(text: str) -> str:
 
 
 def _encode_char(char: str) -> str:
-    """Return a vowel sign or a picture as letters and digits: as it is, an index would cut its word there."""
+    """Return a vowel sign or an emoji as letters and digits: an index would split the word there otherwise."""
     if _EMOJI.match(char):
         return "" if char in _SKIN_TONES else f" u{ord(char):x} "
     if char in _VARIATION_SELECTORS or unicodedata.category(char) not in ("Mn", "Mc", "Me"):

@@ -1,9 +1,10 @@
-"""Forms of English words that a stemmer does not bring together."""
+"""Variants of words that a stemmer does not unite."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
+
+from gaia_memory.language.unicode_forms import compose
 
 _FAMILIES = """
 act actor actress acting | adopt adoption adoptive | advise advice advisor | allergic allergy allergies | answer reply
@@ -54,15 +55,15 @@ def _parse_families() -> Iterator[tuple[str, frozenset[str]]]:
 
 
 WORD_FAMILIES = dict(_parse_families())
-"""Words by each of their own: irregular forms, the noun of a verb, and the commonest names of one thing."""
+"""The family of each word: irregular forms, the noun of a verb, and common synonyms."""
 
 _UMLAUTS = {"ae": "\u00e4", "oe": "\u00f6", "ue": "\u00fc"}
 _MIN_NAME_CHARACTERS = 5
 _ARABIC_ARTICLE = "\u0627\u0644"
-"""The Arabic article, which is written onto its word; a stemmer leaves it on a short one."""
+"""The Arabic article, a prefix that the stemmer does not remove from short words."""
 
 _HEBREW_PREFIXES = "\u05d4\u05d1\u05dc\u05de\u05e9\u05db\u05d5"
-"""Hebrew letters that are written onto a word: the, in, to, from, that, as, and."""
+"""Hebrew prefixes: the, in, to, from, that, as, and."""
 
 _HEBREW_DOUBLE_PREFIXES = tuple(
     one + other
@@ -74,17 +75,17 @@ _HEBREW_DOUBLE_PREFIXES = tuple(
     )
     for other in others
 )
-"""Two of them, one before the other: "and the", "that in", "from the", "when"."""
+"""Pairs of Hebrew prefixes: "and the", "that in", "from the", "when"."""
 
 _MIN_STEM_CHARACTERS = 3
 
 
 def word_variants(word: str) -> frozenset[str]:
-    """Return other ways to write a word: irregular forms, umlauts as two letters, what is written onto it or left out.
+    """Return variants of a word: irregular forms, umlauts as two letters and back, with and without prefixes.
 
-    An umlaut is guessed only in a longer word with a capital, a name or a German noun: a "poet" is no "p\u00f6t".
+    Two letters become an umlaut only in longer capitalised words, which are names or German nouns: "poet" stays.
     """
-    folded = unicodedata.normalize("NFC", word).casefold()
+    folded = compose(word).casefold()
     variants = {*WORD_FAMILIES.get(folded, ()), *_prefix_variants(folded)}
     transliterated = folded
     for letters, umlaut in _UMLAUTS.items():
@@ -100,7 +101,7 @@ def word_variants(word: str) -> frozenset[str]:
 
 
 def _prefix_variants(word: str) -> Iterator[str]:
-    """Return a Hebrew word with each letter that is written onto one, an Arabic one with its article, and without."""
+    """Yield a Hebrew word with each prefix and without, an Arabic word with its article or without."""
     if "\u05d0" <= word[:1] <= "\u05ea":
         bare = word[1:] if word[0] in _HEBREW_PREFIXES and len(word) > _MIN_STEM_CHARACTERS else ""
         yield from (

@@ -1,4 +1,4 @@
-"""Cuts a conversation into pieces that fit one question to the extractor."""
+"""Splits a conversation into chunks that each fit into one question to the extractor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_CHUNK_CHARACTERS = 1_000
 MAX_CONTEXT_CHARACTERS = 1_000
 
 _CUT_MARKS = ("\n\n", "\n", ". ", "? ", "! ", "。", " ")
-"""Where a long text is cut, the best place first."""
+"""Positions at which a long text is cut, the best one first."""
 
 
 async def split_into_chunks(
@@ -29,18 +29,17 @@ async def split_into_chunks(
 ) -> AsyncIterator[Chunk]:
     """Yield `turns` as chunks of at most `max_turns` turns and `max_characters` characters, in order.
 
-    Each turn is in exactly one chunk, but for one that is longer than the bound: it is cut into pieces, a chunk each. A
-    chunk holds the talk of one calendar day of `zone`, so that "tomorrow" has one meaning in it. `preceding` are the
-    messages before the first turn. From the second of `bad_answer_count` in a row on each halves the bounds, down to
-    one turn: a shorter question has a shorter answer, and in the end only the turn that no answer is found for waits,
-    with those behind it.
+    Each turn is in exactly one chunk, unless it is longer than the bound: then it is split into several chunks. A chunk
+    covers one calendar day of `zone`, so that "tomorrow" has one meaning in it. `preceding` are the messages before the
+    first turn. `bad_answer_count` bad answers in a row halve the bounds from the second on, down to one turn: a shorter
+    question has a shorter answer, and in the end only the failing turn and those after it have to wait.
     """
     halvings = max(0, bad_answer_count - 1)
     next_seq: int | None = None
     max_characters = max(max_characters >> halvings, min(max_characters, MIN_CHUNK_CHARACTERS))
     async for group in _group_turns(turns, zone, max_characters, max(1, max_turns >> halvings)):
         if next_seq is not None and group[0].seq != next_seq:
-            # What these reply to was left out: the answer before that is none to them.
+            # Turns in between were left out, so these do not reply to the last answer.
             preceding = ()
         next_seq = group[-1].seq + 1
         pieces = _split_turn(group[0], max_characters) if len(group) == 1 else [group]
@@ -73,7 +72,7 @@ async def _group_turns(
 
 
 def _split_turn(turn: Turn, max_characters: int) -> list[list[Turn]]:
-    """Cut a turn that is too long between its messages, and these where one thought ends."""
+    """Split a long turn between its messages, and long messages at the end of a paragraph or sentence."""
     pieces: list[list[Message]] = [[]]
     remaining_characters = max_characters
     for message in turn.messages:
@@ -108,9 +107,9 @@ def _local_day(turn: Turn, zone: tzinfo | None) -> date:
 
 
 def _reply_context(preceding: Sequence[Message]) -> tuple[Message, ...]:
-    """Keep what was answered last, bounded: what "yes, the second one" replies to.
+    """Return the end of the last answer, which "yes, the second one" may reply to.
 
-    The person's own words are left out: they belong to the chunk before and are learned once.
+    Messages of the user are left out: they belong to the chunk before and are learned once.
     """
     if not preceding or preceding[-1].role != "assistant":
         return ()

@@ -1,4 +1,4 @@
-"""Gives drafts their vectors, without ever holding a fact back for one."""
+"""Embeds drafts; a fact never waits for its vector."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ async def embed_drafts(
     timeout_seconds: float = EMBED_TIMEOUT_SECONDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Draft]:
-    """Return `drafts` in order, each with its vector where the embedder gave one.
+    """Return `drafts` in order, with vectors as far as the embedder supplied them.
 
-    Waits at most `timeout_seconds` a batch of `EMBED_BATCH_SIZE` texts. Once a batch fails, the rest goes without
-    vectors: such facts are found by their words, and their vectors follow when the embedder is back. `progress` is told
-    how many of how many are done.
+    Waits at most `timeout_seconds` per batch of `EMBED_BATCH_SIZE` texts. After a failed batch, the rest is returned
+    without vectors: such facts are found by their words, and their vectors are backfilled later. `progress` is called
+    with the number of drafts done and of all drafts.
     """
     report_progress = progress or (lambda done, of: None)
     embedded = list(drafts)
@@ -39,7 +39,7 @@ async def embed_drafts(
     for start in range(0, len(missing_indices), EMBED_BATCH_SIZE):
         batch_indices = missing_indices[start : start + EMBED_BATCH_SIZE]
         try:
-            vectors = await _embed(embedder, [drafts[place].fact.text for place in batch_indices], timeout_seconds)
+            vectors = await _embed(embedder, [drafts[index].fact.text for index in batch_indices], timeout_seconds)
         except (ModelError, TimeoutError) as error:
             unembedded_count = len(missing_indices) - start
             kind = type(error).__name__
@@ -48,19 +48,19 @@ async def embed_drafts(
             report_progress(len(drafts), len(drafts))
             break
         identity = embedder.identity
-        for place, vector in zip(batch_indices, vectors, strict=True):
-            embedded[place] = _with_vector(drafts[place], _to_float32(vector), identity)
+        for index, vector in zip(batch_indices, vectors, strict=True):
+            embedded[index] = _with_vector(drafts[index], _to_float32(vector), identity)
         report_progress(batch_indices[-1] + 1, len(drafts))
     return embedded
 
 
 def _to_float32(vector: Vector) -> Vector:
-    """Return a vector in 4 bytes a number: of Python's own they would take ten times as much."""
+    """Return a vector with 4 bytes per number: a list of Python floats takes ten times as much."""
     return array("f", np.asarray(vector, np.float32).tobytes())
 
 
 def _with_vector(draft: Draft, vector: Vector, embedder: str) -> Draft:
-    # What `dataclasses.replace` looks up anew for each object takes three times as long.
+    # Hot path, measured in tests/benchmarks/scale.py: `dataclasses.replace` takes three times as long.
     return Draft(
         fact=draft.fact,
         source=draft.source,

@@ -1,4 +1,4 @@
-"""Screens what the extractor answered and turns it into drafts."""
+"""Screens extracted facts and turns them into drafts."""
 
 from __future__ import annotations
 
@@ -24,29 +24,27 @@ __all__ = [
 logger = logger_for(__name__)
 
 MAX_FACT_CHARACTERS = 2_000
-"""Characters of a fact that is learned or remembered; longer ones are no fact but a copy of the talk."""
+"""Characters of a fact that is learned or remembered; longer ones are copies of the conversation."""
 
 MAX_VERBATIM_CHARACTERS = 100_000
-"""Characters of what a host adds or imports word for word: a whole message, too."""
+"""Characters of a fact that a host adds or imports verbatim, such as a whole message."""
 
 _ASSISTANT_NAMES = frozenset({"assistant", "agent", "model", "ai"})
-"""How models name the assistant: mem0's prompt asks for the first, and not every one keeps to it."""
+"""Names that models use for the assistant: mem0's prompt asks for the first, but not all models follow it."""
 
 _WORD = re.compile(r"\w{3,}")
 
 
 def drop_assistant_claims(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
-    """Return what does not rest on the assistant's word alone, as far as the extractor says whose it is."""
+    """Return the facts that the extractor does not attribute to the assistant."""
     kept = [item for item in extracted if (item.attributed_to or "").strip().casefold() not in _ASSISTANT_NAMES]
     if len(kept) < len(extracted):
-        logger.info(
-            "%d of %d extracted facts were the assistant's word alone", len(extracted) - len(kept), len(extracted)
-        )
+        logger.info("%d of %d extracted facts were claims of the assistant", len(extracted) - len(kept), len(extracted))
     return kept
 
 
 def drop_unkeepable(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
-    """Return what may be kept: white space collapsed; nothing blank, over-long or holding a credential."""
+    """Return the facts that may be stored, white space collapsed: none blank, too long or with a credential."""
     normalized = [
         ExtractedFact(text=" ".join(item.text.split()), attributed_to=item.attributed_to) for item in extracted
     ]
@@ -54,7 +52,7 @@ def drop_unkeepable(extracted: Sequence[ExtractedFact]) -> list[ExtractedFact]:
     if len(kept) < len(extracted):
         dropped = len(extracted) - len(kept)
         logger.info(
-            "%d of %d extracted facts were blank, over-long or held a credential",
+            "%d of %d extracted facts were blank, too long or contained a credential",
             dropped,
             len(extracted),
             extra=log_fields("facts.dropped", facts=dropped),
@@ -67,27 +65,25 @@ def _is_keepable(text: str) -> bool:
 
 
 def reject_unkeepable(draft: Draft) -> None:
-    """Refuse a fact given word for word that is too long or holds a credential.
+    """Refuse a verbatim fact that is too long or contains a credential.
 
     Raises:
-        InvalidInputError: it is one of these.
+        InvalidInputError: the fact is one of these.
     """
     text = draft.fact.text
     max_characters = MAX_FACT_CHARACTERS if draft.source == "remember" else MAX_VERBATIM_CHARACTERS
     if len(text) > max_characters:
-        raise InvalidInputError(
-            f"the fact has {len(text)} characters: shorten it to {max_characters} or split it in several"
-        )
+        raise InvalidInputError(f"the fact has {len(text)} characters: shorten it to {max_characters} or split it")
     if contains_credential(text):
-        raise InvalidInputError("the fact holds a credential: keep secrets in a password store, not in memory")
+        raise InvalidInputError("the fact contains a credential: keep secrets in a password store, not in memory")
 
 
 def build_drafts(chunk: Chunk, extracted: Sequence[ExtractedFact]) -> list[Draft]:
     """Return the screened facts of a chunk as drafts, each with where and when it was said.
 
-    The extractor does not say which turn a fact came from: its place and time are those of the turn that
-    shares most words with it, the first one where that is open. Its events are those of the whole chunk and of its
-    context, so that nothing it could have come from is left out when it is forgotten.
+    The extractor does not report the turn of a fact. So its position and time are those of the first turn that shares
+    most words with it. Its events are all events of the chunk and its context, so that forgetting the fact reaches
+    everything it may have come from.
     """
     event_ids = tuple(dict.fromkeys(message.event_id for message in (*chunk.before, *chunk.messages)))
     turn_words = [_distinct_words(" ".join(message.text for message in turn.messages)) for turn in chunk.turns]

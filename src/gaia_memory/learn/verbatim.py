@@ -1,4 +1,4 @@
-"""Facts that a host adds word for word."""
+"""Turns facts that a host adds verbatim into drafts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def build_verbatim_drafts(
 
     Raises:
         InvalidInputError: `facts` is no list of `NewFact`, `on_refused` is neither "raise" nor "skip", or, with
-            "raise", a fact is too long or holds a credential; the message names its index.
+            "raise", a fact is too long or contains a credential; the message names its index.
     """
     if not isinstance(facts, Sequence) or isinstance(facts, str | bytes):
         raise_invalid("facts", facts, "pass a list of NewFact")

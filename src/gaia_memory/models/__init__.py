@@ -1,6 +1,5 @@
-"""The values that travel between rooms: frozen, typed, without behaviour beyond their own form."""
+"""Values shared by all packages: frozen, typed, with no behaviour beyond checking their own form."""
 
-from gaia_memory.models.contact import Contact
 from gaia_memory.models.fact import (
     RESERVED_METADATA,
     AddResult,
@@ -44,7 +43,7 @@ from gaia_memory.models.ledger_state import (
     TurnState,
     WindowAnchor,
 )
-from gaia_memory.models.merged import MergeResult
+from gaia_memory.models.results import Contact, MergeResult
 from gaia_memory.models.scope import MAX_PARTITION_CHARACTERS, Scope, SessionKey, require_scopes
 from gaia_memory.models.time_zone import load_time_zone, to_local_time
 from gaia_memory.models.turns import (

@@ -1,4 +1,4 @@
-"""What is held true, from the moment it is worded until it is recalled or forgotten."""
+"""Facts, from the moment they are worded until they are recalled or forgotten."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ RESERVED_METADATA = frozenset(
     {"user_id", "agent_id", "run_id", "actor_id", "role", "data", "hash", "text_lemmatized", "expiration_date"}
     | {"created_at", "updated_at", "said_at", "session_id", "seq", "source", "id"}
 )
-"""Names that mem0's payload or a fact's own fields use: some of them would change whose fact it is."""
+"""Names used by mem0's payload or by fields of a fact: some of them would change the owner of a fact."""
 
 _MIN_SAID_AT = datetime.min.replace(tzinfo=UTC)
 _MAX_SAID_AT = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-"""Times beyond these two, rounded as a database keeps them, leave what a datetime can hold."""
+"""Bounds of times: beyond them, rounding by the database leaves the range of `datetime`."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewFact:
-    """A fact to be stored word for word.
+    """A fact to be stored verbatim.
 
-    `said_at` is an aware time; `session_id` and `seq` (its place in that conversation) let recall use the
-    neighbours of a fact; `metadata` holds flat scalars under names that are not the store's own.
+    `said_at` is an aware time. `session_id` and `seq` (its position in that conversation) let recall use the neighbours
+    of a fact. `metadata` are flat scalars under names that are not reserved.
     """
 
     text: str
@@ -43,11 +43,11 @@ class NewFact:
     metadata: Metadata = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what no store could keep; replace NUL and lone surrogates in the text, which none can hold.
+        """Validate the fields; replace NUL and lone surrogates in the text, which databases cannot store.
 
         Raises:
-            InvalidInputError: the text is no text or shows nothing, `said_at` has no time zone, `session_id` is
-                no id, `seq` no whole number, or the metadata is not flat or uses a name of the store's own.
+            InvalidInputError: the text is not a string or blank, `said_at` has no time zone, `session_id` is not an id,
+                `seq` not a whole number, or the metadata is not flat or uses a reserved name.
         """
         object.__setattr__(self, "text", replace_unstorable(require_text("NewFact.text", self.text)))
         _check_said_at(self.said_at)
@@ -66,7 +66,7 @@ def _check_said_at(said_at: object) -> None:
     if not isinstance(said_at, datetime) or said_at.utcoffset() is None:
         raise_invalid("NewFact.said_at", said_at, "pass a time with a time zone, such as datetime.now(UTC), or None")
     if not _MIN_SAID_AT <= said_at <= _MAX_SAID_AT:
-        raise_invalid("NewFact.said_at", said_at, "pass a time that lies in the years 1 to 9999 in UTC, too")
+        raise_invalid("NewFact.said_at", said_at, "pass a time in the years 1 to 9999, also in UTC")
 
 
 def _check_metadata(metadata: object) -> None:
@@ -91,8 +91,8 @@ def _check_metadata(metadata: object) -> None:
 class Draft:
     """A fact on its way into the database: a `NewFact` with its source and, if there is one, its vector.
 
-    `event_ids` are the events it was learned from, `app` the app of that conversation. `embedder` names what
-    made the vector. A new fact has `created_at` and `updated_at` where they are given, else the time of the write.
+    `event_ids` are the events it was learned from, `app` the app of that conversation, `embedder` the origin of the
+    vector. `created_at` and `updated_at` default to the time of the write.
     """
 
     fact: NewFact
@@ -107,7 +107,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """Something held true about a person, as it stands in the database now."""
+    """A stored fact about a person."""
 
     id: str
     scope: Scope
@@ -154,7 +154,7 @@ class AddResult(Sequence[Fact]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """One source of a fact: what taught it, where and when, and from which events."""
+    """One source of a fact: its kind, conversation, time and events."""
 
     source: Source
     app: str | None = None
@@ -166,9 +166,9 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What one retriever found: a fact's id and the score it gave, higher is better.
+    """The id of a fact that a retriever found, and its score; higher is better.
 
-    `similarity` is how much the fact is like the question, from -1 to 1, where the score only tells facts apart.
+    `similarity` to the question, from -1 to 1, is set if the score is only comparable within one answer.
     """
 
     fact_id: str
@@ -178,9 +178,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A recalled fact with its score and what that score is made of.
+    """A recalled fact with its score and the parts of that score.
 
-    `why` maps each stage to the part it contributed; `missing` names what could not answer: retrievers, `rewriting`,
+    `why` maps each stage to its part. `missing` names the retrievers that failed, `rewriting` (query expansion) and
     `reranker`.
     """
 
@@ -192,11 +192,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallResult:
-    """What a recall found, and what it left out.
+    """The result of a recall, with details.
 
-    `hits` are what `recall` returns, at most `limit`; `dropped` were among the best so many and score below
-    `memory.score_threshold` or did not fit into `memory.recall.tokens`. `missing` names what could not answer,
-    `expansions` the other words that were looked for.
+    `hits` are returned by `recall`, at most `limit`. `dropped` hits were among the best too, but scored below
+    `memory.score_threshold` or did not fit into `memory.recall.tokens`. `missing` is that of `Hit`. `expansions` are
+    the lines added to the question.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -220,16 +220,15 @@ class Page:
 
     @property
     def has_more(self) -> bool:
-        """Whether facts come after these."""
+        """Whether more facts follow."""
         return self.offset + len(self.facts) < self.total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeState:
-    """What the database holds about a scope as a whole.
+    """The state of a scope in the database.
 
-    `revision` grows with every write; `forgotten_at` (seconds since the epoch) is the moment up to which
-    nothing said may be learned any more.
+    `revision` grows with every write. Statements made up to `forgotten_at` (seconds since the epoch) are never learned.
     """
 
     revision: int = 0
@@ -241,11 +240,11 @@ ProfileMaker = Literal["model", "fallback"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What an agent is told about a person at the start of a session.
+    """The lines about a person that an agent gets at the start of a session.
 
-    `bullets` is empty when there is nothing to tell. `fingerprint` stands for the facts, projects and limits
-    it was made from, `revision` for the state of the scope they were read in. `made_by` says whether the model wrote
-    it or it stands in for the model's, and `made_at` when; both are None where nothing was made, or nobody noted it.
+    `bullets` is empty when nothing is known. `fingerprint` identifies the facts, projects and limits it was made from,
+    `revision` the state of the scope. `made_by` is the model or the fallback, and `made_at` the time; both are None for
+    an empty profile and for profiles of older versions.
     """
 
     bullets: tuple[str, ...]
@@ -257,10 +256,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a `forget` removed.
+    """The result of a `forget`.
 
-    `count` facts are gone from the database and shown nowhere. `removed` counts rows by place; `pending` is
-    true while the physical erasure of files still runs (`Memory.settled()` waits for it).
+    `count` facts were deleted from the database and are shown nowhere. `removed` counts rows by kind. `pending` is true
+    while the erasure of files still runs (`Memory.settled()` waits for it).
     """
 
     count: int

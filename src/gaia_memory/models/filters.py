@@ -1,13 +1,13 @@
-"""Which facts are meant: filters in mem0's form, over a fact's own fields and its metadata."""
+"""Filters in mem0's form, over the fields and the metadata of a fact."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 from gaia_memory.errors import InvalidInputError
+from gaia_memory.language.unicode_forms import compose
 from gaia_memory.models.fact import RESERVED_METADATA, Fact, Scalar
 from gaia_memory.models.validation import format_value, raise_invalid
 
@@ -15,7 +15,7 @@ Filters = Mapping[str, Any]
 FactPredicate = Callable[[Fact], bool]
 
 MAX_FILTER_DEPTH = 32
-"""How deep AND, OR and NOT may stand in each other."""
+"""Levels of nested AND, OR and NOT."""
 
 _Value = Scalar | datetime | None
 _ValuePredicate = Callable[[_Value], bool]
@@ -35,7 +35,7 @@ _FIELDS: Mapping[str, Callable[[Fact], _Value]] = {
 _COMBINATORS: Mapping[str, Callable[[list[bool]], bool]] = {
     "AND": all,
     "OR": any,
-    "NOT": lambda held: not any(held),
+    "NOT": lambda results: not any(results),
 }
 _ORDER_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "gt": lambda value, bound: value > bound,
@@ -48,28 +48,28 @@ _WILDCARD = "*"
 
 
 def compile_filters(filters: Filters) -> FactPredicate:
-    """Return what says of a fact whether these filters hold for it; without any they hold for every fact.
+    """Return a function that tests whether a fact passes these filters; without filters every fact passes.
 
-    A filter maps names to what is wanted, and all of them must hold: a value to be equal to, `"*"` for any value, or
-    operators with what they compare to (`eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `contains`, `icontains`).
-    `AND`, `OR` and `NOT` take a list of filters; `NOT` wants none of them to hold. A name is a fact's own field
-    (`id`, `source`, `session_id`, `seq`, `said_at`, `created_at`, `updated_at`) or one of its metadata.
+    A filter maps names to conditions that must all be true: an equal value, `"*"` for any value, or operators with
+    operands (`eq`, `ne`, `gt`, `gte`, `lt`, `lte`, `in`, `nin`, `contains`, `icontains`). `AND`, `OR` and `NOT` take a
+    list of filters; `NOT` requires all of them to fail. A name is a field of a fact (`id`, `source`, `session_id`,
+    `seq`, `said_at`, `created_at`, `updated_at`) or a key of its metadata.
 
-    A time is compared to an aware `datetime`, a `date` or their ISO text; a day begins at midnight UTC. `said_at` is
-    when it was said or, where nobody knows, when it was kept. Values of two kinds are neither equal nor in an order:
-    `5` is not `"5"`. What a fact has no value for is not equal to anything.
+    A time is compared with an aware `datetime`, a `date` or their ISO text; a day begins at midnight UTC. `said_at` is
+    the creation time for facts without one. Values of different types are neither equal nor ordered: `5` is not `"5"`.
+    A missing value is not equal to anything.
 
     Raises:
-        InvalidInputError: the filters are of another form; it names the place, the value and what to pass.
+        InvalidInputError: the filters have another form; the error names the path, the value and what to pass.
     """
     return _compile_all(filters, "filters", depth=0)
 
 
 def _compile_all(filters: object, path: str, *, depth: int) -> FactPredicate:
     if not isinstance(filters, Mapping):
-        raise_invalid(path, filters, "pass a mapping of names to what is wanted, such as {'category': 'health'}")
+        raise_invalid(path, filters, "pass a mapping of names to conditions, such as {'category': 'health'}")
     if depth > MAX_FILTER_DEPTH:
-        raise InvalidInputError(f"filters stand in each other more than {MAX_FILTER_DEPTH} deep: make them flatter")
+        raise InvalidInputError(f"filters are nested more than {MAX_FILTER_DEPTH} levels deep: make them flatter")
     tests = [_compile_condition(name, wanted, path, depth=depth) for name, wanted in filters.items()]
     return lambda fact: all(test(fact) for test in tests)
 
@@ -134,11 +134,11 @@ def _compile_operator(operator: str, operand: object, path: str, *, is_time: boo
 def _compile_substring(operator: str, operand: object, path: str, *, is_time: bool) -> _ValuePredicate:
     if not isinstance(operand, str) or is_time:
         raise_invalid(path, operand, "use gt, gte, lt or lte with a time" if is_time else "pass a text")
-    substring = _normalize_nfc(operand)
+    substring = compose(operand)
     if operator == "contains":
-        return lambda value: isinstance(value, str) and substring in _normalize_nfc(value)
+        return lambda value: isinstance(value, str) and substring in compose(value)
     folded = substring.casefold()
-    return lambda value: isinstance(value, str) and folded in _normalize_nfc(value).casefold()
+    return lambda value: isinstance(value, str) and folded in compose(value).casefold()
 
 
 def _parse_operand(operand: object, path: str, *, is_time: bool) -> Scalar | datetime:
@@ -176,10 +176,5 @@ def _comparable_type(value: Scalar | datetime) -> type:
 
 def _equal(value: _Value, other: Scalar | datetime) -> bool:
     if isinstance(value, str) and isinstance(other, str):
-        return _normalize_nfc(value) == _normalize_nfc(other)
+        return compose(value) == compose(other)
     return value is not None and _comparable_type(value) is _comparable_type(other) and value == other
-
-
-def _normalize_nfc(text: str) -> str:
-    """Return a text with each letter and its accent as one: some keyboards write two."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)

@@ -1,4 +1,4 @@
-"""A fact as recall looks at it: the traits of what it says, where and when."""
+"""A fact as recall compares it: the features of its text, its conversation and its time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gaia_memory.models.fact import Fact, Metadata
 
 @dataclass(frozen=True, slots=True)
 class IndexedFact:
-    """What of a fact counts for its place among others. Times are seconds since the epoch.
+    """The values of a fact that decide its rank. Times are seconds since the epoch.
 
-    `conversation` tells conversations of one scope apart; `features` are those of its text, packed.
+    `conversation` identifies a conversation within the scope; `features` are the packed features of the text.
     """
 
     id: str
@@ -24,18 +24,18 @@ class IndexedFact:
 
 
 def index_fact(fact: Fact) -> IndexedFact:
-    """Return the line of a fact."""
+    """Return a fact in indexed form."""
     said_at = None if fact.said_at is None else fact.said_at.timestamp()
     features = extract_fact_features(fact.text, fact.metadata)
     return IndexedFact(fact.id, fact.session_id, fact.seq, said_at, fact.created_at.timestamp(), features)
 
 
 def extract_fact_features(text: str, metadata: Metadata) -> bytes:
-    """Return the traits of a text, said by whom its metadata name."""
+    """Return the packed features of a text, with the speaker in its metadata."""
     return extract_features(text, find_author(metadata))
 
 
 def find_author(metadata: Metadata) -> str | None:
-    """Return who said it, as a host or ADK notes it; None where nobody did."""
+    """Return the speaker or author in the metadata; None without one."""
     author = metadata.get("speaker") or metadata.get("author")
     return author if isinstance(author, str) and author else None

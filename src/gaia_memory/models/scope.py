@@ -1,4 +1,4 @@
-"""Whose memory, and which conversation."""
+"""Identifies a memory and a conversation."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def _percent_encode(identifier: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory: the hard border of every read, write and delete.
+    """The owner of a memory: the hard border of every read, write and delete.
 
-    `app` is None where one memory spans all apps (`memory.scope: user`). Ids are compared by their bytes:
-    no trimming, no case folding, no Unicode normalisation. Memory keeps any id, encoded; one that holds NUL or a lone
-    surrogate cannot talk in a `Conversation`, since ADK's session database has no place for it.
+    `app` is None if one memory spans all apps (`memory.scope: user`). Ids are compared by their bytes: no trimming, no
+    case folding, no Unicode normalisation. Memory stores any id. An id with NUL or a lone surrogate cannot be used in a
+    `Conversation`, because ADK's session database cannot store it.
     """
 
     app: str | None
     user: str
 
     def __post_init__(self) -> None:
-        """Turn numbers into text and refuse what is no id: it would stand for everybody or nobody.
+        """Convert numbers to text and refuse invalid ids, which would match every user or none.
 
         Raises:
             InvalidInputError: `app` or `user` is empty, or neither text nor a whole number.
@@ -43,9 +43,8 @@ class Scope:
     def partition(self) -> str:
         """The scope as one opaque ASCII id, `app:user` with both halves percent-encoded.
 
-        Two scopes share a partition only when they are equal. It holds no wildcard and no white space, so
-        that a vector store which gives those a meaning cannot misread it. A very long id becomes a digest,
-        which holds no colon and so never meets an encoded one.
+        Only equal scopes share a partition. It contains neither wildcards nor white space, which some vector stores
+        interpret. A very long id becomes a digest, which has no colon and so never equals an encoded one.
         """
         joined = f"{'' if self.app is None else _percent_encode(self.app)}:{_percent_encode(self.user)}"
         if len(joined) <= MAX_PARTITION_CHARACTERS:
@@ -54,10 +53,10 @@ class Scope:
 
 
 def require_scopes(name: str, value: object) -> None:
-    """Return only for a sequence of scopes.
+    """Check that `value` is a sequence of scopes.
 
     Raises:
-        InvalidInputError: it is something else, or holds something else.
+        InvalidInputError: it is not.
     """
     if not isinstance(value, Sequence) or not all(isinstance(each, Scope) for each in value):
         raise_invalid(name, value, "pass a list of Scope, such as [gaia.scope('household')]")
@@ -65,7 +64,7 @@ def require_scopes(name: str, value: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """Which conversation: the session `session` of `user` in the ADK app `app`."""
+    """Identifies a conversation: the session `session` of `user` in the ADK app `app`."""
 
     app: str
     user: str

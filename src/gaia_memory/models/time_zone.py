@@ -1,4 +1,4 @@
-"""Time zones: whose calendar day a moment belongs to."""
+"""Time zones, which decide the calendar day of a moment."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 @lru_cache(maxsize=256)
 def load_time_zone(name: str) -> tzinfo:
-    """Return the zone of an IANA name, `Asia/Tokyo`. Reads a file the first time a name is asked for.
+    """Return the zone of an IANA name such as `Asia/Tokyo`. Reads a file at the first call for a name.
 
     Raises:
-        ValueError: there is no zone of this name.
+        ValueError: there is no zone with this name.
     """
     try:
         return ZoneInfo(name)
-    # A folder of zones (`Asia`) and a name that no path may have fail in ways of their own.
+    # The name of a folder (`Asia`) and an invalid path raise errors of other types.
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ValueError("is no time zone of the IANA list") from error
 
 
 def to_local_time(moment: datetime, zone: tzinfo | None) -> datetime:
-    """Return a moment by the clock on the wall where it was said.
+    """Return a moment in the local time of the person who spoke.
 
-    Plain UTC is how hosts keep time, not where the person was: it becomes `zone`, or with None this machine's zone.
-    Any other zone was given on purpose and is kept, also the one of the IANA list that is called UTC.
+    Hosts store times in plain UTC, which says nothing about the person: it is converted to `zone`, or with None
+    to the zone of this machine. Any other zone is explicit and stays, including the IANA zone `UTC`.
     """
     is_explicit_zone = isinstance(moment.tzinfo, ZoneInfo) or moment.tzname() != "UTC"
     return moment if is_explicit_zone else moment.astimezone(zone)

@@ -1,4 +1,4 @@
-"""What callers give, refused in one form: its name, its value and what to pass instead."""
+"""Validates arguments; each error names the argument, its value and what to pass instead."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def raise_invalid(name: str, value: object, fix: str) -> NoReturn:
 
 
 def format_value(value: object) -> str:
-    """Return a value as a message can show it, cut where it is long."""
+    """Return a value as text for a message, truncated if it is long."""
     try:
         text = repr(value)
     except ValueError:
-        # Python refuses to write whole numbers of thousands of digits.
+        # Python refuses to print whole numbers with thousands of digits.
         text = f"a {type(value).__name__} too long to show"
     return text if len(text) <= _MAX_VALUE_CHARACTERS else text[: _MAX_VALUE_CHARACTERS - 1] + "…"
 
 
 def require_id(name: str, value: object, fix: str) -> str:
-    """Return an id as text: a number is the id of its digits, a UUID that of its usual form.
+    """Return an id as text: a number becomes its digits, a UUID its usual form.
 
     Raises:
         InvalidInputError: it is missing, empty, or none of these.
@@ -42,10 +42,10 @@ def require_id(name: str, value: object, fix: str) -> str:
 
 
 def require_text(name: str, value: object) -> str:
-    """Return a text in which something can be seen.
+    """Return the value if it is a text with visible characters.
 
     Raises:
-        InvalidInputError: it is blank, or no text.
+        InvalidInputError: it is blank or not a string.
     """
     if not isinstance(value, str) or is_blank(value):
         raise_invalid(name, value, "pass a sentence")
@@ -56,7 +56,7 @@ def require_int(name: str, value: object, *, minimum: int, maximum: int, fix: st
     """Return a whole number from `minimum` to `maximum`.
 
     Raises:
-        InvalidInputError: it is none, or lies outside.
+        InvalidInputError: it is not a whole number or outside the range.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         raise_invalid(name, value, fix)

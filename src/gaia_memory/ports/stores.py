@@ -1,4 +1,4 @@
-"""The truth and the store that follows it."""
+"""The facts, the database they live in, and the mem0 store that follows them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Database(Protocol):
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a file of this machine, which no process of another one can reach."""
+        """Whether it is a file of this machine, which processes of other machines cannot reach."""
         ...
 
     def require_open(self) -> None:
-        """Return only until it is closed.
+        """Check that the database is open.
 
         Raises:
             MemoryClosedError: it was closed, and does not open again.
@@ -61,7 +61,7 @@ class Database(Protocol):
         """Open a short read transaction that sees one state of the database."""
 
     async def scrub(self) -> bool:
-        """Rewrite what still holds deleted text: index segments, write-ahead log.
+        """Rewrite whatever still contains deleted text: index segments, the write-ahead log.
 
         Returns False while another reader or process keeps the old pages in use: call again later.
         """
@@ -70,24 +70,25 @@ class Database(Protocol):
 class FactStore(Protocol):
     """The facts: the truth about every person.
 
-    Each write raises the scope's `revision` by one, keeps the keyword index in step and puts the ids it
-    touched into the outbox, all in the caller's transaction.
+    Each write raises the scope's `revision` by one, keeps the keyword index in step and puts the ids of changed facts
+    into the outbox, all in the caller's transaction.
     """
 
     async def state(self, tx: Transaction, scope: Scope) -> ScopeState:
-        """Return the scope's revision and `forgotten_at`; zeros for a scope nobody wrote to.
+        """Return the scope's revision and `forgotten_at`; zeros for a scope without any writes.
 
-        In a write transaction both stay as they are until its end.
+        In a write transaction neither changes until its end.
         """
 
     async def write(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft], *, now: datetime) -> AddResult:
         """Store `drafts` and return the fact each became, in order, and whether it is new.
 
-        A draft whose normal form is already there becomes a further source of that fact (whose text stays);
-        it fills in the vector when the fact has none.
+        A draft whose normal form is already stored becomes a further source of that fact, whose text stays. It also
+        supplies the vector when the fact has none.
 
         Raises:
-            InvalidInputError: a text is blank, a time naive, or metadata are no flat scalars; nothing is written.
+            InvalidInputError: a text is blank, a time is naive, metadata are not flat scalars, or `seq` does not fit
+                into 64 bits. Nothing is written.
         """
 
     async def facts(self, tx: Transaction, scope: Scope, *, limit: int | None = None, offset: int = 0) -> list[Fact]:
@@ -100,18 +101,15 @@ class FactStore(Protocol):
         """Return the ids of the current facts for which `predicate` is true, oldest first."""
 
     async def get(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, Fact]:
-        """Return those of `fact_ids` that are facts of this scope; foreign and unknown ids are left out."""
+        """Return the facts of this scope with these ids; ids of other scopes and unknown ids are left out."""
 
     async def neighbours_of(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str], turn_distance: int
     ) -> list[Fact]:
-        """Return these facts and what stands up to `turn_distance` turns beside them in the same conversation.
-
-        In order.
-        """
+        """Return these facts and those up to `turn_distance` turns away in the same conversation, oldest first."""
 
     async def idf(self, tx: Transaction, scope: Scope, words: Sequence[Collection[str]]) -> list[float]:
-        """Return how rare each set of words that say the same is in this scope: its idf, 0 when no fact holds it."""
+        """Return the inverse document frequency of each set of synonyms in this scope; 0 when no fact contains any."""
 
     async def sources(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[SessionKey, set[str]]:
         """Return the conversations these facts were learned from, each with the ids of the events used."""
@@ -119,7 +117,7 @@ class FactStore(Protocol):
     async def origins(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str] | None = None
     ) -> dict[str, list[Origin]]:
-        """Return the sources of these facts of a scope, or of all, by the fact's id, oldest first."""
+        """Return the sources of these current facts, or of all, by the fact's id, oldest first."""
 
     async def match(self, tx: Transaction, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
         """Find facts by words, best first; a query without a usable word finds nothing."""
@@ -128,82 +126,87 @@ class FactStore(Protocol):
         """Return the ids of all current facts."""
 
     async def indexed_facts(self, tx: Transaction, scope: Scope, *, since_revision: int = -1) -> list[IndexedFact]:
-        """Return what recall compares of every current fact changed after `since_revision`."""
+        """Return the values that recall compares, of every current fact changed after `since_revision`."""
 
     async def years(self, tx: Transaction, scope: Scope) -> list[int]:
-        """Return the years, in UTC, from the first to the last moment at which a fact was said."""
+        """Return the years, in UTC, from the earliest to the latest `said_at`."""
 
     async def said_between(
         self, tx: Transaction, scope: Scope, spans: Sequence[tuple[datetime, datetime]], *, limit: int
     ) -> list[str]:
-        """Return ids of facts said in one of these spans, the latest first; a span ends before its second moment."""
+        """Return the ids of facts said in one of these spans, the latest first; the end of a span is exclusive."""
 
     async def vectors(self, tx: Transaction, scope: Scope, embedder: str) -> tuple[list[str], Any]:
-        """Return ids and a float32 matrix, one row an id, of the vectors that `embedder` made."""
+        """Return ids and a float32 matrix with one row per id, of the vectors that `embedder` made."""
 
     async def dominant_embedder(self, tx: Transaction) -> str | None:
-        """Return the identity that most vectors carry, of any scope; None without vectors."""
+        """Return the embedder that made most vectors of all scopes; None without vectors."""
 
     async def are_embedded(self, tx: Transaction, scope: Scope, texts: Sequence[str], embedder: str) -> list[bool]:
-        """Say for each text whether it is a fact of this scope with a vector that `embedder` made."""
+        """Return for each text whether it is a fact of this scope with a vector that `embedder` made."""
 
     async def merge(self, tx: Transaction, scope: Scope, into: Scope) -> MergeResult:
-        """Move every fact and tombstone of `scope` to `into`; ids stay, and what both know stands once."""
+        """Move every fact of `scope`, with its sources and tombstones, to `into`; ids stay.
+
+        A fact that both know is stored once, with the sources of both. Facts that `into` has forgotten are dropped, and
+        `into` has then forgotten whatever either scope had.
+        """
 
     async def sourced_only_from(self, tx: Transaction, scope: Scope, session_id: str) -> list[str]:
-        """Return ids of the facts whose every source is this conversation."""
+        """Return the ids of facts whose only source is this conversation."""
 
     async def drop_source(self, tx: Transaction, scope: Scope, session_id: str) -> int:
         """Remove this conversation from the sources of facts that have others; return how many rows.
 
-        A fact that stood at its place in this conversation moves to that of its oldest other source.
+        A fact positioned in this conversation moves to the position of its oldest remaining source.
         """
 
     async def delete(self, tx: Transaction, scope: Scope, fact_ids: Collection[str]) -> dict[str, int]:
         """Delete facts of this scope and its cached profile; their ids go into the outbox.
 
-        Returns the rows removed by place; the key `facts` is the count of facts.
+        Returns the number of rows removed by kind; the key `facts` counts the facts.
         """
 
     async def delete_all(self, tx: Transaction, scope: Scope, *, forgotten_at: float) -> dict[str, int]:
         """Delete everything of this scope: facts, sources, words, vectors, cached profile, tombstones.
 
-        Sets `forgotten_at`. Returns the rows removed by place; the key `facts` is the count of facts.
+        Sets `forgotten_at`. Returns the number of rows removed by kind; the key `facts` counts the facts.
         """
 
     async def add_tombstones(
         self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float
     ) -> None:
-        """Leave a tombstone (a salted hash of the normal form) for each of these facts, before a delete.
+        """Leave a tombstone (a salted hash of the normal form) for each of these facts; call it before `delete`.
 
-        Hashes of their telling words stay, too: they hold for what was said up to `said_until` (seconds, wall clock).
+        Hashes of their distinctive words are stored too. They apply to statements made up to `said_until` (seconds,
+        wall clock).
         """
 
     async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
-        """Say for each text whether its normal form has a tombstone."""
+        """Return for each text whether its normal form has a tombstone."""
 
     async def paraphrases_forgotten(self, tx: Transaction, scope: Scope, new_facts: Sequence[NewFact]) -> list[bool]:
-        """Say for each fact whether it tells, maybe in other words, what was buried after it was said."""
+        """Return for each fact whether it repeats, perhaps in other words, a fact forgotten after it was said."""
 
     def mentions(self, user_text: str, text: str) -> bool:
-        """Say whether what somebody says shares a word with a text that tells what that is about."""
+        """Return whether `user_text` shares a distinctive word with `text`; any word if `text` has no such word."""
         ...
 
     async def remove_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
-        """Lift the tombstones of these texts, and of what else they tell."""
+        """Remove the tombstones of these texts and of the facts they paraphrase."""
 
     async def cached_profile(self, tx: Transaction, scope: Scope) -> Profile | None:
         """Return the last profile made for this scope."""
 
     async def cache_profile(self, tx: Transaction, scope: Scope, profile: Profile) -> bool:
-        """Keep a profile; False, and nothing written, when the scope's revision is no longer the profile's."""
+        """Store a profile; False, and nothing written, when the scope's revision is not the profile's."""
 
     async def scopes(self, tx: Transaction) -> list[Scope]:
-        """Return every scope that holds a fact."""
+        """Return every scope that has a current fact."""
 
 
 class Outbox(Protocol):
-    """What the mem0 store still has to follow, and which store that is."""
+    """The changes that the mem0 store has not followed yet, and which store that is."""
 
     async def store(self, tx: Transaction) -> StoreState:
         """Return the current store, its lag and its owner."""
@@ -212,71 +215,74 @@ class Outbox(Protocol):
         """Return the oldest dirty ids."""
 
     async def load_facts(self, tx: Transaction, fact_ids: Collection[str]) -> dict[str, StoredFact]:
-        """Return those of `fact_ids` that are facts now, of any scope, with their vectors."""
+        """Return the current facts with these ids, of any scope, with their vectors."""
 
     async def synced_facts(self, tx: Transaction, *, after: str, limit: int) -> list[StoredFact]:
-        """Return facts that wait for nothing, of any scope, by id: those behind the id `after`."""
+        """Return facts of any scope that are not dirty, in the order of their ids, from behind the id `after`."""
 
     async def acknowledge(self, tx: Transaction, rows: Iterable[DirtyFact]) -> int:
-        """Remove rows whose version is still the one given; return how many were removed."""
+        """Remove rows whose version is unchanged; return how many were removed."""
 
     async def backfill_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> None:
-        """Give facts a vector of `embedder`, each only while its version is unchanged.
+        """Store vectors of `embedder` for facts that lack one, each only while its version is unchanged.
 
-        Versions stay; the revision of the scopes rises, because what their vectors are has changed.
+        Versions stay. The revision of the scopes rises, because caches of their vectors are outdated.
         """
 
     async def reset_store(self, tx: Transaction, store_id: str) -> None:
-        """Make `store_id`, an empty store, the current one: every fact becomes dirty, dead ids leave."""
+        """Make `store_id`, an empty store, the current one: every current fact becomes dirty, other ids leave."""
 
     async def claim_store(
         self, tx: Transaction, owner: str, *, now: float, lease_seconds: float | None, dead_owner: str | None = None
     ) -> bool:
-        """Note `owner` as the one who writes the store.
+        """Record `owner` as the process that writes the store; return whether it is.
 
-        With `lease_seconds` (seconds) it is a claim that fails while another owner's lease is running, unless that is
-        `dead_owner`, who has ended; without, the operating system's lock has decided already.
+        With `lease_seconds` the claim fails while the lease of another owner runs, unless that is `dead_owner`, a
+        process that has ended. Without it, a lock of the operating system has already decided.
         """
 
     async def release_store(self, tx: Transaction, owner: str) -> None:
-        """Give the store back."""
+        """Release the claim of `owner`."""
 
     async def register_waiter(self, tx: Transaction, *, until: float) -> None:
-        """Say that somebody waits for the store until then."""
+        """Record that a process waits for the store until then."""
 
     async def record_erasure(self, tx: Transaction, scope: Scope, *, now: float) -> None:
-        """Note that files may hold text that was forgotten."""
+        """Record that files may contain forgotten text; the scope is not stored."""
 
     async def pending_erasures(self, tx: Transaction) -> list[int]:
         """Return the ids of erasures that are not finished."""
 
     async def finish_erasures(self, tx: Transaction, erasures: Collection[int]) -> None:
-        """Note that these erasures are finished."""
+        """Record that these erasures are finished."""
 
 
 class Indexes(Protocol):
-    """The keyword index and the vectors, as what can be made anew from the facts."""
+    """The keyword index and the vectors: whatever can be rebuilt from the facts."""
 
     async def count_outdated(self, tx: Transaction) -> int:
-        """Count the facts whose words another version of this package took into the keyword index."""
+        """Count the facts that another version of this package put into the keyword index."""
+
+    async def count_without_traits(self, tx: Transaction) -> int:
+        """Count the facts without stored text features: a search computes these from the text each time."""
 
     async def begin_keyword_rebuild(self, tx: Transaction, *, from_scratch: bool) -> tuple[int, int]:
-        """Begin to rebuild the keyword index, or go on with what was not ended; `from_scratch` does not.
+        """Begin to rebuild the keyword index, or resume an unfinished rebuild unless `from_scratch`.
 
         Returns how many facts are done already, and how many there are.
         """
 
     async def rebuild_keywords(self, tx: Transaction, *, limit: int) -> int | None:
-        """Take the next facts, at most `limit`, out of the index and in again; return how many, None at the end."""
+        """Index the next facts again, at most `limit`; return how many, None at the end.
+
+        Other transactions never see a fact missing from the index. The revision of the scopes rises.
+        """
 
     async def ids_without_vector_of(self, tx: Transaction, embedder: str) -> list[str]:
-        """Return the ids of facts, of any scope, that have no vector, or one of another embedder; oldest first."""
+        """Return the ids of facts, of any scope, that have no vector or one of another embedder; oldest first."""
 
     async def replace_vectors(self, tx: Transaction, vectors: Mapping[DirtyFact, Vector], embedder: str) -> int:
-        """Give facts a vector of `embedder` in place of what they have; return how many were as given until then.
-
-        They are changed facts to the store that follows.
-        """
+        """Replace the vectors of facts whose version is unchanged; return how many. They become dirty."""
 
 
 class Follower(Protocol):
@@ -305,13 +311,13 @@ class Follower(Protocol):
         """Start to follow, unless that was done before."""
 
     def wake(self) -> None:
-        """Say that there may be something to follow."""
+        """Notify the follower of new changes."""
 
     async def quarantined_stores(self) -> list[str]:
-        """Return where stores stand that something else had filled and that were set aside, as far as is known here."""
+        """Return the paths of stores that were quarantined because another database had filled them."""
 
     async def settled(self, *, stall_seconds: float = 60.0) -> None:
-        """Return when the ids dirty at the call are applied and no erasure is pending, whoever owns the store.
+        """Wait until the ids dirty at the call are applied and no erasure is pending, whoever owns the store.
 
         Raises:
             StoreStalledError: no progress for `stall_seconds`; it names the owner.

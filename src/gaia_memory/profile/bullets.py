@@ -1,4 +1,4 @@
-"""Reads the lines of a model's answer."""
+"""The lines of a profile: read from a model's answer or, without a model, chosen from the facts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gaia_memory.language.printable_text import estimate_tokens
+from gaia_memory.models import Fact
 
 MAX_BULLET_CHARACTERS = 400
 """Characters of one bullet."""
@@ -17,8 +18,7 @@ _EMPTY_BULLET = re.compile(r"^\W*(?:none|nothing|n/a|no facts?|unknown)\W*$", re
 def parse_bullets(answer: str, *, limit: int) -> tuple[str, ...]:
     """Return the distinct bullets of `answer`, at most `limit`; none when it is not made of bullet lines.
 
-    Introductions, headings and code fences around them are left out; an indented line goes on with the bullet
-    above it.
+    Introductions, headings and code fences are ignored. An indented line continues the bullet above it.
     """
     found: list[str] = []
     for line in answer.splitlines():
@@ -27,22 +27,30 @@ def parse_bullets(answer: str, *, limit: int) -> tuple[str, ...]:
             found.append(bullet["text"])
         elif found and line[:1].isspace() and line.strip():
             found[-1] = f"{found[-1]} {line.strip()}"
-    truncated = (truncate_line(text.replace("**", "")) for text in found)
+    truncated = (_truncate_line(text.replace("**", "")) for text in found)
     kept = [text for text in truncated if re.search(r"\w", text) and not _EMPTY_BULLET.match(text)]
     return tuple(dict.fromkeys(kept))[:limit]
 
 
-def truncate_line(text: str) -> str:
-    """Return `text` as one line of at most `MAX_BULLET_CHARACTERS`."""
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_BULLET_CHARACTERS else line[: MAX_BULLET_CHARACTERS - 1].rstrip() + "…"
+def rank_facts(facts: Sequence[Fact]) -> list[Fact]:
+    """Return facts (given oldest first) in the order of their importance: remembered ones first, then the newest."""
+    newest_first = facts[::-1]
+    return sorted(newest_first, key=lambda fact: fact.source != "remember")
+
+
+def fallback_bullets(facts: Sequence[Fact], projects: Sequence[str]) -> tuple[str, ...]:
+    """Return a bullet for each fact and project: remembered facts, projects, and other facts, the newest first."""
+    remembered = [fact.text for fact in rank_facts(facts) if fact.source == "remember"]
+    others = [fact.text for fact in rank_facts(facts) if fact.source != "remember"]
+    lines = map(_truncate_line, [*remembered, *projects, *others])
+    return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def fit_bullets(bullets: Sequence[str], *, limit: int, tokens: int) -> tuple[str, ...]:
     """Return the first bullets that fit, whole: at most `limit`, in at most `tokens` tokens with their dashes.
 
-    One that is too long is left out and those behind it are still taken; where the very first is too long, as
-    much of it is returned as fits.
+    A bullet that is too long is left out, and shorter ones after it are still taken. If not even one fits, the first is
+    truncated.
     """
     kept: list[str] = []
     remaining_tokens = tokens
@@ -52,6 +60,12 @@ def fit_bullets(bullets: Sequence[str], *, limit: int, tokens: int) -> tuple[str
             kept.append(text)
             remaining_tokens -= cost
     return tuple(kept) if kept else tuple(_truncate_to_tokens(text, tokens - 1) for text in bullets[:1])
+
+
+def _truncate_line(text: str) -> str:
+    """Return the text as one line of at most `MAX_BULLET_CHARACTERS`."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_BULLET_CHARACTERS else line[: MAX_BULLET_CHARACTERS - 1].rstrip() + "…"
 
 
 def _truncate_to_tokens(text: str, tokens: int) -> str:

@@ -1,4 +1,4 @@
-"""Distils what is known about a person into a few lines."""
+"""Distils the facts about a person into a few lines."""
 
 from __future__ import annotations
 
@@ -11,43 +11,38 @@ from dataclasses import dataclass, replace
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.errors import BadAnswerError, ModelError
 from gaia_memory.log import logger_for
-from gaia_memory.models import Profile, Scope
+from gaia_memory.models import Fact, Profile, Scope
 from gaia_memory.ports import Clock, Database, FactStore, LanguageModel, ProjectsProvider
-from gaia_memory.profile.bullets import fit_bullets, parse_bullets
-from gaia_memory.profile.fallback import fallback_bullets, rank_by_category
+from gaia_memory.profile.bullets import fallback_bullets, fit_bullets, parse_bullets, rank_facts
 from gaia_memory.profile.prompts import SYSTEM_PROMPT, build_profile_prompt
 from gaia_memory.telemetry import log_fields, memory_span
 
 logger = logger_for(__name__)
 
 MODEL_TIMEOUT_SECONDS = 15.0
-"""How long the first answer of a session waits for its profile; a later session asks for it again."""
+"""Seconds that the first answer of a session waits for its profile; a later session asks for it again."""
 
 MAX_PROJECTS = 5
 PROJECTS_TIMEOUT_SECONDS = 5.0
 MAX_PROMPT_CHARACTERS = 120_000
-"""Characters of facts in one question. Beyond, the facts that count least and the oldest of them are left out."""
+"""Characters of facts in one question; beyond, the least important facts are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ProfileInputs:
     """Everything a profile is made of, oldest fact first, newest project first."""
 
-    facts: tuple[tuple[str, str], ...]
+    facts: tuple[Fact, ...]
     projects: tuple[str, ...]
     revision: int
     cached: Profile | None
 
-    @property
-    def texts(self) -> list[str]:
-        return [text for _, text in self.facts]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSettings:
-    """What a profile takes from the configuration: at most `limit` bullets in `tokens` tokens.
+    """What the configuration says about a profile: at most `limit` bullets in `tokens` tokens.
 
-    It is made anew where `cache_key` is another.
+    A change of `cache_key` outdates the cached profile.
     """
 
     limit: int
@@ -63,10 +58,10 @@ def profile_settings(config: GaiaConfig, cache_key: str) -> ProfileSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfilePreview:
-    """What the next session of a person would be told, looked up without asking a model.
+    """The profile that the next session of a person would get, looked up without asking a model.
 
-    `profile` is what the model wrote from exactly what is known now; None where it is to be asked first. `fallback`
-    is what is told where it does not answer, and `facts` how many facts there are.
+    `profile` is the one a model wrote from the current facts, None if it has to be asked first. `fallback` is used if
+    the model does not answer, and `fact_count` is the number of facts.
     """
 
     profile: Profile | None
@@ -77,7 +72,7 @@ class ProfilePreview:
 class Distiller:
     """Makes profiles, with one call of the model and only when something changed.
 
-    `settings` are asked for once a profile, so that they may change meanwhile.
+    `settings` is called for each profile, so that settings may change at any time.
     """
 
     def __init__(
@@ -98,10 +93,10 @@ class Distiller:
         self._clock = clock
 
     async def profile(self, scope: Scope) -> Profile:
-        """Return what to tell an agent about this person; no bullets when nothing is known.
+        """Return the profile of a person for an agent, without bullets when nothing is known.
 
-        When the model gives no usable answer in time, the facts themselves, ranked and bounded; that is not
-        kept, so that the next session asks again.
+        If the model gives no usable answer in time, the bullets are the most important facts. That profile is not
+        cached, so the next session asks the model again.
         """
         settings = self._settings()
         inputs = await self._load_inputs(scope)
@@ -133,7 +128,7 @@ class Distiller:
         return profile
 
     async def preview(self, scope: Scope) -> ProfilePreview:
-        """Return what the next session would be told; asks no model and keeps nothing."""
+        """Return the profile that the next session would get; asks no model and stores nothing."""
         settings = self._settings()
         inputs = await self._load_inputs(scope)
         is_fresh = inputs.cached is not None and inputs.cached.fingerprint == self._fingerprint(inputs, settings)
@@ -144,7 +139,7 @@ class Distiller:
         )
 
     def _fallback_profile(self, inputs: _ProfileInputs, settings: ProfileSettings) -> Profile:
-        ranked_bullets = fallback_bullets(inputs.texts, inputs.projects)
+        ranked_bullets = fallback_bullets(inputs.facts, inputs.projects)
         bullets = fit_bullets(ranked_bullets, limit=settings.limit, tokens=settings.tokens)
         return Profile(
             bullets=bullets,
@@ -161,7 +156,7 @@ class Distiller:
             facts = await self._facts.facts(tx, scope)
             cached = await self._facts.cached_profile(tx, scope)
         return _ProfileInputs(
-            facts=tuple((fact.id, fact.text) for fact in facts),
+            facts=tuple(facts),
             projects=projects,
             revision=state.revision,
             cached=cached,
@@ -173,7 +168,7 @@ class Distiller:
         try:
             async with asyncio.timeout(PROJECTS_TIMEOUT_SECONDS):
                 recent = await self._projects.recent(scope)
-        except Exception as error:  # the host's own hook: it may fail in any way, and a profile does without it
+        except Exception as error:  # the host's hook may fail in any way, and a profile works without it
             kind = type(error).__name__
             fields = log_fields("profile.without_projects", scope, error=kind)
             logger.warning("the profile is made without projects: %s", kind, extra=fields)
@@ -182,11 +177,12 @@ class Distiller:
 
     def _fingerprint(self, inputs: _ProfileInputs, settings: ProfileSettings) -> str:
         bounds = [settings.limit, settings.tokens]
-        fingerprint_parts = [inputs.facts, inputs.projects, bounds, self._model.identity, settings.cache_key]
+        facts = [(fact.id, fact.text) for fact in inputs.facts]
+        fingerprint_parts = [facts, inputs.projects, bounds, self._model.identity, settings.cache_key]
         return hashlib.sha256(json.dumps(fingerprint_parts).encode()).hexdigest()
 
     async def _ask_model(self, inputs: _ProfileInputs, settings: ProfileSettings) -> tuple[str, ...]:
-        prompt_facts = _fit_into_prompt(inputs.texts)
+        prompt_facts = _fit_into_prompt(inputs.facts)
         prompt = build_profile_prompt(
             prompt_facts, inputs.projects, limit=settings.limit, omitted_count=len(inputs.facts) - len(prompt_facts)
         )
@@ -197,14 +193,12 @@ class Distiller:
         return bullets
 
 
-def _fit_into_prompt(facts: Sequence[str]) -> list[str]:
-    """Return the facts that fit into one question, oldest first; those that count most are taken first."""
-    if sum(map(len, facts)) <= MAX_PROMPT_CHARACTERS:
-        return list(facts)
+def _fit_into_prompt(facts: Sequence[Fact]) -> list[str]:
+    """Return the most important facts that fit into one question, oldest first."""
     remaining_characters = MAX_PROMPT_CHARACTERS
     selected: set[str] = set()
-    for fact in rank_by_category(facts):
-        if len(fact) <= remaining_characters:
-            selected.add(fact)
-            remaining_characters -= len(fact)
-    return [fact for fact in facts if fact in selected]
+    for fact in rank_facts(facts):
+        if len(fact.text) <= remaining_characters:
+            selected.add(fact.id)
+            remaining_characters -= len(fact.text)
+    return [fact.text for fact in facts if fact.id in selected]

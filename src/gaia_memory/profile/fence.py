@@ -1,6 +1,6 @@
 """Makes a person's text harmless inside a tagged block of a prompt."""
 
-# ruff: noqa: RUF001 - the table of look-alikes is made of them
+# ruff: noqa: RUF001 - local models read fullwidth bars
 
 from __future__ import annotations
 
@@ -10,54 +10,29 @@ import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gaia_memory.language.homoglyphs import fold_tag_confusables
 from gaia_memory.language.printable_text import is_invisible
 
 PROTECTED_TAGS = ("USER_PROFILE", "FACTS", "PROJECTS", "PAST_CONVERSATIONS")
-"""Blocks that hold text from memory: three of ours, and that of ADK's `preload_memory`."""
+"""Blocks that contain text from memory: three of ours, and the block of ADK's `preload_memory`."""
 
 _ROLE_TAGS = ("system", "sys", "assistant", "human", "start_of_turn", "end_of_turn")
-"""Tags that models were trained to take for a change of speaker."""
-
-_CONFUSABLES = {
-    **dict.fromkeys("‹〈⟨《⟪❮❬❰⦑˂ᐸ≺≪⋖⋘⧼«﹤᚜", "<"),
-    **dict.fromkeys("›〉⟩》⟫❯❭❱⦒˃ᐳ≻≫⋗⋙⧽»﹥᚛", ">"),
-    **dict.fromkeys("⁄∕⧸╱", "/"),
-    # Cyrillic, Greek, Armenian, Cherokee, Lisu and small capitals, by the Latin letter of our tags they look like.
-    **dict.fromkeys("аαᴀᎪꓮ", "a"),
-    **dict.fromkeys("сϲᴄᏟꓚ", "c"),
-    **dict.fromkeys("ԁᴅᎠꓓ", "d"),
-    **dict.fromkeys("еεᴇᎬꓰ", "e"),
-    **dict.fromkeys("ꜰϝꓝ", "f"),
-    **dict.fromkeys("һнηʜᎻꓧհ", "h"),
-    **dict.fromkeys("іιıӏꓲ", "i"),
-    **dict.fromkeys("јϳᴊᎫꓙ", "j"),
-    **dict.fromkeys("ʟᏞꓡ", "l"),
-    **dict.fromkeys("мμᴍᎷꓟ", "m"),
-    **dict.fromkeys("νпɴꓠո", "n"),
-    **dict.fromkeys("оοσᴏօᎾꓳ", "o"),
-    **dict.fromkeys("рρᴘᏢꓑ", "p"),
-    **dict.fromkeys("ꞅгᴦʀᎡᏒꓣ", "r"),
-    **dict.fromkeys("ѕꜱᏚꓢ", "s"),
-    **dict.fromkeys("тτᴛᎢꓔ", "t"),
-    **dict.fromkeys("υսᴜꓴ", "u"),
-    **dict.fromkeys("ѵᴠᏙꓦ", "v"),
-    **dict.fromkeys("уүʏᎩꓬ", "y"),
-}
+"""Tags that models are trained to read as a change of speaker."""
 
 _TAG_NAMES = "|".join(tag.replace("_", "").casefold() for tag in (*PROTECTED_TAGS, *_ROLE_TAGS))
 # An open bracket at the end counts too: the next line would complete it.
-# Each run of brackets is read once: a text of brackets alone would take minutes otherwise.
+# Each run of brackets is read once: otherwise a text of brackets alone would take minutes.
 _TAG = re.compile(f"(?<![<>/])(?P<before>[<>/]++)(?:(?:{_TAG_NAMES})(?=(?P<after>[<>/]*))|$)")
 _ROUND_BRACKETS = {"<": "(", ">": ")"}
 
-# Look-alikes cannot all be listed: what follows a plain bracket and is not plain throughout opens no tag either.
+# Not all look-alikes can be listed, so no name with a non-ASCII character may follow a bracket either.
 _CONFUSABLE_TAG = re.compile(
     r"(?:[<＜﹤]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|(?:%|\\x|\\u00)3c)"
     r"(?=(?:\s*/[^>)]{0,40}?|[^\s>)]{0,40}?)[^\x00-\x7f])",
     re.IGNORECASE,
 )
 
-# What local models read as the end of a turn, wherever it stands; and what would open a code block around all below.
+# Tokens that local models read as the end of a turn, and marks that would open a code block.
 _REPLACEMENTS = (
     (_CONFUSABLE_TAG, "("),
     (re.compile(r"<(/?(?:s|bos|eos))>", re.IGNORECASE), r"(\1)"),
@@ -67,13 +42,13 @@ _REPLACEMENTS = (
     (re.compile(r"`{3,}|~{3,}"), "'''"),
 )
 
-# Brackets and letters in disguise: HTML's entities, and the brackets as URLs and programs write them.
+# Encoded brackets and letters: HTML entities, and brackets as written in URLs and source code.
 _ENCODED_CHAR = re.compile(
     r"&(?:amp;)*(?P<name>#\d{1,7}|#x[\da-f]{1,6}|lt|gt|[a-z]{2,12}(?=;));?|(?:%|\\x|\\u00)(?P<code>3c|3e|2f)",
     re.IGNORECASE,
 )
 
-# Joiners and the two styles of emoji stay, and signs that Arabic, Syriac and Kaithi write around numbers.
+# Kept: joiners, the two styles of emoji, and number signs of Arabic, Syriac and Kaithi.
 _ALLOWED_INVISIBLE = frozenset("\u200c\u200d\ufe0e\ufe0f\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd").union(
     map(chr, range(0x600, 0x606))
 )
@@ -81,10 +56,10 @@ _CONTROL_REPLACEMENTS = {"Cc": " ", "Zl": " ", "Zp": " ", "Cs": ""}
 
 
 def escape_for_prompt(text: str) -> str:
-    """Return `text` as one line that cannot open or close a block or a turn of a prompt, in whatever spelling.
+    """Return `text` as one line that cannot open or close a block or a turn of a prompt, however it is spelled.
 
-    Angle brackets around such a tag's name become round, and code fences become quotes; control, direction and
-    hidden characters go; all else, braces too, stays as it is.
+    Angle brackets around the name of such a tag become round and code fences become quotes. Control, direction and
+    invisible characters are removed. Everything else, including braces, stays.
     """
     line = _collapse_to_line(text)
     for pattern, replacement in _REPLACEMENTS:
@@ -104,11 +79,11 @@ def _replace_invisible(char: str) -> str:
 
 
 def _neutralize_tags(text: str) -> str:
-    """Replace the brackets of every tag, found on a skeleton of the text that keeps where each sign came from."""
+    """Replace the brackets of every tag, found in a folded copy of the text whose characters keep their positions."""
     spans: list[tuple[int, int]] = []
     skeleton: list[str] = []
     for start, end, char in _decode_chars(text):
-        for part in _fold_confusables(char):
+        for part in fold_tag_confusables(char):
             skeleton.append(part)
             spans.append((start, end))
     replacements: dict[tuple[int, int], str] = {}
@@ -124,7 +99,7 @@ def _neutralize_tags(text: str) -> str:
 
 
 def _decode_chars(text: str) -> Iterator[tuple[int, int, str]]:
-    """Split into signs, one in disguise such as `&lt;` being one."""
+    """Yield the start, end and value of each character; an encoded one such as `&lt;` is one character."""
     position = 0
     for match in _ENCODED_CHAR.finditer(text):
         yield from ((at, at + 1, text[at]) for at in range(position, match.start()))
@@ -134,11 +109,3 @@ def _decode_chars(text: str) -> Iterator[tuple[int, int, str]]:
             yield match.start(), match.end(), char
             position = match.end()
     yield from ((at, at + 1, text[at]) for at in range(position, len(text)))
-
-
-@lru_cache(maxsize=4096)
-def _fold_confusables(char: str) -> str:
-    """Return what a sign looks like: plain letters, digits, brackets and slashes; nothing for all others."""
-    decomposed = _CONFUSABLES.get(char) or unicodedata.normalize("NFKD", char)
-    plain = "".join(_CONFUSABLES.get(part, part) for part in decomposed.casefold())
-    return "".join(part for part in plain if part in "<>/" or part.isalnum())

@@ -8,7 +8,7 @@ from gaia_memory.ports import Database, FactStore, MemoryStores
 from gaia_memory.recall.retrievers import KeywordRetriever
 
 MAX_PAGE_FACTS = 100
-"""Facts of one page."""
+"""Facts on one page."""
 
 
 async def load_page(
@@ -42,7 +42,7 @@ async def load_page(
 
 
 async def find_by_words(database: Database, facts: FactStore, scope: Scope, words: str, *, limit: int) -> list[Fact]:
-    """Return the facts that hold one of these words, in any of its forms, best first."""
+    """Return the facts that contain one of these words, in any of its forms, best first."""
     found = await KeywordRetriever(database, facts).retrieve(scope, words, limit=limit)
     async with database.read_transaction() as tx:
         facts_by_id = await facts.get(tx, scope, [each.fact_id for each in found])

@@ -1,4 +1,4 @@
-"""The ways of finding facts: by their words, by when they were said, and by their vectors."""
+"""Retrievers, which find facts by their words, by their date and by their vectors."""
 
 from __future__ import annotations
 
@@ -25,22 +25,24 @@ if TYPE_CHECKING:
     _VectorScorer = Callable[[VectorMatrix, NDArray[np.float32]], NDArray[np.float32]]
 
 MAX_CACHED_SCOPES = 16
+"""Scopes whose vectors are cached."""
+
 MAX_EVENT_LOOP_ELEMENTS = 2_000_000
-"""Numbers in a matrix from which on arithmetic with it leaves the event loop."""
+"""Elements of a matrix from which on its arithmetic runs off the event loop."""
 
 MAX_YEARS_BACK = 10
-"""How many years back a month is looked for that is named without one."""
+"""Years in which a month without a year is searched, counted from the latest."""
 
 _WIDENING_FACTOR = 8
-"""How many times as many facts are looked for where too few of those found are meant."""
+"""Factor by which the limit grows if too few of the found facts are allowed."""
 
 MIN_HASHED_COSINE = 0.2
-"""Cosine up to which vectors of hashed words only share chance."""
+"""Cosine up to which vectors of hashed words are alike by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredRetriever:
-    """A retriever that finds only these facts of a scope: as many of them as it is asked for."""
+    """A retriever limited to some facts of a scope; it still finds as many as requested."""
 
     retriever: Retriever
     fact_ids: Collection[str]
@@ -51,7 +53,7 @@ class FilteredRetriever:
         return self.retriever.name
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Return what the retriever finds among these facts, best first."""
+        """Return the allowed facts that the retriever finds, best first."""
         fetch_limit = limit
         while True:
             found = await self.retriever.retrieve(scope, query, limit=fetch_limit)
@@ -74,18 +76,18 @@ class KeywordRetriever:
         return "keywords"
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Return facts that share a word with `query`, in any of its forms, best first; function words do not count."""
+        """Return facts that share a word with `query`, in any of its forms, best first; stop words are ignored."""
         terms = [sorted(same) for same in parse_query(query).words]
         if not terms:
             return []
-        # One form of each word first: of a long question the index looks up only so many.
+        # One form of each word first, because the index truncates long queries.
         first, others = [same[0] for same in terms], [each for same in terms for each in same[1:]]
         async with self._database.read_transaction() as tx:
             return await self._facts.match(tx, scope, " ".join([*first, *others]), limit=limit)
 
 
 class DateRetriever:
-    """Finds facts by when they were said, where a question names a month or a year: none may hold its words."""
+    """Finds facts by `said_at` if a question names a month or a year; they need not share a word with it."""
 
     def __init__(self, database: Database, facts: FactStore) -> None:
         self._database = database
@@ -97,7 +99,7 @@ class DateRetriever:
         return DATE_RETRIEVER
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Return facts said in the years or months or on the days that `query` names, the latest first."""
+        """Return facts said in the years or months or on the days in `query`, the latest first."""
         mentions = parse_dates(query)
         if not mentions.months and not mentions.years:
             return []
@@ -110,7 +112,7 @@ class DateRetriever:
 
 @dataclass(frozen=True, slots=True)
 class _CachedVectors:
-    """A scope's vectors as they were at `revision`; None where there are none."""
+    """The vectors of a scope at `revision`; None if there are none."""
 
     revision: int
     ids: list[str]
@@ -118,12 +120,12 @@ class _CachedVectors:
 
 
 class VectorRetriever:
-    """Finds facts by their vectors, exactly, over all vectors of the scope.
+    """Finds facts by their vectors, with an exact search over all vectors of the scope.
 
-    Only vectors of the embedder in use count: those of another one are left to the keywords. The scores are contrasts,
-    beside the cosines. A scope's vectors are kept in memory until its revision changes, for the last few scopes.
-    `is_sole_retriever` says whether nothing else finds facts: then scores are cosines, and chance is better than
-    nothing.
+    Only vectors of the current embedder are compared; other facts are left to the keywords. The scores are whitened
+    cosines, and the plain cosine is the similarity. The vectors of the last few scopes are cached until their revision
+    changes. If `is_sole_retriever` returns true, nothing else finds facts: then the scores are plain cosines, without a
+    minimum.
     """
 
     def __init__(
@@ -142,7 +144,7 @@ class VectorRetriever:
 
     @property
     def name(self) -> str:
-        """The name shown in `Hit.why`: `hashed` where the vectors know words but no meanings."""
+        """The name shown in `Hit.why`: `hashed` for vectors of words without meanings."""
         return "hashed" if self._is_hashed else "vectors"
 
     @property
@@ -150,13 +152,13 @@ class VectorRetriever:
         return self._embedder.identity.startswith("offline/")
 
     async def retrieve(self, scope: Scope, query: str, *, limit: int) -> list[Candidate]:
-        """Return the nearest facts, best first; a scope without vectors costs no call of the embedder.
+        """Return the nearest facts, best first; the embedder is not called for a scope without vectors.
 
         Raises:
             ModelError: the embedder could not answer.
         """
         if self._is_hashed and not index_tokens(query):
-            # Of signs alone nothing is hashed: all such texts would be alike.
+            # Without words nothing is hashed, and all such texts would be equal.
             return []
         query_vector = None if self._knows_dimensions else await self._embed_query(query)
         cached = await self._load_vectors(scope)
@@ -167,7 +169,7 @@ class VectorRetriever:
         rows = cached.vectors.rows
         if len(query_vector) != rows.shape[1]:
             raise BadAnswerError(
-                f"{self._embedder.identity} gave {len(query_vector)} numbers where its vectors have {rows.shape[1]}"
+                f"{self._embedder.identity} returned {len(query_vector)} numbers, but its vectors have {rows.shape[1]}"
             )
         scorer = VectorMatrix.cosines if self._is_hashed or self._is_sole_retriever() else VectorMatrix.whitened_cosines
         min_cosine = MIN_HASHED_COSINE if self._is_hashed and not self._is_sole_retriever() else -1.0
@@ -179,13 +181,13 @@ class VectorRetriever:
 
     @property
     def _knows_dimensions(self) -> bool:
-        """Say whether the embedder can name its dimensions already; some learn them from their first vector."""
+        """Whether the embedder knows its dimensions; some learn them from their first vector."""
         return not self._embedder.identity.endswith("/?")
 
     async def _embed_query(self, query: str) -> Vector:
         vectors = await self._embedder.embed([query], purpose="search")
         if len(vectors) != 1:
-            raise BadAnswerError(f"{self._embedder.identity} gave {len(vectors)} vectors for one text")
+            raise BadAnswerError(f"{self._embedder.identity} returned {len(vectors)} vectors for one text")
         return vectors[0]
 
     async def _load_vectors(self, scope: Scope) -> _CachedVectors:
@@ -208,7 +210,7 @@ class VectorRetriever:
 def build_retrievers(
     database: Database, facts: FactStore, embedder: Embedder, *, is_sole_retriever: Callable[[], bool]
 ) -> list[Retriever]:
-    """Return every way of finding facts; `is_sole_retriever` says whether vectors are the only one in force."""
+    """Return all retrievers; `is_sole_retriever` returns whether only vectors are switched on."""
     return [
         KeywordRetriever(database, facts),
         DateRetriever(database, facts),
@@ -219,7 +221,7 @@ def build_retrievers(
 def _nearest_facts(
     ids: Sequence[str], vectors: VectorMatrix, vector: Vector, limit: int, min_cosine: float, scorer: _VectorScorer
 ) -> list[Candidate]:
-    """Return those with the best scores, among whose cosines are above the floor."""
+    """Return the facts with the best scores among those with a cosine above the minimum."""
     unit_query = np.asarray(vector, dtype=np.float32)
     length = float(np.linalg.norm(unit_query))
     if not np.isfinite(length) or length == 0.0:
@@ -230,7 +232,6 @@ def _nearest_facts(
     if len(rows) > limit:
         rows = rows[np.argpartition(-scores[rows], limit - 1)[:limit]]
     found = [
-        Candidate(fact_id=ids[place], score=float(scores[place]), similarity=float(cosines[place]))
-        for place in rows.tolist()
+        Candidate(fact_id=ids[row], score=float(scores[row]), similarity=float(cosines[row])) for row in rows.tolist()
     ]
     return sorted(found, key=lambda candidate: (-candidate.score, candidate.fact_id))

@@ -1,4 +1,4 @@
-"""What recall can be told to do differently."""
+"""The settings of recall."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallSettings:
-    """Few round weights; around them lies a plateau, so that fine tuning gains nothing. A weight of 0 is "off".
+    """Weights of the stages and bounds. A weight of 0 switches a stage off.
 
-    `fallback_retrievers` name retrievers that never outvote another: they only come in below what the others found.
-    Every other retriever adds a share of `vectors`. The words, weighted by `keywords`, lead. `seconds` bound each
-    retriever, the rewriting and the reranker; `rerank_share` is what that has in the order of the first `rerank_first`.
+    The weights are round numbers on a plateau, so fine tuning gains nothing. `keywords` leads, and each retriever of
+    vectors adds a share of `vectors`. `fallback_retrievers` only add facts below those of the others. `seconds` bounds
+    each retriever, query expansion and the reranker. `rerank_share` is the share of the reranker in the order of the
+    first `rerank_first` facts.
     """
 
     candidates: int = 100

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory.facts import delete_facts, provenance, sql_facts, write_facts
+from gaia_memory.facts import delete_facts, provenance, sql_facts, tombstones, write_facts
 from gaia_memory.facts.identity import paraphrase_tombstones
 from gaia_memory.facts.indexing import keyword_index
 from support.concurrency.isolation_fuzz import LeakError
@@ -40,16 +40,21 @@ BORDERS = [
     border("sql_facts", "SqlFacts.count"),
     border("sql_facts", "SqlFacts.vectors"),
     border("sql_facts", "SqlFacts.cached_profile", table="profiles"),
-    border("write_facts", "_find"),
-    border("provenance", "conversations"),
-    border("provenance", "origins"),
-    border("provenance", "sourced_only_from"),
-    border("provenance", "drop_source"),
-    border("delete_facts", "delete"),
-    border("delete_facts", "delete", table="profiles"),
-    border("delete_facts", "delete_all"),
-    border("delete_facts", "add_tombstones"),
-    Mutant(f"{FACTS}.delete_facts", "delete_all", "table.c.partition == scope.partition", 'table.c.partition != ""'),
+    border("write_facts", "_load_rows"),
+    border("provenance", "ProvenanceMixin.sources"),
+    border("provenance", "ProvenanceMixin.origins"),
+    border("provenance", "ProvenanceMixin.sourced_only_from"),
+    border("provenance", "ProvenanceMixin.drop_source"),
+    border("delete_facts", "FactDeletionMixin.delete"),
+    border("delete_facts", "FactDeletionMixin.delete", table="profiles"),
+    border("delete_facts", "FactDeletionMixin.delete_all"),
+    border("tombstones", "TombstoneMixin.add_tombstones"),
+    Mutant(
+        f"{FACTS}.delete_facts",
+        "FactDeletionMixin.delete_all",
+        "table.c.partition == scope.partition",
+        'table.c.partition != ""',
+    ),
 ]
 BEHIND_THE_SALT = 6
 """Conditions on tombstones and forgotten words: without them nothing changes, because another scope's hashes have
@@ -70,7 +75,7 @@ OTHERS = [
         f"{FACTS}.sql_facts",
         "SqlFacts.get",
         "_SELECT_BY_IDS",
-        'select(*FACT).where(facts.c.id.in_(bindparam("ids", expanding=True)))',
+        'select(*FACT_COLUMNS).where(facts.c.id.in_(bindparam("ids", expanding=True)))',
     ),
     Mutant(f"{LEDGER}.queries", "ConversationQueryMixin.pending", "if user is not None", "if False"),
     Mutant(f"{LEDGER}.queries", "ConversationQueryMixin.pending", "if app is not None", "if False"),
@@ -78,7 +83,7 @@ OTHERS = [
     partition("joined.casefold()"),
     partition("joined.replace('%20', '')"),
     partition("joined.replace('%3A', ':')"),
-    partition("_encode(__import__('unicodedata').normalize('NFKC', f'{self.app}:{self.user}'))"),
+    partition("_percent_encode(__import__('unicodedata').normalize('NFKC', f'{self.app}:{self.user}'))"),
 ]
 
 
@@ -86,7 +91,15 @@ def test_every_border_is_tried() -> None:
     """A condition on the partition of a new statement has to be listed here."""
     sources = [
         inspect.getsource(module)
-        for module in (delete_facts, sql_facts, keyword_index, provenance, paraphrase_tombstones, write_facts)
+        for module in (
+            delete_facts,
+            keyword_index,
+            paraphrase_tombstones,
+            provenance,
+            sql_facts,
+            tombstones,
+            write_facts,
+        )
     ]
     conditions = sum(source.count(".c.partition == scope.partition") for source in sources)
 

@@ -9,7 +9,7 @@ from gaia_memory.facts import SqlFacts
 from gaia_memory.models import Draft, NewFact
 from gaia_memory.ports import SystemClock
 from gaia_memory.profile.distil import MAX_PROMPT_CHARACTERS, Distiller, ProfileSettings
-from gaia_memory.profile.render import render_block
+from gaia_memory.profile.prompts import render_block
 from gaia_memory.testing import ScriptedLanguageModel
 from support.databases import ITAY, NOA, NOW, memory_database
 

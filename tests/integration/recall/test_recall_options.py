@@ -82,7 +82,7 @@ async def test_other_words_find_what_shares_none_with_the_question_and_the_own_o
     recalled = await house.recall.explain(ITAY, SPORTS, limit=5)
 
     assert [hit.fact.text for hit in recalled.hits] == ["Likes sports on television", "Goes surfing on Sundays"]
-    assert (recalled.added, recalled.missing) == (("surfing, tennis, football", "Sport treiben"), ())
+    assert (recalled.expansions, recalled.missing) == (("surfing, tennis, football", "Sport treiben"), ())
     assert recalled.hits[1].why.keys() >= {"keywords"}
     assert len(house.model.prompts) == 1
     house.told(vectors=0.0)

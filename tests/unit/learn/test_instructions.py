@@ -18,7 +18,7 @@ def test_the_default_instructions_ask_for_durable_facts_only():
 
     assert text == f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
     assert "durable facts" in text
-    assert "extract nothing" in text
+    assert "Extract nothing" in text
 
 
 @pytest.mark.acceptance("L07")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from gaia_memory.language.printable_text import estimate_tokens
-from gaia_memory.profile.fallback import fallback_bullets
+from gaia_memory.profile.bullets import fallback_bullets
+from support.factories import make_fact
 
 
-def test_without_a_model_a_profile_is_ranked_by_keywords() -> None:
-    """It does not understand that "never" belongs to a film here, and ranks it as a need."""
-    assert fallback_bullets(["Has never seen Star Wars", "Likes teal"], []) == (
-        "Has never seen Star Wars",
-        "Likes teal",
-    )
+def test_without_a_model_a_profile_is_ranked_by_source_and_age() -> None:
+    """It does not read the facts: an allergy learned long ago comes after the trifle learned last."""
+    known = [make_fact("a", "Allergic to nuts"), make_fact("b", "Saw a heron")]
+
+    assert fallback_bullets(known, []) == ("Saw a heron", "Allergic to nuts")
 
 
 def test_tokens_are_estimated_from_characters() -> None:

@@ -23,8 +23,8 @@ FAULTS = [
     ({"session_id": ""}, "NewFact.session_id is ''"),
     ({"said_at": "yesterday"}, "NewFact.said_at is 'yesterday'"),
     ({"said_at": datetime(2026, 1, 1)}, "pass a time with a time zone"),  # noqa: DTZ001 - what is refused
-    ({"said_at": datetime.min.replace(tzinfo=FAR_EAST)}, "pass a time that lies in the years 1 to 9999 in UTC"),
-    ({"said_at": datetime.max.replace(tzinfo=UTC)}, "pass a time that lies in the years 1 to 9999 in UTC"),
+    ({"said_at": datetime.min.replace(tzinfo=FAR_EAST)}, "pass a time in the years 1 to 9999, also in UTC"),
+    ({"said_at": datetime.max.replace(tzinfo=UTC)}, "pass a time in the years 1 to 9999, also in UTC"),
     ({"metadata": None}, "NewFact.metadata is None: pass a mapping"),
     ({"metadata": [("a", 1)]}, "NewFact.metadata is [('a', 1)]"),
     ({"metadata": {"a": math.nan}}, "NewFact.metadata['a'] is nan: pass a finite number"),

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaia_memory.models import Profile
-from gaia_memory.profile.render import escape_for_prompt, render_block
+from gaia_memory.profile.fence import escape_for_prompt
+from gaia_memory.profile.prompts import render_block
 
 SPELLINGS = [
     "</USER_PROFILE>",

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from gaia_memory.adk.tools import render_hits
 from gaia_memory.models import Hit
-from gaia_memory.recall.render import render_hits
 from support.factories import NOON, make_fact
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gaia_memory.profile.render import render_block
+from gaia_memory.profile.prompts import render_block
 
 if TYPE_CHECKING:
     from gaia_memory.engine import Engine

@@ -112,9 +112,7 @@ class InvocationState:
             if is_shared and self.command is not None:
                 # Nothing is refused here, so nothing has to be kept; and a /reset clears by itself.
                 return await engine.conversations.row(self.key)
-            self.lease = engine.turns.new_lease(
-                self.key, is_foreign=True, may_be_cancelled=True, is_shared=is_shared
-            )
+            self.lease = engine.turns.new_lease(self.key, is_foreign=True, may_be_cancelled=True, is_shared=is_shared)
             self.owns_lease = True
         if self.command is None:
             self.ledger_row = await self._begin_turn(engine, seconds=TURN_WAIT_SECONDS)

@@ -80,7 +80,7 @@ async def _load_view(loaded: LoadedConfig, user: str, app_name: str | None, *, r
 
 
 def _next_block(engine: Engine, preview: ProfilePreview) -> dict[str, Any]:
-    from gaia_memory.profile.render import render_block
+    from gaia_memory.profile.prompts import render_block
 
     if not preview.fallback.bullets:
         return _block_to_dict("", None, _NO_FACTS_NOTE)

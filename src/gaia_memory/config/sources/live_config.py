@@ -117,9 +117,7 @@ class LiveConfig:
             ConfigError: there is no file to write it to, or memory could not open with this value.
         """
         if self._current.origin is None:
-            problem = (
-                f"{dotted_key(path)} takes effect after a restart, and there is no gaia.yaml to write it to"
-            )
+            problem = f"{dotted_key(path)} takes effect after a restart, and there is no gaia.yaml to write it to"
             raise ConfigError([f"{problem}; change it where your program opens memory"], source=self._current.source)
         if self._check is not None:
             await self._check(with_value(self.config, path, coerce_like(value_at(self.config, path), value)))

@@ -1,11 +1,11 @@
-"""Keeps what was forgotten alone from coming back in other words out of talk that was there before.
+"""Keeps single forgotten facts from coming back in other words, out of conversations held before the forgetting.
 
-Of a forgotten fact hashes of its telling words stay. A fact that is learned later, from talk of before, tells it again
-when they share at least half of either's words: "Pistachio is Itay's favourite ice cream" after "Loves pistachio ice
-cream" was forgotten, and "Has HIV" after "Was diagnosed with HIV in 2019". What many facts still hold tells less:
-whoever forgot "Family eats pizza" may have a family. A hash has 16 bits, so every other word of a language shares its
-own with some other: nobody can tell from them which were meant. What is said after the forgetting is not held against
-it.
+Hashes of the distinctive words of a forgotten fact are stored. A fact learned later from earlier statements repeats it
+if they share at least half of the words of either: "Pistachio is Itay's favourite ice cream" after "Loves pistachio
+ice cream" was forgotten, and "Has HIV" after "Was diagnosed with HIV in 2019". A word that many current facts contain
+counts less: someone who forgot "Family eats pizza" may still have a family. A hash has 16 bits, so every other word of
+a language shares its hash with another word, and the hashes do not reveal which was meant. Statements made after the
+forgetting are not compared.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, func, select
 
-from gaia_memory.facts.identity.text_identity import fold_homoglyphs
 from gaia_memory.facts.indexing import keyword_index
 from gaia_memory.facts.rows import in_chunks, to_epoch_seconds
 from gaia_memory.facts.scopes import dialect_insert
 from gaia_memory.facts.tables import forgotten_words
+from gaia_memory.language.homoglyphs import fold_homoglyphs
+from gaia_memory.language.stems import truncated_stem
 from gaia_memory.language.tokenizer import index_tokens
 
 if TYPE_CHECKING:
@@ -31,23 +32,22 @@ if TYPE_CHECKING:
     from gaia_memory.ports import Transaction
 
 MIN_SHARED_RATIO = 0.5
-"""Share of the distinctive words of one text that the other repeats: `tests/contract/test_paraphrase_tombstones.py` has
-the pairs it was set by."""
+"""Share of the distinctive words of one text that the other repeats, chosen by the pairs in
+`tests/contract/test_paraphrase_tombstones.py`."""
 
 RARE_MAX_FACTS = 3
-"""A word that more facts hold than this counts for so much less: what is shared by chance is mostly such a word."""
+"""Facts above which a word counts less: words shared by chance are mostly frequent ones."""
 
 COMMON_MIN_FACTS = 10
 COMMON_MIN_RATIO = 0.2
-"""A word that at least so many facts of a person hold, and this share of them, tells none of them: often a name."""
+"""Facts, and share of all facts, from which on a word does not distinguish any: often it is a name."""
 
-_STEM_CHARACTERS = 5
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
 def _load_word_list(name: str) -> frozenset[str]:
     lines = files("gaia_memory.facts.identity").joinpath(name).read_text(encoding="utf-8").splitlines()
-    # As they stand after look-alike letters are folded: so they are compared.
+    # Folded like the texts they are compared with.
     return frozenset(word for line in lines if not line.startswith("#") for word in index_tokens(fold_homoglyphs(line)))
 
 
@@ -56,16 +56,16 @@ _GENERIC_WORDS = _load_word_list("generic_words.txt")
 
 
 def distinctive_stems(text: str) -> set[str]:
-    """Return the words that say what a text is about, each cut so that its other forms are mostly the same."""
+    """Return the stems of the words that say what a text is about."""
     words = {word for word in index_tokens(fold_homoglyphs(text)) if word not in _COMMON_WORDS and len(word) > 1}
     distinctive = {word for word in words - _GENERIC_WORDS if not _YEAR.fullmatch(word)}
-    return {_stem(word) for word in distinctive or words}
+    return {truncated_stem(word) for word in distinctive or words}
 
 
 async def record_forgotten(
     tx: Transaction, scope: Scope, number: int, texts: dict[int, str], salt: str, *, forgotten_at: float
 ) -> None:
-    """Keep the telling words of facts that are forgotten alone; `until` (seconds) is when that was."""
+    """Store the distinctive words of facts that are forgotten at `forgotten_at` (seconds since the epoch)."""
     stems_by_row = {row: distinctive_stems(text) for row, text in texts.items()}
     common = await _common_stems(tx, scope, number, texts.values())
     rows = [
@@ -80,12 +80,12 @@ async def record_forgotten(
 async def match_forgotten(
     tx: Transaction, scope: Scope, number: int, facts: Sequence[NewFact], salts: Sequence[str]
 ) -> list[bool]:
-    """Say for each fact whether it was said before something was forgotten that it tells again."""
+    """Return for each fact whether it repeats a forgotten fact and was said before the forgetting."""
     times = [None if fact.said_at is None else to_epoch_seconds(fact.said_at) for fact in facts]
     known_times = [moment for moment in times if moment is not None]
     if not known_times:
         return [False] * len(facts)
-    # What was said at no known time is not held against anybody.
+    # Statements without a time are not compared.
     texts = ["" if moment is None else fact.text for fact, moment in zip(facts, times, strict=True)]
     matches = await _find_matches(tx, scope, number, texts, salts, since=min(known_times))
     return [
@@ -97,7 +97,7 @@ async def match_forgotten(
 async def remove_matches(
     tx: Transaction, scope: Scope, number: int, texts: Sequence[str], salts: Sequence[str]
 ) -> None:
-    """Let what these texts tell come back: somebody says it again. A word of a longer fact is not that fact."""
+    """Delete the words of facts that these texts repeat; one word of a longer fact does not repeat it."""
     matched_rows = set().union(*await _find_matches(tx, scope, number, texts, salts, since=None, is_whole_fact=True))
     in_scope = forgotten_words.c.partition == scope.partition
     for chunk in in_chunks(sorted(matched_rows)):
@@ -110,7 +110,9 @@ async def _common_stems(tx: Transaction, scope: Scope, number: int, texts: Itera
     for chunk in in_chunks(words):
         total, counts = await keyword_index.document_counts(tx, scope.partition, number, chunk)
         limit = max(COMMON_MIN_FACTS, COMMON_MIN_RATIO * total)
-        common.update(_stem(fold_homoglyphs(word)) for word, count in zip(chunk, counts, strict=True) if count >= limit)
+        common.update(
+            truncated_stem(fold_homoglyphs(word)) for word, count in zip(chunk, counts, strict=True) if count >= limit
+        )
     return common
 
 
@@ -124,9 +126,9 @@ async def _find_matches(
     since: float | None,
     is_whole_fact: bool = False,
 ) -> list[dict[int, float]]:
-    """Return for each text the forgotten facts that it tells, each with when; those forgotten at `since` or later.
+    """Return for each text the facts that it repeats, forgotten at `since` or later, each with when.
 
-    With `is_whole_fact` it has to tell half of the forgotten fact, else half of either.
+    With `is_whole_fact` the text has to repeat half of the forgotten fact, otherwise half of either.
     """
     hashes = [{_hash(word, salt) for word in distinctive_stems(text) for salt in salts} for text in texts]
     facts_of, forgotten_at = await _load_forgotten(tx, scope, set().union(*hashes), since=since)
@@ -155,9 +157,9 @@ def _candidate_matches(
     *,
     text_stem_count: int | None,
 ) -> dict[int, tuple[int, set[int]]]:
-    """Return the forgotten facts that share enough hashes of a text, each with these and of how many they are.
+    """Return the forgotten facts that share enough hashes with a text, each with the compared size and these hashes.
 
-    Of the forgotten fact's or, where that is fewer, of the text's `text_stem_count` words.
+    The size is the number of words of the forgotten fact or, if smaller, `text_stem_count`.
     """
     shared: defaultdict[int, set[int]] = defaultdict(set)
     for value in facts_of.keys() & text_hashes:
@@ -174,7 +176,7 @@ def _candidate_matches(
 
 
 def _is_match(shared: Iterable[float], size: int) -> bool:
-    """Say whether words of these weights are half of so many; those that are not shared are taken for rare ones."""
+    """Return whether shared words of these weights are half of `size` words; the others count as rare words."""
     weights = list(shared)
     shared_weight = sum(weights)
     return shared_weight >= MIN_SHARED_RATIO * (shared_weight + size - len(weights))
@@ -183,7 +185,7 @@ def _is_match(shared: Iterable[float], size: int) -> bool:
 async def _load_forgotten(
     tx: Transaction, scope: Scope, hashes: Iterable[int], *, since: float | None
 ) -> tuple[dict[int, list[int]], dict[int, float]]:
-    """Return which forgotten facts hold each hash, and when each of them was forgotten."""
+    """Return the forgotten facts that have each hash, and when each of them was forgotten."""
     in_scope = forgotten_words.c.partition == scope.partition
     if since is not None:
         in_scope &= forgotten_words.c.forgotten_at >= since
@@ -197,7 +199,7 @@ async def _load_forgotten(
 
 
 async def _count_stems(tx: Transaction, scope: Scope, rows: Iterable[int]) -> dict[int, int]:
-    """Return how many words are kept of each of these forgotten facts."""
+    """Return how many words are stored of each of these forgotten facts."""
     in_scope, of_row = forgotten_words.c.partition == scope.partition, forgotten_words.c.fact_row
     sizes: dict[int, int] = {}
     for chunk in in_chunks(sorted(rows)):
@@ -215,10 +217,10 @@ async def _stem_weights(
     *,
     wanted_hashes: Collection[int],
 ) -> dict[int, float]:
-    """Return how much each of some hashes of words in these texts counts: the more facts hold it, the less."""
+    """Return the weight of the hash of each wanted word in these texts: the more facts contain it, the lower."""
     of_stem = {stem: {_hash(stem, salt) for salt in salts} for text in texts for stem in distinctive_stems(text)}
     fact_counts = dict.fromkeys((stem for stem, hashes in of_stem.items() if not hashes.isdisjoint(wanted_hashes)), 0)
-    stems = {word: _stem(fold_homoglyphs(word)) for text in texts for word in index_tokens(text)}
+    stems = {word: truncated_stem(fold_homoglyphs(word)) for text in texts for word in index_tokens(text)}
     for chunk in in_chunks(sorted(word for word, stem in stems.items() if stem in fact_counts)):
         _, counts = await keyword_index.document_counts(tx, scope.partition, number, chunk)
         for word, count in zip(chunk, counts, strict=True):
@@ -228,11 +230,6 @@ async def _stem_weights(
         for stem, count in fact_counts.items()
         for value in of_stem[stem]
     }
-
-
-def _stem(word: str) -> str:
-    singular = word.removesuffix("s") if len(word) > 3 else word
-    return singular[:_STEM_CHARACTERS]
 
 
 def _hash(word: str, salt: str) -> int:

@@ -1,4 +1,4 @@
-"""The facts that may answer a question, with what of the question stands in each."""
+"""The facts that may answer a question, and the terms of the question in each of them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ TermWeigher = Callable[[Sequence[float]], Sequence[float]]
 
 @dataclass(frozen=True, eq=False)
 class NeighbourPairs:
-    """Pairs of facts of a pool that stand near each other: what `theirs` lends to `rows`, of words and of likeness.
+    """Pairs of neighbouring candidates: how much of `neighbour_rows` also counts for `rows`, of words and of vectors.
 
-    Only facts in which something was found lend.
+    Only facts in which something was found are neighbours.
     """
 
     rows: NDArray[np.int64]
@@ -37,11 +37,11 @@ class NeighbourPairs:
 
 @dataclass(frozen=True, eq=False)
 class CandidateMatrix:
-    """The chosen facts of a shelf, in its order, and how often each term of the question stands in each.
+    """Candidates in the order of their columns, with the count of each term of the question in each.
 
-    `idf` is the weight of each term (its idf); `term_counts` has one row a fact and one column a term; `pairs` is how
-    many terms follow each other as in the question, each by how rare it is; `named_speakers` are the speakers whom the
-    question names.
+    `idf` is the weight of each term. `term_counts` has one row per fact and one column per term. `phrase_scores` counts
+    terms that follow each other as in the question, weighted by their IDF. `named_speakers` are the speakers named in
+    the question.
     """
 
     columns: FactColumns
@@ -53,7 +53,7 @@ class CandidateMatrix:
     named_speakers: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
-        """Count the facts."""
+        """Return the number of facts."""
         return len(self.fact_indices)
 
     @cached_property
@@ -63,12 +63,12 @@ class CandidateMatrix:
 
     @cached_property
     def speakers(self) -> NDArray[np.int32]:
-        """Who said each, as a place among the shelf's speakers."""
+        """The speaker of each, as an index into the categories of the column."""
         return self.columns.speakers.codes[self.fact_indices]
 
     @cached_property
     def has_term(self) -> NDArray[np.bool_]:
-        """Whether each term stands in each fact."""
+        """Whether each fact contains each term."""
         return self.term_counts > 0
 
     def find_leading_name(self, name: str) -> NDArray[np.int64]:
@@ -84,7 +84,7 @@ class CandidateMatrix:
         return rows[is_known], np.fromiter(scores.values(), dtype=np.float64, count=len(scores))[is_known]
 
     def query_coverage(self, question: ParsedQuery, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the share of the words asked for that these facts hold, from 0 to 1; part of a word counts in part."""
+        """Return the share of the question's words in each fact, from 0 to 1; parts of a word count in part."""
         if not question.word_alternatives:
             return np.zeros(len(rows))
         has_term = self.has_term[rows] | self._speaker_term_mask(question)[self.speakers[rows]]
@@ -94,10 +94,10 @@ class CandidateMatrix:
         return np.asarray(np.mean(word_coverage, axis=0))
 
     def _speaker_term_mask(self, question: ParsedQuery) -> NDArray[np.bool_]:
-        """Say of each speaker, and last of nobody, whether each term names them."""
-        nobody = [False] * len(question.terms)
+        """Return for each speaker, and last for no speaker, whether each term names them."""
+        no_speaker = [False] * len(question.terms)
         return np.array(
-            [*(question.person_name_mask([each]) for each in self.columns.speakers.categories), nobody], dtype=bool
+            [*(question.person_name_mask([each]) for each in self.columns.speakers.categories), no_speaker], dtype=bool
         )
 
     @cached_property
@@ -108,7 +108,7 @@ class CandidateMatrix:
 def build_candidate_matrix(
     question: ParsedQuery, idf: Sequence[float], indexed_facts: Sequence[IndexedFact]
 ) -> CandidateMatrix:
-    """Return the pool of these facts, and no others, for a question whose terms have these weights."""
+    """Return the matrix of exactly these facts, for a question whose terms have these weights."""
     columns = build_fact_columns(indexed_facts)
     return _build_matrix(columns, question, idf, np.arange(len(columns)), columns.find_terms(question))
 
@@ -116,10 +116,10 @@ def build_candidate_matrix(
 def select_candidates(
     columns: FactColumns, question: ParsedQuery, weigh_terms: TermWeigher, extra_ids: Collection[str]
 ) -> CandidateMatrix:
-    """Return the pool of what holds a word of the question, what stands beside that, and the facts `extra_ids`.
+    """Return the matrix of the facts with a word of the question, the facts `extra_ids`, and the neighbours of both.
 
-    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)) where n of all N facts hold it and 0 where none does,
-    as `weigh_terms` changes it.
+    The weight of a term is ln(1 + (N - n + 0.5) / (n + 0.5)) if n of all N facts contain it, 0 if none does, changed by
+    `weigh_terms`.
     """
     found = columns.find_terms(question)
     _, rows, terms = found
@@ -141,9 +141,9 @@ def _build_matrix(
     seeds: NDArray[np.int64],
     found: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
 ) -> CandidateMatrix:
-    """Return the pool of the facts that were found, `live`, which hold all that was, and what stands beside them.
+    """Return the matrix of the facts `seeds`, which contain everything in `found`, and their neighbours.
 
-    A word that only names a speaker is no word to look for: nearly everything around is theirs.
+    A word that only names a speaker gets no weight: nearly all facts around are by that speaker.
     """
     sources, edges = columns.neighbours.find_edges(seeds)
     targets = columns.neighbours.targets[edges]
@@ -176,7 +176,7 @@ def _build_matrix(
 
 
 def _row_lookup(columns: FactColumns, fact_indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the row of each fact of a shelf among the chosen ones, -1 for the others."""
+    """Return the row of each fact of the columns among the candidates, -1 for all others."""
     rows = np.full(len(columns), -1, dtype=np.int64)
     rows[fact_indices] = np.arange(len(fact_indices))
     return rows
@@ -185,21 +185,21 @@ def _row_lookup(columns: FactColumns, fact_indices: NDArray[np.int64]) -> NDArra
 def _find_named_speakers(
     question: ParsedQuery, columns: FactColumns, fact_indices: NDArray[np.int64]
 ) -> frozenset[str]:
-    """Return which speakers of these facts the question names, by a word of their name."""
+    """Return the speakers of these facts of whose name the question contains a word."""
     question_words = set(index_tokens(question.text))
     matched_words = {
-        place: question_words & set(index_tokens(each)) for place, each in enumerate(columns.speakers.categories)
+        code: question_words & set(index_tokens(each)) for code, each in enumerate(columns.speakers.categories)
     }
     if not any(matched_words.values()):
         return frozenset()
     speaker_codes = np.unique(columns.speakers.codes[fact_indices]).tolist()
     return frozenset(
-        columns.speakers.categories[place] for place in speaker_codes if place != NO_CATEGORY and matched_words[place]
+        columns.speakers.categories[code] for code in speaker_codes if code != NO_CATEGORY and matched_words[code]
     )
 
 
 def _pair_weights(idf: Sequence[float]) -> NDArray[np.float64]:
-    """Return how rare each term and the one before it are together, as a share of the rarest term."""
+    """Return the mean IDF of each term and the one before it, relative to the rarest term."""
     rarest = max(idf, default=0.0) or 1.0
     return np.array([(before + weight) / 2 / rarest for before, weight in zip([0.0, *idf], idf, strict=False)])
 
@@ -211,7 +211,7 @@ def _phrase_scores(
     pair_weights: NDArray[np.float64],
     fact_count: int,
 ) -> NDArray[np.float64]:
-    """Return how many terms stand right behind the one before them in each line, each once, by what they are worth."""
+    """Return for each fact the weights of its distinct pairs of terms that follow each other as in the question."""
     scores = np.zeros(fact_count)
     if len(positions) > 1:
         follows = (

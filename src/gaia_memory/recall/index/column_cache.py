@@ -1,4 +1,4 @@
-"""Keeps the shelves of the scopes that were asked last, each for as long as nothing of it changes."""
+"""Caches the columns of the scopes that were asked last, each until the scope changes."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_CACHED_SCOPE_FACTS = 50_000
-"""Facts of a scope up to which it is kept in memory as a whole; of larger ones the index finds candidates."""
+"""Facts of a scope up to which it is cached; for larger ones the database finds candidates."""
 
 MAX_CACHED_FACTS = 100_000
-"""Facts of all shelves together, at some 250 bytes each."""
+"""Facts of all cached scopes together, at some 250 bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +31,15 @@ class _CacheEntry:
 
 
 class ColumnCache:
-    """The shelf of each scope, read from the database where it changed; only the words of what is new are read anew."""
+    """The columns of each scope; after a change only new and changed facts are read from the database."""
 
     def __init__(self, database: Database, facts: FactStore) -> None:
-        """Keep nothing yet."""
         self._database = database
         self._facts = facts
         self._entries: OrderedDict[Scope, _CacheEntry] = OrderedDict()
 
     async def get(self, scope: Scope) -> FactColumns | None:
-        """Return the shelf of a scope as it stands now; None where it is too large for one."""
+        """Return the current columns of a scope; None if it is too large."""
         async with self._database.read_transaction() as tx:
             revision = (await self._facts.state(tx, scope)).revision
             entry = self._entries.get(scope)
@@ -69,15 +68,15 @@ class ColumnCache:
 
 
 def _count_merged(cached: FactColumns, changed: Sequence[IndexedFact]) -> int:
-    """Count the facts of a shelf together with those that changed since."""
-    known = cached.indices_of([line.id for line in changed]) >= 0
+    """Return the number of facts in the cached columns and the changed facts together."""
+    known = cached.indices_of([fact.id for fact in changed]) >= 0
     return len(cached) + len(changed) - int(known.sum())
 
 
 def _refresh(
     cached: FactColumns | None, changed: Sequence[IndexedFact], current_ids: Collection[str] | None
 ) -> FactColumns:
-    """Return the shelf of a scope with what changed since `cached`, and without what is no longer `current_ids`."""
+    """Return the cached columns with the changed facts, limited to `current_ids` unless that is None."""
     new = build_fact_columns(changed)
     if cached is None:
         return new
@@ -85,7 +84,7 @@ def _refresh(
     if current_ids is not None:
         is_kept[:] = False
         is_kept[_known_indices(cached, current_ids)] = True
-    is_kept[_known_indices(cached, [line.id for line in changed])] = False
+    is_kept[_known_indices(cached, [fact.id for fact in changed])] = False
     unchanged = cached if is_kept.all() else cached.select(np.flatnonzero(is_kept))
     return unchanged.concat(new)
 

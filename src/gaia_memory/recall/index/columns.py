@@ -1,4 +1,4 @@
-"""Columns of a shelf that hold several values a fact, or one of few texts."""
+"""Columns with several values per fact, and columns with one of a few texts per fact."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BYTES_PER_CODE = 4
-"""Bytes of a code."""
 
 NO_CATEGORY = -1
-"""The code of a fact that has no label."""
+"""The code of a fact without a category."""
 
 
 @dataclass(frozen=True, eq=False)
 class RaggedColumn:
-    """Some codes a fact, all one after another: those of fact n stand from `starts[n]` to the next."""
+    """Several codes per fact, concatenated: those of fact n begin at `starts[n]` and end at the next start."""
 
     values: NDArray[np.int32]
     starts: NDArray[np.int32]
@@ -40,7 +39,7 @@ class RaggedColumn:
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
-        """How many codes each fact has."""
+        """The number of codes of each fact."""
         return np.diff(self.starts)
 
     def select(self, indices: NDArray[np.intp]) -> RaggedColumn:
@@ -52,14 +51,14 @@ class RaggedColumn:
         return RaggedColumn(self.values[value_indices], starts)
 
     def concat(self, other: RaggedColumn) -> RaggedColumn:
-        """Return one column of both, the other one's facts behind these."""
+        """Return these facts followed by the facts of another column."""
         starts = np.concatenate([self.starts, self.starts[-1] + other.starts[1:]])
         return RaggedColumn(np.concatenate([self.values, other.values]), starts)
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryColumn:
-    """A text a fact, of few: `codes` are places in `categories`, which are in order, or `NO_CATEGORY`."""
+    """One of a few texts per fact: `codes` are indices into the sorted `categories`, or `NO_CATEGORY`."""
 
     categories: tuple[str, ...]
     codes: NDArray[np.int32]
@@ -68,23 +67,23 @@ class CategoryColumn:
     def from_texts(facts: Sequence[str | None]) -> CategoryColumn:
         """Return the column of these texts."""
         categories = sorted({each for each in facts if each is not None})
-        codes: dict[str | None, int] = {each: place for place, each in enumerate(categories)} | {None: NO_CATEGORY}
+        codes: dict[str | None, int] = {each: code for code, each in enumerate(categories)} | {None: NO_CATEGORY}
         return CategoryColumn(
             tuple(categories), np.fromiter((codes[each] for each in facts), dtype=np.int32, count=len(facts))
         )
 
     def select(self, indices: NDArray[np.intp]) -> CategoryColumn:
-        """Return the column of some of the facts, with no text that only others have."""
+        """Return the column of some of the facts, without unused categories."""
         codes = self.codes[indices]
         used = np.unique(codes[codes != NO_CATEGORY])
         return CategoryColumn(
-            tuple(self.categories[place] for place in used.tolist()), _remap_codes(codes, used, np.arange(len(used)))
+            tuple(self.categories[code] for code in used.tolist()), _remap_codes(codes, used, np.arange(len(used)))
         )
 
     def concat(self, other: CategoryColumn) -> CategoryColumn:
-        """Return one column of both, the other one's facts behind these."""
+        """Return these facts followed by the facts of another column."""
         categories = sorted({*self.categories, *other.categories})
-        index_of = {each: place for place, each in enumerate(categories)}
+        index_of = {each: code for code, each in enumerate(categories)}
         remapped = [
             _remap_codes(
                 each.codes, np.arange(len(each.categories)), np.array([index_of[text] for text in each.categories])
@@ -95,7 +94,7 @@ class CategoryColumn:
 
 
 def _remap_codes(codes: NDArray[np.int32], old: NDArray[np.intp], new: NDArray[np.intp]) -> NDArray[np.int32]:
-    # One place more than there are codes: NONE is the last of them, and stays.
+    # The table has one more entry, so that `NO_CATEGORY`, its last index, maps to itself.
     table = np.full(max(int(old.max(initial=-1)) + 2, 1), NO_CATEGORY, dtype=np.int32)
     table[old] = new
     return table[codes]

@@ -1,4 +1,4 @@
-"""The facts of a scope as recall keeps them in memory: columns of numbers, and the stems of their words as codes."""
+"""The facts of a scope in memory: columns of numbers, and the stems of their words as codes."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ from gaia_memory.recall.query.parsed_query import ParsedQuery
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_DAY = 86_400
+_DAY_SECONDS = 86_400
 
 FULL_CONTEXT_WORDS = 30
-"""Words up to which a fact fully needs, and lends, its context."""
+"""Words up to which a fact is in full exchange with its neighbours."""
 
 
 def score_by_day(said_at: NDArray[np.float64], score_day: Callable[[datetime], float]) -> NDArray[np.float64]:
-    """Return what the day of each moment, in UTC, is worth; 0 where there is none."""
+    """Return the score of the day, in UTC, of each moment; 0 for unknown moments."""
     scores = np.zeros(len(said_at))
     is_known = np.flatnonzero(~np.isnan(said_at))
-    days, which = np.unique(said_at[is_known] // _DAY, return_inverse=True)
-    scores[is_known] = np.array([score_day(to_datetime(day * _DAY)) for day in days.tolist()], dtype=np.float64)[which]
+    days, which = np.unique(said_at[is_known] // _DAY_SECONDS, return_inverse=True)
+    scores[is_known] = np.array(
+        [score_day(to_datetime(day * _DAY_SECONDS)) for day in days.tolist()], dtype=np.float64
+    )[which]
     return scores
 
 
 @dataclass(frozen=True, eq=False)
 class FactColumns:
-    """Facts as columns, in the order of their conversations; their texts are not kept.
+    """Facts as columns, in the order of their conversations, without their texts.
 
-    `id_order` are their places in the order of their ids. `speakers` said them in `conversations`, at these `places`.
-    `words` are the codes of each fact's words in order, `joined` those of what is written apart and looked up as one,
-    `leading_names` those of the names it begins with, but for what somebody says, which begins with whom it is said to.
-    `answer_types` are the expressions it holds, `is_question` whether it ends with a question mark, `question_shares`
-    the share of its characters in sentences that ask. Times are seconds since the epoch, `said_at` no number where
-    nobody knows.
+    `id_order` are the indices of the facts sorted by id. `speakers` said them in `conversations`, in these `turns`.
+    `words` are the codes of the words of each fact in order, `compounds` those of words written apart and looked up as
+    one, `leading_names` those of the names it begins with unless it has a speaker. `answer_types` is a bit mask,
+    `is_question` whether it ends with a question mark, `question_shares` the share of its characters in questions.
+    Times are seconds since the epoch; an unknown `said_at` is NaN.
     """
 
     ids: NDArray[np.bytes_]
@@ -63,40 +64,40 @@ class FactColumns:
     leading_names: RaggedColumn
 
     def __len__(self) -> int:
-        """Count the facts."""
+        """Return the number of facts."""
         return len(self.ids)
 
     @cached_property
     def conversation_keys(self) -> NDArray[np.int64]:
-        """A number for each fact's conversation; what stands in none has one of its own."""
+        """A number for the conversation of each fact; a fact without one gets a number of its own."""
         own = len(self.conversations.categories) + np.arange(len(self))
         return np.where(self.conversations.codes == NO_CATEGORY, own, self.conversations.codes)
 
     @cached_property
     def lengths(self) -> NDArray[np.float64]:
-        """How many words each fact has, and one more: none is empty."""
+        """The number of words of each fact plus one, so that none is 0."""
         return np.asarray(self.words.lengths, dtype=np.float64) + 1.0
 
     @cached_property
     def context_weights(self) -> NDArray[np.float64]:
-        """How much each fact needs, and lends, context: 1 up to 30 words, less the longer it is."""
+        """How much neighbours matter to each fact: 1 up to `FULL_CONTEXT_WORDS`, less for longer ones."""
         return np.asarray(np.minimum(1.0, FULL_CONTEXT_WORDS / self.lengths))
 
     @cached_property
     def neighbours(self) -> NeighbourGraph:
-        """What stands beside each fact."""
+        """The neighbours of each fact."""
         return build_neighbour_graph(self.conversation_keys, self.turns, self.context_weights, self.is_question)
 
     @cached_property
     def context_lengths(self) -> NDArray[np.float64]:
-        """How many words each fact has with what is lent to it."""
+        """The number of words of each fact, including the shares of its neighbours."""
         words = np.repeat(self.lengths, np.diff(self.neighbours.starts))
         return self.lengths + np.bincount(
             self.neighbours.targets, self.neighbours.word_weights * words, minlength=len(self)
         )
 
     def indices_of(self, fact_ids: Collection[str]) -> NDArray[np.int64]:
-        """Return where each of these facts stands; -1 for one that does not."""
+        """Return the index of each of these facts; -1 for unknown ids."""
         if not len(self) or not fact_ids:
             return np.full(len(fact_ids), -1, dtype=np.int64)
         encoded_ids = _encode_ids(fact_ids)
@@ -105,7 +106,7 @@ class FactColumns:
         return np.where(self.ids[indices] == encoded_ids, indices, -1)
 
     def match_dates(self, dates: DateMentions) -> list[Candidate]:
-        """Return what was said in the years or months or on the days named, by how much that says."""
+        """Return the facts said at these dates, with the relevance of that as their score."""
         if not dates.months and not dates.years:
             return []
         relevance = score_by_day(self.said_at, dates.relevance)
@@ -114,9 +115,9 @@ class FactColumns:
         return [Candidate(fact_id=fact_id.decode(), score=score) for fact_id, score in pairs]
 
     def find_terms(self, question: ParsedQuery) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return, of each word of the question that stands in a fact, its place among all words, fact and term.
+        """Return the position among all words, the fact and the term of each occurrence of a term of the question.
 
-        Words that are looked up as one stand at the place -1.
+        Compounds have the position -1.
         """
         positions, terms = _find_codes(self.words.values, question)
         compound_positions, compound_terms = _find_codes(self.compounds.values, question)
@@ -132,7 +133,7 @@ class FactColumns:
         return np.unique(self.leading_names.rows[self.leading_names.values == word_code(name)])
 
     def select(self, indices: NDArray[np.intp]) -> FactColumns:
-        """Return a shelf of some of the facts, in the order they are named in."""
+        """Return columns of some of the facts, in the order of `indices`."""
         rows = np.full(len(self), -1, dtype=np.int64)
         rows[indices] = np.arange(len(indices))
         id_order = rows[self.id_order]
@@ -141,8 +142,8 @@ class FactColumns:
         )
 
     def concat(self, other: FactColumns) -> FactColumns:
-        """Return a shelf of these facts and those of another one, in order."""
-        # Sorting the ids of all would take longer than everything else.
+        """Return columns of these facts and those of another object, sorted."""
+        # Merging is much faster than sorting all ids.
         insert_positions = np.searchsorted(self.ids, other.ids[other.id_order], sorter=self.id_order)
         id_order = np.insert(self.id_order, insert_positions, len(self) + other.id_order)
         ids = np.concatenate([self.ids, other.ids])
@@ -153,21 +154,21 @@ class FactColumns:
         return [getattr(self, field.name) for field in fields(self)[2:]]
 
 
-def build_fact_columns(lines: Sequence[IndexedFact]) -> FactColumns:
-    """Return the shelf of these facts."""
-    features = [unpack_features(line.features) for line in lines]
-    ids = _encode_ids([line.id for line in lines])
+def build_fact_columns(indexed_facts: Sequence[IndexedFact]) -> FactColumns:
+    """Return the columns of these facts."""
+    features = [unpack_features(fact.features) for fact in indexed_facts]
+    ids = _encode_ids([fact.id for fact in indexed_facts])
     return _sort_columns(
         FactColumns(
             ids=ids,
             id_order=np.argsort(ids),
             speakers=CategoryColumn.from_texts([each.speaker for each in features]),
             conversations=CategoryColumn.from_texts(
-                [None if line.seq is None else line.conversation for line in lines]
+                [None if fact.seq is None else fact.conversation for fact in indexed_facts]
             ),
-            turns=np.array([line.seq or 0 for line in lines], dtype=np.int64),
-            said_at=np.array([line.said_at for line in lines], dtype=np.float64),
-            stored_at=np.array([line.stored_at for line in lines], dtype=np.float64),
+            turns=np.array([fact.seq or 0 for fact in indexed_facts], dtype=np.int64),
+            said_at=np.array([fact.said_at for fact in indexed_facts], dtype=np.float64),
+            stored_at=np.array([fact.stored_at for fact in indexed_facts], dtype=np.float64),
             answer_types=np.array([each.answer_types for each in features], dtype=np.uint8),
             is_question=np.array([each.is_question for each in features], dtype=np.bool_),
             question_shares=np.array([each.question_share for each in features], dtype=np.float32),
@@ -179,7 +180,7 @@ def build_fact_columns(lines: Sequence[IndexedFact]) -> FactColumns:
 
 
 def _sort_columns(columns: FactColumns) -> FactColumns:
-    """Return a shelf in one order whatever came first: equal facts must not change places."""
+    """Return columns in a deterministic order, whatever order they were built in."""
     rank = np.empty(len(columns), dtype=np.int64)
     rank[columns.id_order] = np.arange(len(columns))
     return columns.select(np.lexsort((rank, columns.turns, columns.conversations.codes)))
@@ -198,10 +199,10 @@ def _encode_ids(fact_ids: Collection[str]) -> NDArray[np.bytes_]:
 
 
 def _find_codes(codes: NDArray[np.int32], question: ParsedQuery) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the terms of a question stand among these codes, in order, and which term stands there."""
-    term_of = {word_code(each): place for place, term in reversed(list(enumerate(question.terms))) for each in term}
+    """Return the sorted positions of terms of the question among these codes, and the term at each."""
+    term_of = {word_code(each): index for index, term in reversed(list(enumerate(question.terms))) for each in term}
     positions = [np.flatnonzero(codes == code) for code in term_of]
-    terms = [np.full(len(each), place, dtype=np.int64) for each, place in zip(positions, term_of.values(), strict=True)]
+    terms = [np.full(len(each), index, dtype=np.int64) for each, index in zip(positions, term_of.values(), strict=True)]
     if not positions:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     all_positions, all_terms = np.concatenate(positions), np.concatenate(terms)

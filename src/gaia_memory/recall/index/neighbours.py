@@ -1,4 +1,4 @@
-"""What stands beside a fact in its conversation, and how much of its words it lends to that."""
+"""The neighbours of a fact in its conversation, and how much of its words also counts for them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_TURNS_APART = 3
-"""Turns on either side of a fact that count as its context."""
+"""Turns before and after a fact that count as its context."""
 
 WORD_WEIGHT_BY_DISTANCE = {-3: 0.1, -2: 0.25, -1: 0.5, 0: 0.3, 1: 0.3, 2: 0.15}
-"""What of the words of a turn so far away also counts for a fact: most from the turn it answers."""
+"""Weight of the words of a turn at this distance: the previous turn, which a fact answers, counts most."""
 
 ANSWERED_QUESTION_WEIGHT = 0.8
-"""What the turn before lends when it ends with a question mark, in whatever script."""
+"""Weight of the words of the previous turn if it ends with a question mark, in any script."""
 
 _WEIGHT_BY_OFFSET = np.array(
     [WORD_WEIGHT_BY_DISTANCE.get(apart, 0.0) for apart in range(-MAX_TURNS_APART, MAX_TURNS_APART + 1)]
@@ -26,9 +26,10 @@ _WEIGHT_BY_OFFSET = np.array(
 
 @dataclass(frozen=True, eq=False)
 class NeighbourGraph:
-    """The facts beside each fact: those of fact n stand in `targets` from `starts[n]` to the next.
+    """The neighbours of each fact: those of fact n are in `targets` from `starts[n]` to the next start.
 
-    `word_weights` is what each of them is lent of the words of fact n, `vector_weights` of its vector.
+    `word_weights` is the share of the words of fact n that counts for each neighbour, `vector_weights` that of its
+    vector score.
     """
 
     starts: NDArray[np.int32]
@@ -37,7 +38,7 @@ class NeighbourGraph:
     vector_weights: NDArray[np.float32]
 
     def find_edges(self, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return all links from these facts: the number of each fact among them, and the place of the link."""
+        """Return all edges from these facts: the position of the fact in `indices`, and the index of the edge."""
         lengths = self.starts[indices + 1] - self.starts[indices]
         source_numbers = np.repeat(np.arange(len(indices)), lengths)
         before = np.cumsum(lengths) - lengths
@@ -50,9 +51,9 @@ def build_neighbour_graph(
     context_weights: NDArray[np.float64],
     is_question: NDArray[np.bool_],
 ) -> NeighbourGraph:
-    """Return the links between facts in the order of their conversations, by how much each needs and lends context."""
+    """Return the graph of facts sorted by conversation and turn; `context_weights` scale both ends of an edge."""
     before, after, distances = _neighbour_pairs(conversations, turns)
-    # Each pair both ways: where the fact that lends stands, seen from the other one.
+    # Each pair in both directions; the offset is that of the source, seen from the target.
     sources, targets = np.concatenate([before, after]), np.concatenate([after, before])
     offsets = np.concatenate([-distances, distances])
     order = np.argsort(sources, kind="stable")
@@ -71,10 +72,7 @@ def build_neighbour_graph(
 def _neighbour_pairs(
     conversations: NDArray[np.int64], turns: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """Return every two facts that stand up to `MAX_TURNS_APART` turns apart.
-
-    As they are in order, the nearest come next.
-    """
+    """Return all pairs of facts at most `MAX_TURNS_APART` turns apart; the facts are sorted by turn."""
     pairs = []
     for step in range(1, len(turns)):
         distances = turns[step:] - turns[:-step]

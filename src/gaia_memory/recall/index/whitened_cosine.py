@@ -1,4 +1,4 @@
-"""How near the vectors of a scope are to a question: by the cosine, and by what tells them from each other."""
+"""Similarity of the vectors of a scope to a question: the cosine, and the cosine after whitening."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_SAMPLE_VECTORS = 1000
-"""Vectors, evenly out of a scope, that show how far all of them spread in each direction."""
+"""Vectors, evenly sampled from a scope, from which the covariance is estimated."""
 
 REGULARIZATION = 0.01
-"""The spread that halves what a direction counts; those of all directions add up to 1 at most."""
+"""Variance at which a direction counts half; the variances of all directions add up to 1 at most."""
 
 CONJUGATE_GRADIENT_STEPS = 8
-"""Steps of conjugate gradients, after which the first facts do not change any more."""
+"""Steps of conjugate gradients, after which the order of the first facts is stable."""
 
 _MIN_LENGTH = 1e-4
-"""Lengths below this may be the rounding of floats."""
+"""Lengths below this may be rounding errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorMatrix:
-    """Vectors of length one as rows, their mean, and how far each is from it."""
+    """Unit vectors as rows, their mean, and the distance of each from the mean."""
 
     rows: NDArray[np.float32]
     mean: NDArray[np.float32]
     mean_distances: NDArray[np.float32]
 
     def cosines(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the cosine of each to a question of length one."""
+        """Return the cosine of each row to a unit vector."""
         return np.asarray(self.rows @ query)
 
     def whitened_cosines(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return how near each is to a question of length one by what tells them apart, from -1 to 1.
+        """Return the whitened cosine of each row to a unit vector, from -1 to 1.
 
-        They are cosines seen from the mean, in which a direction counts the less the farther all spread in it. That a
-        fact is about Maria, or work, says little where half of them are: so it is with common words.
+        It is the cosine after subtracting the mean, in which directions of great variance count less. That a fact is
+        about Maria says little if half of the facts are, as with a frequent word.
         """
         whitened_query = self._precision_times(query - self.mean)
         length = np.linalg.norm(whitened_query)
@@ -54,9 +54,9 @@ class VectorMatrix:
         )
 
     def _precision_times(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the product of `query` and the inverse of covariance + SPREAD, by conjugate gradients.
+        """Return the product of `query` and the inverse of covariance + REGULARIZATION, by conjugate gradients.
 
-        No matrix is inverted, which would take seconds where vectors are long and a scope changes often.
+        Inverting the matrix would take seconds for long vectors.
         """
         sample = self.rows[:: -(-len(self.rows) // MAX_SAMPLE_VECTORS)]
         sample_mean = sample.mean(axis=0)
@@ -75,7 +75,7 @@ class VectorMatrix:
 
 
 def build_vector_matrix(rows: NDArray[np.float32]) -> VectorMatrix:
-    """Return rows of any length as vectors of length one; what is no vector is like nothing."""
+    """Return rows of any length as unit vectors; a row that is zero or not finite becomes zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     unit = np.divide(rows, lengths, out=np.zeros_like(rows), where=np.isfinite(lengths) & (lengths > 0))
     mean = unit.mean(axis=0)

@@ -1,4 +1,4 @@
-"""The dates a question names, and how close a moment is to them."""
+"""Dates in a question, and how close a moment is to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MONTHS = [
     *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
     *("october", "november", "december"),
 ]
-_MONTH_NUMBERS = {name: place for place, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
+_MONTH_NUMBERS = {name: number for number, month in enumerate(_MONTHS, 1) for name in (month, month[:3])}
 _AMBIGUOUS_MONTHS = ("may", "march")
 _MONTH_NAMES = "|".join(sorted(_MONTH_NUMBERS.keys() - set(_AMBIGUOUS_MONTHS), key=len, reverse=True))
 _AMBIGUOUS_MONTH_NAMES = "|".join(_AMBIGUOUS_MONTHS)
@@ -21,10 +21,10 @@ _TIME_PREPOSITIONS = "|".join(
 )
 _DAY = r"(?P<{0}>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
 _REMOTE_YEAR = rf"\.?(?: {_DAY.format('skipped')}\b)?,? (?:of )?(?!(?:19|20)\d\d\b)\d{{4,}}"
-"""A year in which nobody talks to an agent: the date before it is one of history, or none, and not this month's."""
+"""A year outside 1900 to 2099: the date before it belongs to that year, and so to no conversation."""
 _MONTH = re.compile(
     rf"\b(?:{_DAY.format('before')} (?:of )?)?"
-    # Some are months only beside a day or a year, or after a word that leads to a time.
+    # "may" and "march" are months only next to a day or a year, or after a preposition of time.
     rf"(?P<month>{_MONTH_NAMES}|(?:{_TIME_PREPOSITIONS})(?:{_AMBIGUOUS_MONTH_NAMES})"
     rf"|(?:{_AMBIGUOUS_MONTH_NAMES})(?= \d))\b(?!{_REMOTE_YEAR})"
     rf"\.?(?: {_DAY.format('after')}\b(?!\d))?",
@@ -44,7 +44,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class DateMentions:
-    """The months (1 to 12), years and days of the month that a question names."""
+    """The months (1 to 12), years and days of the month in a question."""
 
     months: frozenset[int] = frozenset()
     years: frozenset[int] = frozenset()
@@ -53,8 +53,8 @@ class DateMentions:
     def closeness(self, moment: datetime) -> float:
         """Return how well a moment fits, from 0 to 2.
 
-        The named month counts 1 and the one after it 0.3 (what happened is told of later), less in another year
-        than the named one; the nearer to a named day, up to 1 more. A year alone counts 0.3: it says little.
+        A month in the question counts 1, and the month after it 0.3, because people talk about events later; both count
+        less in another year. The closer to a day in the question, the more is added, up to 1. A year alone counts 0.3.
         """
         if not self.months:
             return _YEAR_ONLY_SCORE if moment.year in self.years else 0.0
@@ -67,15 +67,15 @@ class DateMentions:
         return score
 
     def relevance(self, moment: datetime) -> float:
-        """Return how much it says for a fact that it was said then, whatever words it holds; 0 for nothing."""
+        """Return the score of a fact said at a moment, regardless of its words; 0 if the moment does not fit."""
         if self.months:
             return _DATE_MATCH_SCORE if self.closeness(moment) >= 1 else 0.0
         return self.closeness(moment)
 
     def intervals(self, years: Iterable[int]) -> list[tuple[datetime, datetime]]:
-        """Return from when to when what fits was said: the years, the months or the days in them, latest first.
+        """Return the matching time spans, latest first: years, months, or days; the end of a span is exclusive.
 
-        `years` count where a month is named without one. A span ends before its second moment.
+        `years` are used for a month without a year.
         """
         if not self.months:
             named = sorted(self.years, reverse=True)
@@ -91,12 +91,12 @@ class DateMentions:
 
 
 def to_datetime(seconds: float) -> datetime:
-    """Return seconds since the epoch as a moment in UTC, also one before 1970."""
+    """Return seconds since the epoch, also negative ones, as a time in UTC."""
     return _EPOCH + timedelta(seconds=seconds)
 
 
 def parse_dates(text: str) -> DateMentions:
-    """Return the dates that a text names in English or in ISO form; what only looks like one is none."""
+    """Return the dates in a text, in English or ISO form; invalid ISO dates are ignored."""
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     text = _ISO_LIKE.sub(lambda match: match[0] if _ISO.fullmatch(match[0]) else "", text)
     months, days = set(), set()

@@ -1,4 +1,4 @@
-"""What a question asks for: its words, dates, and kind of answer."""
+"""Parses a question: its words, names, dates and expected type of answer."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_QUERY_CHARACTERS = 4_000
-"""Characters of a question that are read: who sends a whole page asks at its beginning or at its end."""
+"""Characters of a question that are read: the middle of a longer one is dropped."""
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A question taken apart.
+    """A parsed question.
 
-    `terms` are what to look for, each as the set of stems that say the same, and `words` the same unstemmed. `asked`
-    has one entry for each word as it was written: the ways to hold it, each as places in `terms`. `proper_names` are
-    those that a capital begins, but for the first, as they are compared.
+    `terms` are sets of equivalent stems to search for, and `words` the same sets unstemmed. `word_alternatives` has one
+    entry per written word: the alternative ways to contain it, each as indices of `terms`. `proper_names` are the
+    capitalised words except the first, normalised.
     """
 
     text: str
@@ -42,7 +42,7 @@ class ParsedQuery:
     proper_names: frozenset[str] = frozenset()
 
     def name_mask(self) -> NDArray[np.bool_]:
-        """Say of each term whether it is a name, by its capital, or holds a digit."""
+        """Return for each term whether it is a proper name or contains a digit."""
         return np.array(
             [
                 not family.isdisjoint(self.proper_names) or any(char.isdigit() for each in family for char in each)
@@ -52,21 +52,21 @@ class ParsedQuery:
         )
 
     def person_name_mask(self, person_names: Iterable[str]) -> list[bool]:
-        """Say of each term whether it only names one of these people; of none when no other term would be left."""
+        """Return for each term whether it is a name of these people; no term is if all of them are."""
         name_stems = {stem(word) for name in person_names for word in index_tokens(name)}
         is_name = [bool(term & name_stems) for term in self.terms]
         return [False] * len(is_name) if all(is_name) else is_name
 
 
 def truncate_middle(text: str) -> str:
-    """Return a text as it is asked: of a very long one its two ends, where the question stands."""
+    """Return the text, or both ends of a very long one, where the question usually is."""
     if len(text) <= MAX_QUERY_CHARACTERS:
         return text
     return f"{text[: MAX_QUERY_CHARACTERS // 2]} {text[-MAX_QUERY_CHARACTERS // 2 :]}"
 
 
 def parse_query(text: str) -> ParsedQuery:
-    """Take a question apart."""
+    """Parse a question."""
     term_indices: dict[frozenset[str], int] = {}
     word_alternatives = []
     for word in content_words(text):
@@ -89,7 +89,7 @@ def parse_query(text: str) -> ParsedQuery:
         tuple(frozenset(map(stem, family)) for family in families),
         families,
         tuple(
-            ways for ways in word_alternatives if ways and all(place < MAX_QUERY_WORDS for way in ways for place in way)
+            ways for ways in word_alternatives if ways and all(index < MAX_QUERY_WORDS for way in ways for index in way)
         ),
         parse_dates(text),
         frozenset(each for name in _find_names(text) for each in index_tokens(name)),
@@ -105,7 +105,7 @@ def _is_name(word: str) -> bool:
 
 
 def _term_variants(part: str, written: str) -> frozenset[str]:
-    """Return a part of a word with its other forms and spellings, as the index has them."""
+    """Return a part of a word with its variants, as indexed."""
     return frozenset({part, *(each for form in word_variants(written) for each in query_tokens(form))})
 
 
@@ -113,10 +113,10 @@ class TermMatcher:
     """Finds the terms of one question in texts."""
 
     def __init__(self, terms: Sequence[frozenset[str]]) -> None:
-        self._index_by_stem = {each: place for place, term in reversed(list(enumerate(terms))) for each in term}
+        self._index_by_stem = {each: index for index, term in reversed(list(enumerate(terms))) for each in term}
 
     def match(self, words: Sequence[str]) -> list[int | None]:
-        """Return for each word the place of the term it is a form of, or None."""
+        """Return for each word the index of the term it is a form of, or None."""
         return [self._index_by_stem.get(stem(word)) for word in words]
 
 
@@ -130,9 +130,9 @@ _ASSISTANT_REFERENCE = re.compile(
 
 
 def refers_to_assistant(question: str) -> bool | None:
-    """Say whether a question is about what it was answered before, or, False, about who asks; None for neither.
+    """Return True for a question about earlier answers, False for one about the user, None for neither.
 
-    Of "What did you recommend for my back?" the answer gave it; "What did I buy?" they told themselves.
+    "What did you recommend for my back?" is about an answer, "What did I buy?" about the user.
     """
     if _ASSISTANT_REFERENCE.search(question):
         return True
@@ -151,5 +151,5 @@ _ANSWER_TYPE_PATTERNS = tuple(
 
 
 def expected_answer_types(question: str) -> int:
-    """Return which kinds an answer to the question is likely to hold, added up."""
+    """Return the likely types of an answer to the question, as a bit mask."""
     return sum(kind for kind, asked in _ANSWER_TYPE_PATTERNS if asked.search(question))

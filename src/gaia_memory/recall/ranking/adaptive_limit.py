@@ -1,4 +1,4 @@
-"""How many facts a question needs, where `memory.recall_limit` is `auto`."""
+"""Chooses how many facts a question needs if `memory.recall_limit` is `auto`."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Sequence
 NARROW_LIMIT, DEFAULT_LIMIT, BROAD_LIMIT = 3, 5, 10
 
 CLEAR_LEAD_RATIO = 0.5
-"""Share of the best score below which the next fact is far behind."""
+"""Share of the best score below which the second fact is far behind."""
 
 FLAT_TAIL_RATIO = 0.75
-"""Share of the best score that the last of many still has where the question names no best one."""
+"""Share of the best score from which on the tenth fact is as relevant as the first."""
 
 _SHORT_QUESTION_CHARACTERS = 80
-"""Characters of a question that asks for one thing; some 12 words of English."""
+"""Characters of a question about one thing; some 12 English words."""
 
 _QUESTION_MARKS = re.compile(r"[?\uff1f\u061f\u037e]+")
 _PLURAL_QUESTION = re.compile(
     r"\b(?:all|any|both|each|every|everything|everyone|list|several|various|different|how (?:many|often))\b"
-    # Nouns in the plural; "does", "is" and "was" are none, nor what ends in -ss or -us.
+    # Plural nouns, without verbs such as "does" and words that end in -ss or -us.
     r"|\b(?:what|which)(?: \w+)?? (?!(?:is|was|does|has|this|his|its|yes)\b)\w+(?<![su])s\b",
     re.IGNORECASE,
 )
 
 
 def adaptive_limit(question: str, scores: Sequence[float]) -> int:
-    """Return how many of the facts that have these scores, best first, a question needs: 3, 5 or 10.
+    """Return how many facts a question needs, given their scores, best first: 3, 5 or 10.
 
-    10 where it asks for several things, by English words for that or by more than one question mark, or where the
-    tenth fact is nearly as good as the first; 3 where it is short and the second is far behind the first; else 5. The
-    scores speak in every language. After "adaptive retrieval" by the fall of the scores, as in autocut.
+    It is 10 if the question asks for several things (by English words or several question marks) or if the tenth fact
+    is nearly as good as the first. It is 3 for a short question if the second fact is far behind the first, else 5. The
+    scores work in every language, as in the "autocut" of vector databases.
     """
     if _PLURAL_QUESTION.search(question) or len(_QUESTION_MARKS.findall(question)) > 1:
         return BROAD_LIMIT

@@ -1,4 +1,4 @@
-"""Keeps several wordings of one thing from filling an answer."""
+"""Keeps near duplicates from filling an answer."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DIVERSITY_WINDOW = 50
-"""How many of the best facts change places; what comes behind them stays there."""
+"""Facts, from the best on, that may change their order."""
 
 MIN_DUPLICATE_SIMILARITY = 0.8
-"""Likeness from which on two facts say the same in other words; talk of one thing stays below it."""
+"""Similarity from which on two facts count as duplicates; different facts about one topic stay below it."""
 
 
-def diversify(ranked: Sequence[RankedFact], shelf: FactColumns, weight: float) -> list[RankedFact]:
-    """Return the facts with the first of them chosen one by one, each by its total less its likeness to those chosen.
+def diversify(ranked: Sequence[RankedFact], facts: FactColumns, weight: float) -> list[RankedFact]:
+    """Return the facts in an order that demotes near duplicates of better ones.
 
-    That is maximal marginal relevance (Carbonell and Goldstein, 1998), of near duplicates alone: the likeness of two
-    facts is the cosine of their words and who said them, from 0 at `MIN_DUPLICATE_SIMILARITY` to 1, and costs `weight`
-    times the total. A word counts by how rare it is among these facts: "lives in Rome" and "lives in Oslo" are not
-    alike where many say who lives where.
+    This is maximal marginal relevance (Carbonell and Goldstein, 1998), limited to near duplicates. The similarity of
+    two facts is the cosine of their words and speakers, scaled from 0 at `MIN_DUPLICATE_SIMILARITY` to 1; it costs
+    `weight` times the total. Words are weighted by their IDF among these facts, so "lives in Rome" and "lives in Oslo"
+    are not similar if many facts say who lives where.
     """
     window = list(ranked[:DIVERSITY_WINDOW])
     if not weight or len(window) < 2:
         return list(ranked)
-    similarities = _pairwise_similarity(shelf, shelf.indices_of([item.fact_id for item in window]))
+    similarities = _pairwise_similarity(facts, facts.indices_of([item.fact_id for item in window]))
     if not similarities.any():
         return list(ranked)
     max_similarity = np.zeros(len(window))
@@ -41,7 +41,7 @@ def diversify(ranked: Sequence[RankedFact], shelf: FactColumns, weight: float) -
     chosen: list[RankedFact] = []
     remaining = list(range(len(window)))
     while remaining:
-        best = max(remaining, key=lambda place: (totals[place] * (1 - weight * max_similarity[place]), -place))
+        best = max(remaining, key=lambda index: (totals[index] * (1 - weight * max_similarity[index]), -index))
         remaining.remove(best)
         chosen.append(_penalize(window[best], weight * float(max_similarity[best])))
         max_similarity = np.maximum(max_similarity, similarities[best])
@@ -52,13 +52,13 @@ def _penalize(item: RankedFact, penalty: float) -> RankedFact:
     return replace(item, parts={**item.parts, "diversity": -penalty * item.total}) if penalty else item
 
 
-def _pairwise_similarity(shelf: FactColumns, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how alike each two of these facts are, from 0 to 1; none is like itself."""
-    word_column = shelf.words.select(indices)
+def _pairwise_similarity(facts: FactColumns, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the similarity of each two of these facts, from 0 to 1, with zeros on the diagonal."""
+    word_column = facts.words.select(indices)
     words, columns = np.unique(word_column.values, return_inverse=True)
-    speakers = shelf.speakers.codes[indices]
+    speakers = facts.speakers.codes[indices]
     speaker_columns = len(words) + speakers
-    term_matrix = np.zeros((len(indices), len(words) + len(shelf.speakers.categories)))
+    term_matrix = np.zeros((len(indices), len(words) + len(facts.speakers.categories)))
     term_matrix[word_column.rows, columns] = 1.0
     has_speaker = speakers != NO_CATEGORY
     term_matrix[np.flatnonzero(has_speaker), speaker_columns[has_speaker]] = 1.0

@@ -1,4 +1,4 @@
-"""From the order of facts to their scores: how well the question is answered at all, and by which parts."""
+"""Normalises totals to scores from 0 to 1, by the confidence that the question is answered at all."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from gaia_memory.recall.query.parsed_query import ParsedQuery
 from gaia_memory.recall.ranking.rank import KEYWORD_RETRIEVER, RankedFact
 
 _ROUNDING_TOLERANCE = 1e-9
-"""Share of its greatest part up to which a sum of parts is none."""
+"""Share of the greatest part below which a sum of parts counts as 0."""
 
 CONFIDENCE_SAMPLE_SIZE = 10
-"""How many of the best facts say how well a question is answered."""
+"""Number of the best facts that determine the confidence."""
 
 
 def answer_confidence(
     question: ParsedQuery, ranked: Sequence[RankedFact], found: Mapping[str, Sequence[Candidate]]
 ) -> float:
-    """Return how well the question is answered at all, from 0 to 1.
+    """Return the confidence that the question is answered at all, from 0 to 1.
 
-    That is the share of its words that a fact holds, or the cosine of a fact's vector, whichever is greater over the
-    best few.
+    It is the greatest value among the best facts of the share of the question's words in a fact and the cosine of its
+    vector.
     """
     sample = ranked[:CONFIDENCE_SAMPLE_SIZE]
     ids = {item.fact_id for item in sample}
     confidences = [item.query_coverage for item in sample]
     keyword_ids = {candidate.fact_id for candidate in found.get(KEYWORD_RETRIEVER, ())}
     if question.word_alternatives and ids & keyword_ids:
-        # The index knows more forms of a word than its terms do: what it found holds one word at least.
+        # The index knows more forms of a word than the terms, so each fact it found contains at least one word.
         confidences.append(1 / len(question.word_alternatives))
     for name, candidates in found.items():
         if name != KEYWORD_RETRIEVER:
@@ -44,22 +44,20 @@ def _similarity(candidate: Candidate) -> float:
 def to_hits(
     ranked: Sequence[RankedFact], facts: Mapping[str, Fact], confidence: float, missing: Sequence[str] = ()
 ) -> list[Hit]:
-    """Return those that are facts as hits.
+    """Return the facts in `facts` as hits; the parts of each hit add up to its score.
 
-    The best scores `confidence`, each other one by its parts over the best one's.
-
-    The parts of a hit add up to its score.
+    The best fact scores `confidence`, and each other one in proportion to its total.
     """
     best = ranked[0].total if ranked else 0.0
-    # Parts that take each other away leave some rounding, over which each of them would be a million million.
+    # Parts that cancel each other out leave a rounding error, by which no part can be divided.
     has_scale = ranked and best > _ROUNDING_TOLERANCE * max(map(abs, ranked[0].parts.values()), default=0.0)
 
     def scale_part(part: float) -> float:
-        # Divided first: a weight may be so small that one over it is no number.
+        # Divided first: the reciprocal of a tiny total is infinite.
         return confidence * (part / best) if has_scale else 0.0
 
     existing = [item for item in ranked if item.fact_id in facts]
-    # What is equal may differ by the rounding of its parts: no score is above the one before.
+    # Equal totals may differ by rounding, so each score is capped by the one before.
     scores = accumulate((scale_part(item.total) for item in existing), min)
     return [
         Hit(
@@ -73,7 +71,7 @@ def to_hits(
 
 
 def merge_hits(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Return the hits of several scopes, best first; what two of them know stands once, as the first one has it."""
+    """Return the hits of several scopes, best first; of equal texts only the first is kept."""
     hits: dict[str, Hit] = {}
     for answer in answers:
         for hit in answer:

@@ -1,8 +1,8 @@
-"""Adds up what each stage finds in the pool of candidates."""
+"""Ranks candidates by the sum of what each stage contributes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -20,12 +20,28 @@ if TYPE_CHECKING:
 
 KEYWORD_RETRIEVER = "keywords"
 DATE_RETRIEVER = "dates"
-"""The retrievers whose finds are scored anew here."""
+"""Retrievers whose candidates are scored again here."""
+
+STAGES: Mapping[str, Callable[[ParsedQuery, CandidateMatrix], NDArray[np.float64]]] = {
+    KEYWORD_RETRIEVER: lambda _, pool: stages.keywords(pool),
+    "surroundings": lambda _, pool: stages.neighbour_match(pool),
+    "conversation": lambda _, pool: stages.conversation_match(pool),
+    "phrases": lambda _, pool: stages.phrases(pool),
+    "speaker": stages.speaker,
+    "subject": stages.subject,
+    "names": stages.names,
+    DATE_RETRIEVER: stages.dates,
+    "kinds": stages.answer_type_match,
+}
+"""The stages by name, which is the key in `Hit.why` and the field of `RecallSettings` that contains the weight.
+
+`rank` adds four that need more than these arguments: vectors, `asking`, fallback retrievers and `recency`.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedFact:
-    """A found fact with the part that each stage contributed to its place, and its share of the words asked for."""
+    """A fact with the part that each stage contributed to its total, and the share of the question's words in it."""
 
     fact_id: str
     parts: Mapping[str, float]
@@ -46,11 +62,11 @@ def rank(
     *,
     limit: int | None = None,
 ) -> list[RankedFact]:
-    """Return the facts of the pool, best first, at most `limit`; equal ones by their ids: the order never wavers.
+    """Return the facts of the pool, best first, at most `limit`; facts with equal totals are sorted by id.
 
-    `retriever_scores` are the scores that each retriever gave, by fact. By scores, not by ranks: ranks let the weaker
-    retriever outvote the better one. The words are scored anew, with what stands beside them. A filler adds nothing to
-    what another found, and what it alone found comes below all of that.
+    `retriever_scores` are the scores of each retriever by fact. Fusion adds scores, not ranks, because ranks let a
+    weak retriever outvote a better one. Words are scored again, together with the neighbours of a fact. A fallback
+    retriever adds nothing to facts that another found, and facts that only it found rank below all others.
     """
     if not len(pool):
         return []
@@ -63,7 +79,7 @@ def rank(
     total = np.sum(list(parts.values()), axis=0)
     parts["asking"] = -settings.asking * stages.question_share(pool) * total
     total = total + parts["asking"]
-    # The index knows forms of a word that the stages do not, and a year alone says little: neither is dropped.
+    # Facts found only by other forms of a word, or only by a year, are kept below the others.
     for name in (KEYWORD_RETRIEVER, DATE_RETRIEVER, *sorted(settings.fallback_retrievers & retriever_scores.keys())):
         rows, scores = pool.rows_and_scores(retriever_scores.get(name, {}))
         fallback_part = _score_fallbacks(total, is_found, rows, scores)
@@ -87,7 +103,7 @@ def rank(
 def _top_rows(
     total: NDArray[np.float64], rows: NDArray[np.int64], ids: NDArray[np.bytes_], limit: int | None
 ) -> NDArray[np.int64]:
-    """Return the first of these rows by their totals, equal ones by their ids."""
+    """Return the rows with the highest totals; equal ones are sorted by id."""
     if limit is not None and len(rows) > limit:
         last = np.partition(-total[rows], limit - 1)[limit - 1]
         rows = rows[-total[rows] <= last]
@@ -97,40 +113,25 @@ def _top_rows(
 def _word_parts(
     question: ParsedQuery, pool: CandidateMatrix, settings: RecallSettings
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the parts of what holds a word of the question, stands beside what does, or was said when it asks for."""
-    keyword_scores, date_scores, neighbour_scores = (
-        stages.keywords(pool),
-        stages.dates(question, pool),
-        stages.neighbour_match(pool),
-    )
-    parts = {
-        KEYWORD_RETRIEVER: settings.keywords * keyword_scores,
-        "surroundings": settings.surroundings * neighbour_scores,
-        "conversation": settings.conversation * stages.conversation_match(pool),
-        "phrases": settings.phrases * stages.phrases(pool),
-        "speaker": settings.speaker * stages.speaker(question, pool),
-        "subject": settings.subject * stages.subject(question, pool),
-        "names": settings.names * stages.names(question, pool),
-        DATE_RETRIEVER: settings.dates * date_scores,
-        "kinds": settings.kinds * stages.answer_type_match(question, pool) * keyword_scores,
-    }
-    is_relevant = (neighbour_scores > 0) | ((date_scores >= 1) & (settings.dates > 0))
-    return {name: np.where(is_relevant, part, 0.0) for name, part in parts.items()}
+    """Return the weighted scores of `STAGES`, for facts with a word of the question nearby or said at its date."""
+    scores = {name: stage(question, pool) for name, stage in STAGES.items()}
+    # The expected type of answer counts only in facts with words of the question.
+    scores["kinds"] = scores["kinds"] * scores[KEYWORD_RETRIEVER]
+    is_dated = (scores[DATE_RETRIEVER] >= 1) & (settings.dates > 0)
+    is_relevant = (scores["surroundings"] > 0) | is_dated
+    return {name: np.where(is_relevant, getattr(settings, name) * scores[name], 0.0) for name in STAGES}
 
 
 def _with_context_scores(
     scores: NDArray[np.float64], pool: CandidateMatrix, settings: RecallSettings
 ) -> NDArray[np.float64]:
-    """Return scores with what neighbours and the conversation lend of theirs, where those count for the words, too."""
+    """Return scores with a share of the neighbours' and the conversation's, if these stages are switched on."""
     neighbour_scores = stages.add_neighbour_scores(pool, scores) if settings.surroundings else scores
     return neighbour_scores + stages.conversation_bonus(pool, scores) if settings.conversation else neighbour_scores
 
 
 def _min_shifted_z(rows: NDArray[np.int64], scores: NDArray[np.float64], fact_count: int) -> NDArray[np.float64]:
-    """Return the distance from the weakest candidate in standard deviations: their z-scores, shifted.
-
-    So shifted, not being found adds nothing.
-    """
+    """Return the z-scores of the candidates, shifted so that the weakest has 0, like a fact that was not found."""
     shifted = np.zeros(fact_count)
     if len(rows):
         spread = scores.std()
@@ -141,7 +142,7 @@ def _min_shifted_z(rows: NDArray[np.int64], scores: NDArray[np.float64], fact_co
 def _score_fallbacks(
     total: NDArray[np.float64], is_found: NDArray[np.bool_], rows: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return parts for what nobody else found, below everything that others found; the best counts half of that."""
+    """Return parts for facts that no other retriever found: at most half the lowest total of the others."""
     part = np.zeros(len(total))
     if len(rows):
         ceiling = total[is_found].min() if is_found.any() else 1.0

@@ -1,4 +1,4 @@
-"""A second opinion: facts in the order of a model that reads each of them beside the question."""
+"""Blends the scores of a cross-encoder, which reads each fact together with the question, into the order."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import replace
 from gaia_memory.recall.ranking.rank import RankedFact
 
 RERANK_STAGE = "reranker"
-"""Its name in `Hit.why` and `Hit.missing`."""
+"""The name of this stage in `Hit.why` and `Hit.missing`."""
 
 
 def blend_reranker_scores(ranked: Sequence[RankedFact], scores: Sequence[float], share: float) -> list[RankedFact]:
-    """Return the facts with the first of them in a new order, by these scores of theirs; `share` is from 0 to 1.
+    """Return the facts with the scored ones, which come first, in a new order; `share` is from 0 to 1.
 
-    Cross-encoders score on scales of their own, so their scores are put on that of the totals: the best gets the
-    highest of them, the worst the lowest. A fact's total is then `share` of that and the rest of what it was
-    (interpolation of both, as in Lin, Nogueira and Yates, "Pretrained Transformers for Text Ranking", 2021, 3.2).
-    What was not scored stays where it is, below.
+    Scores of cross-encoders have a scale of their own. They are mapped to the range of the totals, and a new total is
+    `share` of the mapped score plus the rest of the old total (interpolation as in Lin, Nogueira and Yates, "Pretrained
+    Transformers for Text Ranking", 2021, 3.2). Facts without a score stay below in their order.
     """
     first, rest = ranked[: len(scores)], ranked[len(scores) :]
     if not first or not share:
@@ -29,6 +28,6 @@ def blend_reranker_scores(ranked: Sequence[RankedFact], scores: Sequence[float],
         scaled_score = lowest + (highest - lowest) * (score - min(scores)) / spread
         parts = {name: part * (1 - share) for name, part in item.parts.items() if share < 1}
         rescored.append((replace(item, parts={**parts, RERANK_STAGE: share * scaled_score}), score))
-    # Equal totals leave no scale: the scores still decide.
+    # If all totals are equal, the scores decide.
     rescored.sort(key=lambda pair: (-pair[0].total, -pair[1]))
     return [*(item for item, _ in rescored), *rest]

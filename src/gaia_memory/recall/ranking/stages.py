@@ -1,7 +1,7 @@
-"""Small stages that each add one reason to the order of what was found.
+"""The stages of ranking: each scores all candidates by one criterion.
 
-Each returns one part a fact; a weight of 0 in the settings switches it off. The weights are few and round: around
-them lies a plateau, measured on LoCoMo in two shapes (docs/explanation/recall.md).
+`ranking/rank.py` weighs and adds the scores. The weights are round numbers on a plateau, measured on LoCoMo in two
+shapes (docs/explanation/recall.md).
 """
 
 from __future__ import annotations
@@ -20,25 +20,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BEST_IN_CONVERSATION_WEIGHT = 0.4
-"""What of its likeness the best fact of a conversation also lends to each other one there."""
+"""Share of the score of the best fact of a conversation that counts for all facts there."""
 
 MAX_RARE_NAME_FACTS = 3
-"""Facts that may hold a name which still tells them from all others."""
+"""Facts up to which a name in them counts as rare."""
 
 USER_SPEAKERS = frozenset({"user", "human"})
-"""How those who talk with an agent are called: by ADK, which gives an answer the name of its agent, and by others."""
+"""Names of the user as a speaker, in ADK and elsewhere; answers carry the name of the agent."""
 
-_DAY = 86_400
+_DAY_SECONDS = 86_400
 _BM25_K1 = 1.0
 _BM25_B = 0.75
-"""k1 and b of BM25 (Robertson and Zaragoza, 2009), low because memories are short and of mixed length."""
+"""k1 and b of BM25 (Robertson and Zaragoza, 2009), low because facts are short and of mixed length."""
 
 
 def keywords(pool: CandidateMatrix) -> NDArray[np.float64]:
     """Return BM25 over the words of each fact and, in part, of its neighbours, from 0 to 1.
 
-    What a neighbour lends is weighted by how short both are: a short line needs and lends context, a long one stands
-    for itself.
+    Neighbours count more for short facts, which need context.
     """
     neighbours, lengths = pool.neighbours, pool.columns.context_lengths[pool.fact_indices]
     damping = _BM25_K1 * (1 - _BM25_B + _BM25_B * lengths / lengths.mean())
@@ -53,9 +52,9 @@ def keywords(pool: CandidateMatrix) -> NDArray[np.float64]:
 
 
 def add_neighbour_scores(pool: CandidateMatrix, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return scores with what neighbours lend of theirs, as they lend words.
+    """Return scores plus shares of the neighbours' scores, for facts with a speaker.
 
-    A sentence that was worded to stand alone needs nothing of it: only what somebody said in a conversation does.
+    Facts without one were worded to be understood alone and need no context.
     """
     is_spoken, neighbours = pool.speakers != NO_CATEGORY, pool.neighbours
     return np.asarray(
@@ -65,9 +64,9 @@ def add_neighbour_scores(pool: CandidateMatrix, scores: NDArray[np.float64]) -> 
 
 
 def conversation_bonus(pool: CandidateMatrix, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what the best of each fact's conversation lends: what answers may stand far from what is like a question.
+    """Return a share of the best score of each fact's conversation, because an answer may be turns away from it.
 
-    One that stands in no conversation is the best of its own.
+    A fact outside a conversation gets a share of its own score.
     """
     conversations, numbers = np.unique(pool.columns.conversation_keys[pool.fact_indices], return_inverse=True)
     best = np.zeros(len(conversations))
@@ -76,7 +75,7 @@ def conversation_bonus(pool: CandidateMatrix, scores: NDArray[np.float64]) -> ND
 
 
 def neighbour_match(pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return how much of the question stands within three turns of each fact, rare words counting more; 0 to 1."""
+    """Return how much of the question occurs within three turns of each fact, weighted by IDF, from 0 to 1."""
     has_term_nearby = pool.has_term.copy()
     pair, term = np.nonzero(pool.has_term[pool.neighbours.neighbour_rows])
     has_term_nearby[pool.neighbours.rows[pair], term] = True
@@ -84,7 +83,7 @@ def neighbour_match(pool: CandidateMatrix) -> NDArray[np.float64]:
 
 
 def conversation_match(pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return how much of the question stands in each fact's conversation, as far as it was found; 0 to 1."""
+    """Return how much of the question occurs in the candidates of each fact's conversation, from 0 to 1."""
     conversations, numbers = np.unique(pool.columns.conversation_keys[pool.fact_indices], return_inverse=True)
     total = np.zeros(len(conversations))
     for term, idf in enumerate(pool.idf.tolist()):
@@ -94,15 +93,14 @@ def conversation_match(pool: CandidateMatrix) -> NDArray[np.float64]:
 
 
 def phrases(pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return how many words of the question stand in a row in a fact, by their rarity, up to two, halved."""
+    """Return the weight of consecutive words of the question in each fact, from 0 to 1."""
     return np.minimum(pool.phrase_scores, 2) / 2
 
 
 def speaker(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return 1 for what the one person said whom the question names; of several nobody knows who is meant.
+    """Return 1 for facts said by the person named in the question; several names are ambiguous and count for none.
 
-    Where it names nobody and people talk with an agent, "my" points to what the user said and "did you recommend" to
-    what the agent answered.
+    Without a name, "my" refers to facts said by the user, and "did you recommend" to answers of the agent.
     """
     speakers = pool.columns.speakers.categories
     if len(pool.named_speakers) == 1:
@@ -116,10 +114,10 @@ def speaker(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]
 
 
 def subject(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return 1 for what begins with the one name that the question names; of several nobody knows who is meant.
+    """Return 1 for facts that begin with the name in the question; several names are ambiguous and count for none.
 
-    A sentence that was worded to stand alone says first whom it is about: "Maria volunteers" against "John admires
-    Maria". A line that somebody says begins with whom it is said to.
+    A fact without a speaker begins with the person it is about: "Maria volunteers", but not "John admires Maria". An
+    utterance begins with the person spoken to, so it does not count.
     """
     named = [rows for rows in map(pool.find_leading_name, sorted(question.proper_names)) if len(rows)]
     found = np.zeros(len(pool))
@@ -129,9 +127,9 @@ def subject(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]
 
 
 def names(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return the share of the rare names and numbers asked for that each fact holds, by their rarity, from 0 to 1.
+    """Return the share of the question's rare names and numbers in each fact, weighted by IDF, from 0 to 1.
 
-    Rare is what few facts hold. Two common words that stand together must not outweigh the one number that is meant.
+    So two frequent words in a row do not outweigh the number that the question is about.
     """
     document_frequency = pool.has_term.sum(axis=0)
     is_rare_name = question.name_mask() & (document_frequency > 0) & (document_frequency <= MAX_RARE_NAME_FACTS)
@@ -140,36 +138,36 @@ def names(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
 
 
 def dates(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return how close what was said is to the dates in the question, from 0 to 2."""
+    """Return how close the time of each fact is to the dates in the question, from 0 to 2."""
     if not question.dates.months and not question.dates.years:
         return np.zeros(len(pool))
     return score_by_day(pool.columns.said_at[pool.fact_indices], question.dates.closeness)
 
 
 def answer_type_match(question: ParsedQuery, pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return 1 for a fact that holds the kind of expression asked for: a time, a number, a place, a title."""
+    """Return 1 for facts with an expression of the expected type: a time, a number, a place, a title."""
     return ((pool.columns.answer_types[pool.fact_indices] & expected_answer_types(question.text)) > 0).astype(
         np.float64
     )
 
 
 def question_share(pool: CandidateMatrix) -> NDArray[np.float64]:
-    """Return the share of each fact's characters that stands in sentences which ask: those tell nothing.
+    """Return the share of questions in each fact's characters, because questions state nothing.
 
-    It counts as far as a fact is short: in a long message somebody asks for one thing and tells of others.
+    It counts less for long facts, which usually contain statements as well.
     """
     return pool.columns.question_shares[pool.fact_indices] * pool.columns.context_weights[pool.fact_indices]
 
 
 def recency(pool: CandidateMatrix, now: datetime, half_life_days: float) -> NDArray[np.float64]:
-    """Return 1 for what was said now, half of it after each half life."""
+    """Return 1 for facts said now, and half of it after each half-life."""
     said_at, stored_at = pool.columns.said_at[pool.fact_indices], pool.columns.stored_at[pool.fact_indices]
-    days = (now.timestamp() - np.where(np.isnan(said_at), stored_at, said_at)) / _DAY
+    days = (now.timestamp() - np.where(np.isnan(said_at), stored_at, said_at)) / _DAY_SECONDS
     return np.asarray(0.5 ** (np.maximum(days, 0.0) / half_life_days))
 
 
 def _sum_by_row(pool: CandidateMatrix, rows: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each fact the sum of the values of its rows."""
+    """Return for each fact the sum of the values in its rows."""
     return np.bincount(rows, values, minlength=len(pool)).astype(np.float64, copy=False)
 
 

@@ -1,4 +1,4 @@
-"""Keeps an answer within its bounds."""
+"""Cuts hits to a limit, a threshold and a token budget."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ def cut_to_budget(
 ) -> list[Hit]:
     """Return the first hits that score at least `threshold`, at most `limit`, in at most `tokens` tokens.
 
-    Tokens are counted by a cautious estimate of their texts. The first hit is kept even when it alone is longer than
-    the budget: half an answer is better than none.
+    Tokens are estimated cautiously. The first hit is kept even if it alone exceeds the budget.
     """
     kept = [hit for hit in hits if threshold is None or hit.score >= threshold][: max(limit, 0)]
     if tokens is None:

@@ -1,0 +1,125 @@
+"""Keeps forgotten facts from coming back: salted hashes of their texts and of their distinctive words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import exists, or_, select, update
+from typing_extensions import override
+
+from gaia_memory.facts import scopes
+from gaia_memory.facts.current import current_or_past
+from gaia_memory.facts.identity import paraphrase_tombstones
+from gaia_memory.facts.identity.text_identity import tombstone_hashes, tombstone_lookup_hashes
+from gaia_memory.facts.rows import in_chunks
+from gaia_memory.facts.tables import facts, forgotten_words, tombstones
+from gaia_memory.language.tokenizer import index_tokens
+from gaia_memory.ports import FactStore
+
+if TYPE_CHECKING:
+    from gaia_memory.models import NewFact, Scope
+    from gaia_memory.ports import Transaction
+
+_SALT_PREFIX = "salt-"
+"""Marks a row of the tombstones that stores the salt of a merged scope instead of a hash."""
+
+
+class TombstoneMixin(FactStore):
+    """The part of the fact store that remembers, without their texts, which facts were forgotten."""
+
+    @override
+    async def add_tombstones(
+        self, tx: Transaction, scope: Scope, fact_ids: Collection[str], *, said_until: float
+    ) -> None:
+        state = await scopes.load_scope(tx, scope)
+        if state is None:
+            return
+        for chunk in in_chunks(sorted(set(fact_ids))):
+            statement = select(facts.c.row, facts.c.text).where(
+                facts.c.partition == scope.partition, facts.c.id.in_(chunk), current_or_past()
+            )
+            texts = {row.row: row.text for row in await tx.execute(statement)}
+            await paraphrase_tombstones.record_forgotten(
+                tx, scope, state.number, texts, state.salt, forgotten_at=said_until
+            )
+            hashes = {value for text in texts.values() for value in tombstone_hashes(text, state.salt)}
+            await _insert_tombstones(tx, scope, sorted(hashes))
+
+    @override
+    async def have_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> list[bool]:
+        state = await scopes.load_scope(tx, scope)
+        if state is None:
+            return [False] * len(texts)
+        salts = await _salts(tx, scope, state.salt)
+        hashes = [_lookup_hashes(text, salts) for text in texts]
+        found: set[str] = set()
+        for chunk in in_chunks(sorted(set().union(*hashes))):
+            statement = select(tombstones.c.hash).where(
+                tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk)
+            )
+            found.update((await tx.execute(statement)).scalars())
+        return [not found.isdisjoint(values) for values in hashes]
+
+    @override
+    async def paraphrases_forgotten(self, tx: Transaction, scope: Scope, new_facts: Sequence[NewFact]) -> list[bool]:
+        state = await scopes.load_scope(tx, scope)
+        if state is None:
+            return [False] * len(new_facts)
+        salts = await _salts(tx, scope, state.salt)
+        return await paraphrase_tombstones.match_forgotten(tx, scope, state.number, new_facts, salts)
+
+    @override
+    def mentions(self, user_text: str, text: str) -> bool:
+        stems = paraphrase_tombstones.distinctive_stems(text)
+        if stems:
+            return not stems.isdisjoint(paraphrase_tombstones.distinctive_stems(user_text))
+        words = set(index_tokens(text))
+        return not words.isdisjoint(index_tokens(user_text)) if words else text.strip() in user_text
+
+    @override
+    async def remove_tombstones(self, tx: Transaction, scope: Scope, texts: Sequence[str]) -> None:
+        state = await scopes.load_scope(tx, scope)
+        if state is None or not await _has_tombstones(tx, scope):
+            return
+        salts = await _salts(tx, scope, state.salt)
+        await paraphrase_tombstones.remove_matches(tx, scope, state.number, texts, salts)
+        for chunk in in_chunks(sorted({value for text in texts for value in _lookup_hashes(text, salts)})):
+            await tx.execute(
+                delete_from(tombstones).where(tombstones.c.partition == scope.partition, tombstones.c.hash.in_(chunk))
+            )
+
+
+async def move_tombstones(tx: Transaction, scope: Scope, into: Scope, salt: str) -> None:
+    """Move the tombstones of a scope into another, with the salts they were made with."""
+    statement = delete_from(tombstones).where(tombstones.c.partition == scope.partition).returning(tombstones.c.hash)
+    moved = sorted((await tx.execute(statement)).scalars())
+    words = update(forgotten_words).where(forgotten_words.c.partition == scope.partition)
+    words_moved = (await tx.execute(words.values(partition=into.partition))).rowcount
+    # The texts are unknown, so the hashes cannot be made again with the salt of the other scope.
+    await _insert_tombstones(tx, into, [*moved, _SALT_PREFIX + salt] if moved or words_moved else [])
+
+
+async def _insert_tombstones(tx: Transaction, scope: Scope, hashes: Sequence[str]) -> None:
+    for chunk in in_chunks(hashes):
+        rows = [{"partition": scope.partition, "hash": value} for value in chunk]
+        await tx.execute(scopes.dialect_insert(tx, tombstones).on_conflict_do_nothing(), rows)
+
+
+async def _has_tombstones(tx: Transaction, scope: Scope) -> bool:
+    """Return whether the scope has any: hashing a text takes as long as writing it."""
+    columns = tombstones.c.partition, forgotten_words.c.partition
+    conditions = [exists().where(partition == scope.partition) for partition in columns]
+    return bool((await tx.execute(select(or_(*conditions)))).scalar_one())
+
+
+async def _salts(tx: Transaction, scope: Scope, own_salt: str) -> list[str]:
+    """Return the salt of a scope, and the salts of the scopes merged into it."""
+    in_scope = tombstones.c.partition == scope.partition
+    statement = select(tombstones.c.hash).where(in_scope, tombstones.c.hash.startswith(_SALT_PREFIX))
+    return [own_salt, *(value.removeprefix(_SALT_PREFIX) for value in (await tx.execute(statement)).scalars())]
+
+
+def _lookup_hashes(text: str, salts: Sequence[str]) -> set[str]:
+    return {value for salt in salts for value in tombstone_lookup_hashes(text, salt)}
