@@ -1,4 +1,4 @@
-"""The ledger: how far each conversation is learned, who is at work on it, whether somebody is talking."""
+"""The ledger: how far each conversation is learned, which process works on it, whether a turn is running."""
 
 from gaia_memory.ledger.process_identity import is_owner_dead, mark_dead, new_owner, process_name
 from gaia_memory.ledger.sql_ledger import SqlLedger

@@ -1,4 +1,4 @@
-"""Marks that do not hold any more are taken back, so that a search finds what they were on without looking at them."""
+"""Removes expired marks, so that a query finds their conversations in an index of unmarked rows."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ExpiryMixin:
-    """The part of the ledger that takes marks back."""
+    """The part of the ledger that removes expired marks."""
 
     async def expire(self, tx: Transaction, *, now: float) -> None:
-        """Take back the marks that have run out or whose process is gone."""
+        """Remove expired marks and those of dead processes."""
         await _expire_leases(tx, HAS_ACTIVE_TURN, c.c.active_owner, c.c.active_until, now)
         await _expire_leases(tx, HAS_LEASE, c.c.lease_owner, c.c.lease_until, now)
         await _update_unlocked(tx, [HAS_BACKOFF, has_expired(c.c.retry_at, now)], {"retry_at": None})
@@ -43,7 +43,7 @@ async def _expire_leases(
     no_owner: dict[str, Any] = {owner.name: None, expires_at.name: None}
     await _update_unlocked(tx, [condition, has_expired(expires_at, now)], no_owner)
     for engine in await dead_owners(await _engine_names(tx, condition, owner)):
-        # What it was clearing when it died is not being cleared any more.
+        # A clear ends with the process that ran it.
         not_clearing = {
             name: case((c.c.clearing == engine, None), else_=c.c[name]) for name in ("clearing", "clearing_until")
         }
@@ -52,7 +52,7 @@ async def _expire_leases(
 
 
 async def _engine_names(tx: Transaction, condition: TextClause, owner: Column[Any]) -> list[str]:
-    """Return the engines of which there are marks: one look into the index each, however many turns they have."""
+    """Return the engines that have marks: one index look-up each, however many turns they have."""
     found: list[str] = []
     statement = select(func.min(owner)).where(condition)
     while (name := (await tx.execute(statement)).scalar_one()) is not None:
@@ -62,7 +62,7 @@ async def _engine_names(tx: Transaction, condition: TextClause, owner: Column[An
 
 
 async def _backfill_app_keys(tx: Transaction) -> None:
-    """Give their key to the apps of conversations that a process of the version before this one entered."""
+    """Fill in the app key of conversations that a process of the previous version entered."""
     apps_without_key = select(c.c.app).where(IS_UNCLAIMED, c.c.app_key == MISSING_APP_KEY).distinct()
     for app in (await tx.execute(apps_without_key)).scalars().all():
         await _update_unlocked(
@@ -71,6 +71,6 @@ async def _backfill_app_keys(tx: Transaction) -> None:
 
 
 async def _update_unlocked(tx: Transaction, conditions: list[SqlCondition], changes: dict[str, Any]) -> None:
-    # Who waits for nobody cannot be part of a deadlock: what somebody else is at just now is his.
+    # A statement that waits for no lock cannot be part of a deadlock: locked rows are left to their transaction.
     unlocked_rows = select(c.c.conversation).where(*conditions).with_for_update(skip_locked=True)
     await tx.execute(update(c).where(c.c.conversation.in_(unlocked_rows)).values(changes))

@@ -1,4 +1,4 @@
-"""Who is at work on a conversation. Each step is one conditional statement: the database decides who wins."""
+"""Leases on conversations. Each step is one conditional statement: the database decides which process wins."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _NO_FAILURE: dict[str, Any] = {
 
 
 class LeaseMixin:
-    """The part of the ledger that workers write."""
+    """The part of the ledger that consolidation writes."""
 
     async def claim(
         self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float, turn_owner: str = ""
     ) -> LedgerRow | None:
-        """Take the lease in one statement; None while it is running or a turn is active, but the talker's own."""
+        """Take the lease in one statement; None while one is in force, or another turn than `turn_owner`'s runs."""
         owners = (await tx.execute(select(c.c.lease_owner, c.c.active_owner).where(where_session(key)))).one_or_none()
         dead = await dead_owners(owners or ())
         is_lease_free = or_(is_unset_or_expired(c.c.lease_until, now), c.c.lease_owner.in_(dead))
@@ -48,7 +48,7 @@ class LeaseMixin:
         for name in ("active_until", "active_owner"):
             changes[name] = case((c.c.active_owner.in_(_owner_list(turn_owner)), c.c[name]), else_=None)
         if dead:
-            # What one of them was clearing when it died is not being cleared any more.
+            # A clear ends with the process that ran it.
             for name in ("clearing", "clearing_until"):
                 changes[name] = case((c.c.clearing.in_(dead), None), else_=c.c[name])
         statement = update(c).where(where_session(key), is_lease_free, is_quiet).values(changes).returning(c)
@@ -56,15 +56,15 @@ class LeaseMixin:
         return None if row is None else to_ledger_row(row)
 
     async def renew(self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float) -> bool:
-        """Prolong an own lease; False when it was lost."""
+        """Renew the owner's lease; False when it was lost."""
         return await _update_row(tx, key, c.c.lease_owner == owner, {"lease_until": now + lease_seconds})
 
     async def release(self, tx: Transaction, key: SessionKey, owner: str, *, is_done: bool = False) -> None:
-        """Give an own lease back; with `is_done` nothing is left to do for the turns it was taken for."""
+        """Release the owner's lease; with `is_done` the turns it was taken for need no further work."""
         await _update_row(tx, key, c.c.lease_owner == owner, _NO_LEASE | (_done_values() if is_done else {}))
 
     async def release_all(self, tx: Transaction, owner: str) -> None:
-        """Give back all leases of an owner."""
+        """Release all leases of an owner."""
         await tx.execute(update(c).where(c.c.lease_owner == owner).values(_NO_LEASE))
 
     async def advance_watermark(
@@ -79,10 +79,7 @@ class LeaseMixin:
         now: float,
         is_complete: bool = True,
     ) -> bool:
-        """Move the watermark from `expected` to `new_watermark` under an own lease.
-
-        False when either is not as it was read.
-        """
+        """Move the watermark from `expected` to `new_watermark` under the owner's lease; False if either changed."""
         is_unchanged = and_(
             c.c.lease_owner == owner,
             c.c.watermark_at.is_not_distinct_from(None if expected is None else expected.timestamp),
@@ -109,7 +106,7 @@ class LeaseMixin:
         is_parked: bool = False,
         is_bad_answer: bool = False,
     ) -> None:
-        """Count a failed attempt under an own lease and give the lease back."""
+        """Count a failed attempt under the owner's lease and release the lease."""
         changes: dict[str, Any] = {
             "attempts": c.c.attempts + 1,
             "bad_answers": c.c.bad_answers + int(is_bad_answer),
@@ -117,7 +114,7 @@ class LeaseMixin:
             "last_error": replace_unstorable(error),
             "retry_at": retry_at,
             "parked": is_parked,
-            # Some of it may have been learned before the failure; not all was.
+            # Some chunks may have been learned before the failure, but not all.
             "learned_turn_no": c.c.done_turn_no,
         }
         await _update_row(tx, key, c.c.lease_owner == owner, _NO_LEASE | changes)
@@ -133,7 +130,7 @@ class LeaseMixin:
         seconds: float,
         turn_owner: str = "",
     ) -> bool:
-        """Set `clearing` in one statement: the lease is ours, the turn number as given, no turn but `turn_owner`'s."""
+        """Start clearing in one statement, unless the lease, the turn number or the active turn changed."""
         is_unchanged = and_(
             c.c.lease_owner == owner,
             c.c.turn_no == turn_no,
@@ -145,7 +142,7 @@ class LeaseMixin:
     async def end_clearing(
         self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None, is_rewound: bool = False
     ) -> None:
-        """Unset `clearing`; with `cleared_at` the conversation begins anew (profile and anchor dropped)."""
+        """End clearing; with `cleared_at` the conversation starts from scratch, without profile and anchor."""
         if cleared_at is not None:
             changes: dict[str, Any] = {"cleared_at": cleared_at, "profile": None, "profile_key": None}
             changes |= {"profile_made_at": None, "profile_made_by": None}

@@ -1,4 +1,4 @@
-"""Turns that a reading from the watermark on would miss: said while the clock was behind it."""
+"""Turns that reading from the watermark would miss: the clock was behind it when they ran."""
 
 from __future__ import annotations
 
@@ -18,24 +18,21 @@ if TYPE_CHECKING:
 
 
 class OutOfOrderMixin:
-    """The part of the ledger that remembers turns said out of order."""
+    """The part of the ledger that records out-of-order turns."""
 
     async def record_out_of_order(self, tx: Transaction, key: SessionKey, invocation: Invocation) -> None:
-        """Remember a turn that may lie before the watermark, or further back than was noted."""
+        """Record a turn that may lie before the watermark, with its earliest start."""
         await record_out_of_order(tx, key, invocation)
 
     async def out_of_order_turns(self, tx: Transaction, key: SessionKey) -> dict[str, float]:
-        """Return the turns that may lie before the watermark, with when each began."""
+        """Return the turns that may lie before the watermark: the start time of each by invocation id."""
         statement = select(late_turns.c.invocation_id, late_turns.c.began).where(_where_session(key))
         return {decode_id(row.invocation_id): row.began for row in await tx.execute(statement)}
 
     async def complete_out_of_order(
         self, tx: Transaction, key: SessionKey, owner: str, *, invocations: Collection[str], turn_count: int
     ) -> bool:
-        """Count `turn_count` learned under an own lease and remember these invocations no more.
-
-        False when it was lost.
-        """
+        """Add `turn_count` learned turns under the owner's lease and delete these invocations; False if it was lost."""
         counted = update(c).where(where_session(key), c.c.lease_owner == owner)
         if (await tx.execute(counted.values(learned_turns=c.c.learned_turns + turn_count))).rowcount == 0:
             return False
@@ -46,7 +43,7 @@ class OutOfOrderMixin:
 
 
 async def record_out_of_order(tx: Transaction, key: SessionKey, invocation: Invocation) -> None:
-    """Remember a turn that may lie before the watermark, or further back than was noted."""
+    """Record a turn that may lie before the watermark, with its earliest start."""
     row = {
         "conversation": conversation_key(key),
         "invocation_id": encode_id(invocation.id),
@@ -62,7 +59,7 @@ async def record_out_of_order(tx: Transaction, key: SessionKey, invocation: Invo
 
 
 async def delete_out_of_order(tx: Transaction, key: SessionKey) -> None:
-    """Remember no late turns of a conversation that was cleared, unless somebody spoke in it meanwhile."""
+    """Delete the out-of-order turns of a conversation that was cleared, unless it had a turn meanwhile."""
     is_quiet = exists().where(where_session(key), c.c.turn_no <= c.c.claimed_turn_no)
     await tx.execute(delete(late_turns).where(_where_session(key), is_quiet))
 

@@ -25,7 +25,7 @@ _MAX_IDS_PER_QUERY = 500
 
 
 class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, ExpiryMixin):
-    """The ledger in the tables of the memory database. It holds nothing itself: all state comes with `tx`."""
+    """The ledger in the tables of the memory database. It has no state of its own: everything comes with `tx`."""
 
     async def row(self, tx: Transaction, key: SessionKey) -> LedgerRow | None:
         """Return the row of a conversation."""
@@ -44,13 +44,13 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         await tx.execute(update(conversations).where(rows.where_session(key)).values(values))
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
-        """Return a person's sessions that have a frozen profile, in one app or (None) in all; the latest first."""
+        """Return a user's sessions that have a frozen profile, in one app or (None) in all; the latest first."""
         table = conversations.c
         statement = select(conversations).where(_where_user(user, app), table.profile.is_not(None))
         return [rows.to_ledger_row(row) for row in await tx.execute(statement.order_by(table.touched.desc()))]
 
     async def drop_profiles(self, tx: Transaction, *, user: str, app: str | None) -> int:
-        """Drop the frozen profiles of a person's sessions, in one app or (None) in all."""
+        """Drop the frozen profiles of a user's sessions, in one app or (None) in all."""
         nulls = dict.fromkeys(("profile", "profile_key", "profile_made_at", "profile_made_by"))
         statement = update(conversations).where(_where_user(user, app), conversations.c.profile.is_not(None))
         return (await tx.execute(statement.values(nulls))).rowcount
@@ -58,26 +58,26 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
     async def forget_session(
         self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float
     ) -> int:
-        """Never learn what was said in this session up to then, in one app or (None) in all; count the sessions."""
+        """Never learn messages of a session up to `said_until`, in one app or (None) in all; count the sessions."""
         if app is not None:
-            # The session may be one that nobody has entered yet.
+            # The session may not be in the ledger yet.
             await self._ensure_row(tx, SessionKey(app, user, session))
         statement = update(conversations).where(
             _where_user(user, app), conversations.c.session_id == encode_id(session)
         )
-        # A host whose clock is behind takes no earlier forgetting back.
+        # A host whose clock is behind must not undo an earlier forget.
         cutoff = case(
             (conversations.c.forgotten_at > said_until, conversations.c.forgotten_at), else_=literal(said_until)
         )
         return (await tx.execute(statement.values(forgotten_at=cutoff))).rowcount
 
     async def forgotten_sessions(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
-        """Return the sessions of a person of which something was forgotten as a whole, with up to when."""
+        """Return the user's sessions that were forgotten as a whole, with the time up to which."""
         statement = select(conversations).where(_where_user(user, app), conversations.c.forgotten_at.is_not(None))
         return {rows.session_key(row): row.forgotten_at for row in await tx.execute(statement)}
 
     async def count_open_sessions(self, tx: Transaction, *, user: str, app: str | None) -> int:
-        """Count the sessions of a person that hold talk: spoken in and not cleared since."""
+        """Count the sessions of a user that had turns and were not cleared since."""
         table = conversations.c
         is_open = or_(table.turn_no > table.done_turn_no, and_(table.turn_no > 0, table.cleared_at.is_(None)))
         statement = select(func.count()).select_from(conversations).where(_where_user(user, app), is_open)
@@ -90,12 +90,12 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         await tx.execute(update(conversations).where(rows.where_session(key)).values(anchor_values))
 
     async def set_private(self, tx: Transaction, key: SessionKey, *, is_private: bool) -> None:
-        """Note whether what is said from now on is to be learned."""
+        """Set whether messages from here on are learned."""
         await self._ensure_row(tx, key)
         await tx.execute(update(conversations).where(rows.where_session(key)).values(is_private=is_private))
 
     async def set_pending_confirmation(self, tx: Transaction, key: SessionKey, *, is_pending: bool) -> None:
-        """Note whether a question about some rows waits for its answer."""
+        """Set whether a question waits for its answer."""
         await self._ensure_row(tx, key)
         await tx.execute(update(conversations).where(rows.where_session(key)).values(asks_of_rows=is_pending))
 
@@ -120,20 +120,20 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         return found
 
     async def is_bootstrapped(self, tx: Transaction, app: str) -> bool:
-        """Say whether the sessions that were there before us have been entered for this app."""
+        """Return True if the sessions older than the ledger have been entered for this app."""
         statement = select(bootstraps.c.app).where(bootstraps.c.app == index_key(app))
         return (await tx.execute(statement)).one_or_none() is not None
 
     async def bootstrap(self, tx: Transaction, app: str, sessions: Mapping[SessionKey, float]) -> int:
-        """Enter sessions with the time they were last touched, once an app; return how many were new."""
+        """Enter sessions with the time of their last activity, once per app; return how many were new."""
         statement_once = rows.insert(tx, bootstraps).values(app=index_key(app)).on_conflict_do_nothing()
         if (await tx.execute(statement_once)).rowcount == 0:
             return 0
         unlearned = {"learned_turn_no": rows.UNLEARNED_TURN_NO, "done_turn_no": rows.UNLEARNED_TURN_NO}
-        # Nobody knows who talks in them.
+        # Which Runner they belong to is not known.
         new_values = unlearned | {"is_foreign": True}
         entries = [rows.new_row_values(key, touched=touched) | new_values for key, touched in sessions.items()]
-        # Held for a turn that was not counted yet: what was said in it before is still to be learned.
+        # Reserved for a turn that is not counted yet: its earlier messages are still to be learned.
         is_only_reserved = and_(conversations.c.turn_no == 0, conversations.c.done_turn_no == 0)
         entered = 0
         for start in range(0, len(entries), _MAX_ROWS_PER_INSERT):
@@ -145,7 +145,7 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         return entered
 
     async def enqueue(self, tx: Transaction, key: SessionKey, *, touched: float) -> None:
-        """Have a conversation learned in which somebody spoke and no turn was counted."""
+        """Make a conversation due that had activity without a counted turn."""
         unlearned = {"learned_turn_no": rows.UNLEARNED_TURN_NO, "done_turn_no": rows.UNLEARNED_TURN_NO}
         entry = rows.new_row_values(key, touched=touched) | unlearned | {"is_foreign": True}
         c = conversations.c
@@ -159,7 +159,7 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         await tx.execute(statement)
 
     async def rows_for(self, tx: Transaction, keys: Collection[SessionKey]) -> dict[SessionKey, LedgerRow]:
-        """Return the rows of those of some conversations that have one."""
+        """Return the rows of the conversations that have one."""
         conversation_keys = [rows.conversation_key(key) for key in keys]
         found: dict[SessionKey, LedgerRow] = {}
         for start in range(0, len(conversation_keys), _MAX_IDS_PER_QUERY):
@@ -175,6 +175,6 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
 
 
 def _where_user(user: str, app: str | None) -> ColumnElement[bool]:
-    """Match the sessions of a person, in one app or (None) in all."""
+    """Match the sessions of a user, in one app or (None) in all."""
     is_of_user = conversations.c.person == index_key(user)
     return is_of_user if app is None else and_(is_of_user, conversations.c.app == encode_id(app))

@@ -1,4 +1,4 @@
-"""The marks of turns: somebody is talking, somebody has talked."""
+"""The marks of turns: one is running, one has ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TurnMixin:
     async def begin_turn(
         self, tx: Transaction, key: SessionKey, request: TurnRequest, *, now: float, lease_seconds: float
     ) -> LedgerRow:
-        """Count a turn and mark the conversation active, unless it has to wait for a clear or another's turn."""
+        """Count a turn and mark the conversation active, unless the turn has to wait for a clear or another turn."""
         # A turn makes a parked conversation worth another try; one more failure parks it again.
         counted = {"turn_no": c.c.turn_no + 1, "touched": now, "parked": False, "retry_at": None}
         row = await _upsert_turn(
@@ -44,7 +44,7 @@ class TurnMixin:
     async def reserve_turn(
         self, tx: Transaction, key: SessionKey, request: TurnRequest, *, now: float, lease_seconds: float
     ) -> LedgerRow:
-        """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
+        """Do the same as `begin_turn` without counting a turn: a session is about to be loaded."""
         return await _upsert_turn(
             tx, key, request, now=now, lease_seconds=lease_seconds, insert_values={}, update_values={}
         )
@@ -62,13 +62,13 @@ class TurnMixin:
     async def renew_turn(
         self, tx: Transaction, key: SessionKey, *, now: float, lease_seconds: float, owner: str = ""
     ) -> None:
-        """Keep a long turn active, also one that was given up meanwhile, unless another owner talks now."""
+        """Keep a long turn active, even after its mark expired, unless another owner has a turn now."""
         own = or_(_where_owner(owner), has_expired(c.c.active_until, now))
         mark = {"active_until": now + lease_seconds, "active_owner": owner}
         await tx.execute(update(c).where(where_session(key), own).values(mark))
 
     async def end_turn(self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "") -> None:
-        """Mark the conversation quiet since `now`; another owner who talks in it goes on."""
+        """Mark the turn as ended at `now`; another owner's turn stays active."""
         end_values = {
             name: case((_where_owner(owner), None), else_=c.c[name]) for name in ("active_until", "active_owner")
         }
@@ -85,9 +85,9 @@ async def _upsert_turn(
     insert_values: dict[str, Any],
     update_values: dict[str, Any],
 ) -> LedgerRow:
-    """Mark a conversation active unless its talker has to wait.
+    """Mark a conversation active unless the turn has to wait; return its row.
 
-    With more for a `insert_values` or a `update_values` one; return it.
+    `insert_values` are set on a new row in addition, `update_values` on an existing one.
     """
     mark: dict[str, Any] = {"active_until": now + lease_seconds, "active_owner": request.owner}
     mark |= {"clearing": None, "clearing_until": None} | ({"is_foreign": True} if request.is_foreign else {})
@@ -103,7 +103,7 @@ async def _upsert_turn(
 
 
 async def _where_no_other_owner(tx: Transaction, key: SessionKey, owner: str, *, now: float) -> ColumnElement[bool]:
-    """Match where nobody else talks in a conversation; who is gone does not."""
+    """Match where no other live owner has a turn in a conversation."""
     others = select(c.c.active_owner).where(where_session(key), c.c.active_until > now, c.c.active_owner != owner)
     dead = await dead_owners((await tx.execute(others)).scalars())
     return or_(is_unset_or_expired(c.c.active_until, now), _where_owner(owner), c.c.active_owner.in_(dead))
