@@ -257,7 +257,7 @@ def test_status_says_that_talk_waits_for_a_process_that_can_read_it(tmp_path: Pa
     status = asyncio.run(looked())
 
     assert status.state == "degraded"
-    assert "'shop' wait: this process cannot read their sessions" in status.reason
+    assert "'shop' are pending: this process cannot read their sessions" in status.reason
     assert "sessions.database_url" in status.remedy
     assert [waiting.key.session for waiting in status.pending] == ["s1"]
 
