@@ -11,7 +11,7 @@ from gaia_memory.recall.ranking.diversity import DIVERSITY_WINDOW
 from gaia_memory.recall.ranking.rank import DATE_RETRIEVER, KEYWORD_RETRIEVER, RankedFact, rank
 from gaia_memory.recall.retrieval import (
     Ranking,
-    Retrieved,
+    Retrieval,
     ScopeRequest,
     ask_retrievers,
     retrieve,
@@ -45,7 +45,7 @@ async def rank_columns(request: ScopeRequest, columns: FactColumns, now: datetim
     return Ranking(columns, ranked, retrieved)
 
 
-def _rank(request: ScopeRequest, columns: FactColumns, retrieved: Retrieved, now: datetime) -> list[RankedFact]:
+def _rank(request: ScopeRequest, columns: FactColumns, retrieved: Retrieval, now: datetime) -> list[RankedFact]:
     question, settings = request.expanded.question, request.settings
     found_ids = {each.fact_id for candidates in retrieved.candidates.values() for each in candidates}
     matrix = select_candidates(columns, question, request.expanded.weigh_terms, found_ids)

@@ -38,16 +38,16 @@ class ScopeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class Retrieval:
     """What was found for the question itself, what for all queries, and which retrievers failed."""
 
     own_candidates: CandidatesByRetriever
     candidates: CandidatesByRetriever
     missing: frozenset[str]
 
-    def with_retriever(self, found: CandidatesByRetriever, failed: Mapping[str, Exception]) -> Retrieved:
+    def with_retriever(self, found: CandidatesByRetriever, failed: Mapping[str, Exception]) -> Retrieval:
         """Return this with what further retrievers found for the question."""
-        return Retrieved({**self.own_candidates, **found}, {**self.candidates, **found}, self.missing | failed.keys())
+        return Retrieval({**self.own_candidates, **found}, {**self.candidates, **found}, self.missing | failed.keys())
 
     def best_scores(self) -> dict[str, dict[str, float]]:
         """Return the best score that each retriever gave a fact; one that is not finite counts as 0."""
@@ -65,7 +65,7 @@ class Ranking:
 
     columns: FactColumns
     ranked: list[RankedFact]
-    retrieved: Retrieved
+    retrieved: Retrieval
 
 
 def retriever_weight(retriever: Retriever, settings: RecallSettings) -> float:
@@ -73,14 +73,14 @@ def retriever_weight(retriever: Retriever, settings: RecallSettings) -> float:
     return {KEYWORD_RETRIEVER: settings.keywords, DATE_RETRIEVER: settings.dates}.get(retriever.name, settings.vectors)
 
 
-async def retrieve(request: ScopeRequest, retrievers: Sequence[Retriever]) -> tuple[Retrieved, dict[str, Exception]]:
+async def retrieve(request: ScopeRequest, retrievers: Sequence[Retriever]) -> tuple[Retrieval, dict[str, Exception]]:
     """Ask retrievers the question, and those that answered the expansions; return the errors of the others, too."""
     found, failed = await ask_retrievers(request, retrievers, request.query)
     responsive = [each for each in retrievers if each.name in found]
     answers = await asyncio.gather(*(ask_retrievers(request, responsive, each) for each in request.expansions))
     missing = frozenset({*failed, *(name for _, lost in answers for name in lost)})
     merged = merge_candidates(found, [each for each, _ in answers]) if answers else found
-    return Retrieved(found, merged, missing), failed
+    return Retrieval(found, merged, missing), failed
 
 
 async def ask_retrievers(
