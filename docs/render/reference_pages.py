@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_type_hints
 
@@ -21,6 +22,14 @@ to standard output; progress, warnings and questions go to standard error.
 
 `gaia --install-completion` enables the Tab key in bash, zsh, fish and PowerShell from the next shell on;
 `gaia --show-completion` prints the script. Both accept the name of a shell: `gaia --show-completion zsh`.
+"""
+
+MIN_SHARING_COMMANDS = 4
+"""An option of so many commands is described once, at the top of the page."""
+
+_SHARED_HEAD = """
+## Common options
+
 """
 
 _COMMANDS_HEAD = """\
@@ -97,15 +106,18 @@ def render_cli() -> str:
     """Return the page of `gaia` and its commands."""
     from gaia_memory.cli.app import app
 
-    sections = [_CLI_HEAD]
-    for command in _iter_commands(app, "gaia"):
+    commands = list(_iter_commands(app, "gaia"))
+    counts = Counter(row for command in commands for row in _option_rows(command.callback).values())
+    shared = [row for row, count in counts.items() if count >= MIN_SHARING_COMMANDS]
+    sections = [f"{_CLI_HEAD}{_SHARED_HEAD}{_option_table(shared)}\n"]
+    for command in commands:
         description = inspect.getdoc(command.callback) or ""
         usage = " ".join([command.name, *_usage_words(command.callback)])
         parts = [
             f"## `{command.name}`",
             description,
             f"```text\n{usage}\n```",
-            _options(command.callback),
+            _options(command.callback, shared),
             command.epilog.strip(),
         ]
         sections.append("\n\n".join(part for part in parts if part) + "\n")
@@ -182,12 +194,26 @@ def _usage_words(callback: Callable[..., Any]) -> list[str]:
     return words
 
 
-def _options(callback: Callable[..., Any]) -> str:
-    rows = [
-        f"| {_option_spelling(parameter, kind, info)} | {_default(parameter)} | {info.help or ''} |"
+def _option_rows(callback: Callable[..., Any]) -> dict[str, str]:
+    """Return the table row of each option and argument by its name."""
+    return {
+        spelling.partition(",")[0].partition(" ")[0]: f"| {spelling} | {_default(parameter)} | {info.help or ''} |"
         for parameter, kind, info in _parameters(callback)
-    ]
-    return "| option or argument | default | what it does |\n|---|---|---|\n" + "\n".join(rows) if rows else ""
+        for spelling in [_option_spelling(parameter, kind, info)]
+    }
+
+
+def _options(callback: Callable[..., Any], shared: Collection[str]) -> str:
+    """Return the table of the options that only this command has, and the names of those it shares."""
+    rows = _option_rows(callback)
+    own = [row for row in rows.values() if row not in shared]
+    names = ", ".join(name for name, row in rows.items() if row in shared)
+    note = f"{'Also' if own else 'Options'}: {names}." if names else ""
+    return "\n\n".join(part for part in (_option_table(own) if own else "", note) if part)
+
+
+def _option_table(rows: Sequence[str]) -> str:
+    return "| option or argument | default | what it does |\n|---|---|---|\n" + "\n".join(rows)
 
 
 def _option_spelling(parameter: inspect.Parameter, kind: Any, info: ParameterInfo) -> str:

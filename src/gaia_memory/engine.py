@@ -28,7 +28,7 @@ from gaia_memory.models import ModelOutage, Scope, SessionKey, SweepReport, Turn
 from gaia_memory.ports import Clock, MemoryStores, ProjectsProvider, SystemClock, Transcript
 from gaia_memory.profile.distil import Distiller, profile_settings
 from gaia_memory.recall.build_recall import build_recall
-from gaia_memory.reindex import Reindexer
+from gaia_memory.recall.index.rebuild_index import Reindexer
 from gaia_memory.sessions.clearing.purge import SessionPurger
 from gaia_memory.sessions.conversation_states import ConversationStates
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker

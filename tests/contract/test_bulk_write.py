@@ -1,4 +1,4 @@
-"""What many new facts at once leave in the database is what one by one leave there."""
+"""A bulk write leaves the same database as single writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ facts = SqlFacts()
 
 
 async def numbers(database):
-    """Return the rows of all facts, and those that their words and sources stand at."""
+    """Return all rows of facts, of their words and of their sources."""
     key = "rowid" if database.is_local else "fact_row"
     async with database.read_transaction() as tx:
         rows = list((await tx.execute(select(tables.facts.c.row).order_by(tables.facts.c.row))).scalars())

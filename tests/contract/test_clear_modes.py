@@ -1,4 +1,4 @@
-"""What each way to clear leaves in each of ADK's session services, and that the chat goes on in it."""
+"""Each clear mode in each session service of ADK: what remains, and that the conversation continues."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DAY = 24 * 3600.0
 
 @pytest.fixture(autouse=True)
 def manual_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sweep only where a test says so."""
+    """Sweep only on request of a test."""
     monkeypatch.setattr(Engine, "start", lambda *_, **__: None)
 
 
@@ -93,14 +93,14 @@ async def test_talk_that_was_rewound_long_ago_leaves_the_tables_of_adk(kind: str
 
 
 async def _cleared_earlier(engine: Engine, *, by: float) -> None:
-    """Let it be so many seconds longer ago that sessions were talked in and cleared."""
+    """Make the last turns and clears of all sessions older by some seconds."""
     earlier = {name: conversations.c[name] - by for name in ("cleared_at", "touched")}
     async with engine.database.transaction() as tx:
         await tx.execute(update(conversations).values(earlier))
 
 
 async def _rows(service: BaseSessionService) -> tuple[int, int]:
-    """Return how many sessions and events are stored, by whatever the service keeps them in."""
+    """Return how many sessions and events are stored, in any service."""
     service = await unwrap_service(service, APP)
     if isinstance(service, InMemorySessionService):
         sessions = [each for users in service.sessions.values() for its in users.values() for each in its.values()]

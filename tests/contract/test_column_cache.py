@@ -1,4 +1,4 @@
-"""A scope in memory answers as the database stands, on each database."""
+"""Recall from the column cache gives the same results as the database."""
 
 from __future__ import annotations
 

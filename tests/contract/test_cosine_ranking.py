@@ -1,4 +1,4 @@
-"""With everything but vectors off, recall gives the order of cosine similarity, as mem0 on Chroma does."""
+"""With all weights but vectors off, recall ranks by cosine similarity, as mem0 on Chroma does."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ EMBEDDERS: dict[str, dict[str, Any]] = {
 
 
 def meaning(text: str) -> list[float]:
-    """Return a vector as a neural embedder's: each word points somewhere, and a text where its words do."""
+    """Return a vector like that of a neural embedder: the sum of a direction for each word."""
     each = [np.random.default_rng(sum(map(ord, word)) * 7919).normal(size=DIMENSIONS) for word in text.split()]
     return [float(value) for value in np.sum(each, axis=0)]
 
 
 @pytest.fixture
 def texts() -> tuple[list[str], list[str]]:
-    """Facts and questions, with speakers, questions and conversations among the facts."""
+    """Generate facts with speakers, questions and conversations, and queries."""
     draw = random.Random(7)
     said = [" ".join(draw.sample(WORDS, 6)) for _ in range(FACTS)]
     facts = [f"Maria: {text}?" if place % 3 == 0 else text for place, text in enumerate(said)]

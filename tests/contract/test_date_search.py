@@ -1,4 +1,4 @@
-"""What is found by when it was said, on each database."""
+"""Searching facts by date, on each database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ facts = SqlFacts()
 
 
 async def said(database, scope, *moments):
-    """Write one fact for each moment, named by its day, and return the names by id."""
+    """Write one fact for each time, named by its day, and return the names by id."""
     drafts = [make_draft(f"said on {moment:%Y-%m-%d}", said_at=moment) for moment in moments]
     async with database.transaction() as tx:
         written = await facts.write(tx, scope, [*drafts, make_draft("said at no known time")], now=NOW)

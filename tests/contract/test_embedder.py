@@ -1,4 +1,4 @@
-"""Every embedder keeps the port's promises: the offline one, a host's own, and Gemini's."""
+"""Every embedder fulfils the port: the offline one, a host's own, and Gemini's."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ async def backend(
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ProviderScript:
-    """Return the script of an embedder that the host entered in mem0's factories."""
+    """Return the script of an embedder that is registered in mem0's factories."""
     return register_scripted_providers(monkeypatch, "host")
 
 
 @pytest.fixture
 async def host(script: ProviderScript, tmp_path: Path) -> AsyncIterator[Mem0Embedder]:
-    """Return that embedder."""
+    """Return the embedder under test."""
     made = scripted_backend(tmp_path, "host")
     yield made.embedder
     await made.close()
 
 
 def cosine(one: Any, other: Any) -> float:
-    """Return how near two vectors of length one are."""
+    """Return the cosine of two unit vectors."""
     return sum(a * b for a, b in zip(one, other, strict=True))
 
 

@@ -1,4 +1,4 @@
-"""What is exported comes in again as it was, on each database and from one to the other."""
+"""An import restores an export, on each database and between databases."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ TEXTS = (
 
 
 def any_moment(chance: random.Random) -> datetime:
-    """Return a time to the microsecond."""
+    """Return a time with microseconds."""
     return START + timedelta(microseconds=chance.randrange(10**15))
 
 
 def any_draft(chance: random.Random) -> Draft:
-    """Return a fact from anywhere, often one that is known already."""
+    """Return a fact from anywhere, often a known one."""
     text = f"{chance.choice(TEXTS)} {chance.randrange(6)}"
     session = chance.choice((None, "itay:cli", "a/b c%", "ש"))
     fact = NewFact(
@@ -54,7 +54,7 @@ def any_draft(chance: random.Random) -> Draft:
 
 
 async def held(sut: Sut, user: str) -> dict[str, Any]:
-    """Return an export without what is new in each."""
+    """Return an export without the values that differ each time."""
     data = json.loads(json.dumps(await sut.gaia.memory.export(sut.scope(user))))
     for fact in data["facts"]:
         del fact["id"]

@@ -1,4 +1,4 @@
-"""Every extractor keeps the port's promises: mem0's prompt over the offline model, a host's own, and Gemini."""
+"""Every extractor fulfils the port: mem0's prompt over the offline model, a host's own model, and Gemini."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NOTHING = "Hello! How are you today?"
 
 @dataclass
 class Case:
-    """A backend, a way to script its model's answers, and a way to read what it was asked."""
+    """A backend with functions that script its model's answers and return its requests."""
 
     backend: Backend
     script: Callable[..., None] = lambda *answers: None
@@ -75,7 +75,7 @@ async def _closed(case: Case) -> AsyncIterator[Case]:
 
 @pytest.fixture(params=["offline", "scripted", "gemini"])
 async def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
-    """Return each extractor, with a model that would answer the statement if it must be scripted."""
+    """Return each extractor; a scripted model answers with the statement."""
     if request.param == "offline":
         made = Case(Backend(backend_config(tmp_path)))
     elif request.param == "scripted":
@@ -89,7 +89,7 @@ async def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pyte
 
 @pytest.fixture
 async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
-    """Return the extractor over a model that the host entered in mem0's factories."""
+    """Return the extractor over a model that is registered in mem0's factories."""
     async with _closed(
         _of_script(register_scripted_providers(monkeypatch, "host"), scripted_backend(tmp_path, "host"))
     ) as made:
@@ -98,7 +98,7 @@ async def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 @pytest.fixture
 async def google(gemini: FakeGemini, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Case]:
-    """Return the extractor over Gemini, which tries again at once."""
+    """Return the extractor over Gemini, without pauses between retries."""
     remove_retry_pauses(monkeypatch)
     async with _closed(_of_gemini(gemini, Backend(backend_config(tmp_path)))) as made:
         yield made
@@ -199,7 +199,7 @@ async def test_wrappings_that_change_nothing_are_accepted(host: Case, answer: st
 
 
 class StatusError(Exception):
-    """What an SDK raises for an HTTP status, each with the attribute of its own."""
+    """An SDK's error for an HTTP status, with the status in its own attribute."""
 
     def __init__(self, message: str = "overloaded", **attributes: Any) -> None:
         super().__init__(message)

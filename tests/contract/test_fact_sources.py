@@ -1,4 +1,4 @@
-"""Every source of a fact can be read back, on each database."""
+"""Every source of a fact can be read, on each database."""
 
 from datetime import UTC, datetime
 

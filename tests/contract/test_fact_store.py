@@ -1,4 +1,4 @@
-"""What the fact store promises, on each database."""
+"""The contract of the fact store, on each database."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ HOSTILE = ["*", "a b", " pad ", "../x", "a:b", "%", "it\x00ay", "\ud800", "' OR 
 
 
 async def write(database, scope, *drafts):
-    """Write drafts in a transaction of their own."""
+    """Write drafts in a transaction."""
     async with database.transaction() as tx:
         return await facts.write(tx, scope, drafts, now=NOW)
 
 
 async def listed(database, scope):
-    """Give the texts of a scope."""
+    """Return the texts of a scope."""
     async with database.read_transaction() as tx:
         return fact_texts(await facts.facts(tx, scope))
 

@@ -40,14 +40,14 @@ changes = st.one_of(
 
 @dataclass
 class Model:
-    """What should be there: facts by normal form, what a mem0 store holds, what the outbox owes it."""
+    """The expected state: facts by normal form, contents of the mem0 store, and pending entries of the outbox."""
 
     facts: dict[Scope, dict[str, str]] = field(default_factory=lambda: {ITAY: {}, NOA: {}})
     store: dict[str, str] = field(default_factory=dict)
 
 
 async def apply(database, model, change):
-    """Make one change to both."""
+    """Apply one change to the database and to the model."""
     kind, scope, detail = change
     async with database.transaction() as tx:
         if kind == "write":
@@ -82,7 +82,7 @@ async def apply(database, model, change):
 
 
 async def check(database, model):
-    """Compare every place with the model."""
+    """Compare every table with the model."""
     async with database.read_transaction() as tx:
         current = {}
         for scope, expected in model.facts.items():
@@ -119,7 +119,7 @@ def test_any_sequence_of_changes_keeps_all_places_in_step(kind):
 
 
 async def play(database, sequence):
-    """Play a sequence from an empty database to a store that has caught up."""
+    """Apply a sequence of changes to an empty database, until the store has caught up."""
     model = Model()
     async with database.transaction() as tx:
         await facts.delete_all(tx, ITAY, forgotten_at=1.0)

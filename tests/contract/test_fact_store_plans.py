@@ -1,4 +1,4 @@
-"""What a search reads follows what it finds, not how much a scope holds; what is kept of a scope is never stale."""
+"""A search reads in proportion to its results, not to the scope; caches of a scope are never stale."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def drafts(count, *, first=0):
 
 @contextmanager
 def steps(opened):
-    """Count what SQLite does meanwhile, in thousands of steps."""
+    """Count the steps of SQLite, in thousands."""
     told = [0]
 
     def step():
@@ -70,7 +70,7 @@ async def test_a_few_facts_are_found_without_reading_the_rest(tmp_path, search):
 
 
 async def undone(database, kept):
-    """Write and look, and take it back."""
+    """Write, read and roll back."""
     with suppress(RuntimeError):
         async with database.transaction() as tx:
             await SqlFacts().write(tx, ITAY, drafts(90, first=10), now=NOW)

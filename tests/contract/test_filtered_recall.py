@@ -1,4 +1,4 @@
-"""Facts are told apart by filters, shown by the page and asked for across scopes, on each database."""
+"""Filters, paging and extra scopes of recall, on each database."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY = datetime(2026, 2, 1, tzinfo=UTC)
 
 @pytest.fixture(params=["shelf", "store"])
 def recall(request, database):
-    """Give recall with the scope in memory, and as a scope that is too large for it is searched."""
+    """Return recall over the column cache, and over the search for large scopes."""
     retrievers = [
         KeywordRetriever(database, facts),
         DateRetriever(database, facts),

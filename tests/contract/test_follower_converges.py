@@ -1,4 +1,4 @@
-"""The mem0 store converges to exactly the current facts, whatever was written and deleted on the way."""
+"""The mem0 store converges to exactly the current facts after any writes and deletes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fact in the mem0 store looks as if mem0 had stored it, whatever it holds."""
+"""Any fact in the mem0 store looks as if mem0 had stored it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the keyword index promises, on each database."""
+"""The contract of the keyword index, on each database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ facts = SqlFacts()
 
 
 async def found(database, query, *texts, scope=ITAY, limit=10):
-    """Write texts for ITAY and give those that a query finds, best first."""
+    """Write texts for ITAY and return those that a query finds, best first."""
     async with database.transaction() as tx:
         written = await facts.write(tx, ITAY, [make_draft(text) for text in texts], now=NOW)
         names = {fact.id: fact.text for fact in written}

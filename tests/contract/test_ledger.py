@@ -1,4 +1,4 @@
-"""What the ledger promises about turns, leases and clearing, on each database."""
+"""The contract of the ledger for turns, leases and clearing, on each database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HOSTILE = ["*", "a b", " pad ", "a:b", "%", "i\x00", "\ud800", "\u05d0" * 2000]
 
 
 async def speak(database, key=KEY, *, at=0.0):
-    """Let a turn begin and end."""
+    """Begin and end a turn."""
     async with database.transaction() as tx:
         row = await ledger.begin_turn(tx, key, TurnRequest(), now=at, lease_seconds=900)
         await ledger.end_turn(tx, key, now=at)
@@ -51,7 +51,7 @@ async def advance(database, owner=ME, *, read=None, to=None, turns=1):
 
 
 async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",), **rest):
-    """Give the due conversations."""
+    """Return the due conversations."""
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
     async with database.read_transaction() as tx:
@@ -60,7 +60,7 @@ async def due(database, *, now=100.0, quiet_since=70.0, limit=10, apps=("gaia",)
 
 
 async def row(database, key=KEY):
-    """Give a conversation's row."""
+    """Return the row of a conversation."""
     async with database.read_transaction() as tx:
         return await ledger.row(tx, key)
 

@@ -1,4 +1,4 @@
-"""What the ledger does when the clock was wrong: a mark that cannot be so far ahead says nothing."""
+"""The ledger after a clock error: an expiry too far ahead is ignored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MARKS = [
 
 
 async def speak(database, *, now):
-    """Let a turn begin and end."""
+    """Begin and end a turn."""
     async with database.transaction() as tx:
         await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=now, lease_seconds=TURN_LEASE_SECONDS)
         await ledger.end_turn(tx, KEY, now=now, owner=ME)
@@ -50,7 +50,7 @@ async def claim(database, owner, *, now):
 
 
 async def due(database, *, now, idle=1800.0):
-    """Give the due conversations, as a sweep looks for them."""
+    """Return the due conversations, as a sweep does."""
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
     async with database.read_transaction() as tx:
@@ -59,7 +59,7 @@ async def due(database, *, now, idle=1800.0):
 
 
 async def row(database):
-    """Give the conversation's row."""
+    """Return the row of the conversation."""
     async with database.read_transaction() as tx:
         return await ledger.row(tx, KEY)
 

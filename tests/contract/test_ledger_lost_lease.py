@@ -1,4 +1,4 @@
-"""What a worker who lost a conversation can still do to it: nothing; and what a clear leaves behind."""
+"""A worker that lost its lease cannot change the conversation; the state after a clear."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ YOU = "elsewhere:2:2.00/b"
 
 
 async def row(database):
-    """Give the conversation's row."""
+    """Return the row of the conversation."""
     async with database.read_transaction() as tx:
         return await ledger.row(tx, KEY)
 
 
 async def speak(database, *, now=0.0):
-    """Let a turn begin and end."""
+    """Begin and end a turn."""
     async with database.transaction() as tx:
         await ledger.begin_turn(tx, KEY, TurnRequest(owner=ME), now=now, lease_seconds=900)
         await ledger.end_turn(tx, KEY, now=now, owner=ME)
@@ -115,7 +115,7 @@ async def test_a_conversation_waits_until_its_last_chunk_is_learned(database):
 
 
 async def clear(database, *, now, rewound):
-    """Speak and have it cleared."""
+    """Run a turn and clear the conversation."""
     await speak(database, now=now - 1)
     assert await claim(database, ME, now=now) is not None
     async with database.transaction() as tx:
@@ -126,7 +126,7 @@ async def clear(database, *, now, rewound):
 
 
 async def to_purge(database, *, before, apps=("gaia",)):
-    """Give what is to be purged."""
+    """Return the conversations to purge."""
     async with database.read_transaction() as tx:
         return [one.key for one in await ledger.find_purgeable(tx, before=before, limit=9, apps=apps)]
 

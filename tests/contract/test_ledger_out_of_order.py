@@ -1,4 +1,4 @@
-"""What the ledger remembers of turns that were said while the clock was behind."""
+"""The ledger remembers turns that were said while the clock was behind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ME = "elsewhere:1:1.00/a"
 
 
 async def say(database, invocation, began, *, key=KEY, now=None):
-    """Let a turn begin and end."""
+    """Begin and end a turn."""
     async with database.transaction() as tx:
         at = began if now is None else now
         said = Invocation(invocation, began)
@@ -40,7 +40,7 @@ async def learn(database, *, now, to, key=KEY):
 
 
 async def clear(database, *, now, rewound):
-    """Clear as a consolidation does."""
+    """Clear the conversation as a consolidation does."""
     await claim(database, now=now)
     async with database.transaction() as tx:
         turn_no = (await ledger.row(tx, KEY)).turn.turn_no
@@ -50,7 +50,7 @@ async def clear(database, *, now, rewound):
 
 
 async def late(database, key=KEY):
-    """Give the turns that are remembered."""
+    """Return the remembered turns."""
     async with database.read_transaction() as tx:
         return await ledger.out_of_order_turns(tx, key)
 

@@ -1,4 +1,4 @@
-"""What the ledger promises about who talks and who works: the own marks, those of others, those of the gone."""
+"""The ledger distinguishes leases of this owner, of others and of dead processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def begin(database, owner=ME, *, now=10.0, active=900.0, **how):
 
 
 async def row(database):
-    """Give the conversation's row."""
+    """Return the row of the conversation."""
     async with database.read_transaction() as tx:
         return await ledger.row(tx, KEY)
 
@@ -36,7 +36,7 @@ async def claim(database, owner=YOU, *, now=20.0):
 
 
 async def due(database, *, now=20.0):
-    """Give the due conversations, idle or not."""
+    """Return the due conversations, quiet or not."""
     async with database.transaction() as tx:
         await ledger.expire(tx, now=now)
     async with database.read_transaction() as tx:

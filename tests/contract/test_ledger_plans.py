@@ -1,4 +1,4 @@
-"""The cost of a sweep follows what is due, not what is known: each search reads an index that holds little else."""
+"""The cost of a sweep depends on the due conversations only: each query uses a selective index."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SEARCHES = {
 
 @contextmanager
 def statements(opened):
-    """Collect what is executed meanwhile."""
+    """Collect the executed statements."""
     told = []
 
     def hear(connection, cursor, statement, parameters, context, many):
@@ -49,13 +49,13 @@ def statements(opened):
 
 
 async def plan_of(tx, statement, parameters):
-    """Give the database's plan of a statement."""
+    """Return the database's plan of a statement."""
     explain = "EXPLAIN" if tx.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN"
     return "\n".join(str(step) for step in (await tx.exec_driver_sql(f"{explain} {statement}", parameters)).all())
 
 
 def reads_all(plan):
-    """Say whether a plan goes through the whole table."""
+    """Return whether a plan scans the whole table."""
     return bool(re.search(r"Seq Scan on gaia_conversations|SCAN gaia_conversations(?! USING)", plan))
 
 

@@ -1,4 +1,4 @@
-"""Two processes at one database: what each reads, changes and writes is never lost, and one of them wins."""
+"""Two processes on one database lose no write, and one of them wins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ outbox = SqlOutbox()
 
 @pytest.fixture
 async def second(database, tmp_path):
-    """Open the same database a second time: with connections of its own, as another process does."""
+    """Open the database a second time with its own connections, as another process does."""
     opened = await open_database(database.engine.url, home=tmp_path)
     yield opened
     await opened.close()

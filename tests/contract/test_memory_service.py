@@ -48,7 +48,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 
 @pytest.fixture
 def extractor(engine: Engine) -> ScriptedExtractor:
-    """Every chunk teaches what its user messages say, word for word."""
+    """Each chunk teaches the text of its user messages, word for word."""
     scripted = ScriptedExtractor()
     ask = scripted.extract
 

@@ -1,4 +1,4 @@
-"""Two ids of one person become one memory: nothing is lost, nothing is there twice, nothing forgotten comes back."""
+"""Merging two user ids loses nothing, duplicates nothing and restores nothing forgotten."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Make = Callable[..., Awaitable[Sut]]
 
 
 async def known(sut: Sut, user: str) -> dict[str, str]:
-    """Return a person's facts by id, after checking that plain mem0 shows the same."""
+    """Return a user's facts by id, after checking that plain mem0 shows the same."""
     return {row["id"]: row["text"] for row in await sut.fact_rows(user)}
 
 

@@ -1,4 +1,4 @@
-"""What the outbox promises, on each database."""
+"""The contract of the outbox, on each database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ outbox = SqlOutbox()
 
 @pytest.fixture
 async def written(database):
-    """Write two facts for ITAY, one with a vector."""
+    """Write two facts for ITAY, one of them with a vector."""
     async with database.transaction() as tx:
         return await facts.write(
             tx, ITAY, [make_draft("likes tea", vector=(1.0, 0.5)), make_draft("has a dog")], now=NOW
@@ -24,7 +24,7 @@ async def written(database):
 
 
 async def follow(database):
-    """Apply everything, as the owner of a store does."""
+    """Apply all entries, as the owner of a store does."""
     async with database.transaction() as tx:
         return await outbox.acknowledge(tx, await outbox.dirty(tx, limit=1000))
 

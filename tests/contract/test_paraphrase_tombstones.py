@@ -1,4 +1,4 @@
-"""A fact that was forgotten alone is not told again by talk of before; what is said afterwards is another matter."""
+"""A fact that was forgotten alone is not learned again from earlier messages; later messages may teach it again."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ SOMETHING_ELSE = [
 
 
 async def forgotten(database, text: str, scope: Scope = ITAY) -> None:
-    """Let a person have known a fact, and have forgotten it alone just now."""
+    """Store a fact and forget it."""
     async with database.transaction() as tx:
         [fact] = await facts.write(tx, scope, [make_draft(text)], now=NOW)
         await facts.add_tombstones(tx, scope, [fact.id], said_until=NOW.timestamp())
@@ -84,14 +84,14 @@ async def forgotten(database, text: str, scope: Scope = ITAY) -> None:
 
 
 async def is_told_again(database, text: str, scope: Scope = ITAY, *, said_at=BEFORE) -> bool:
-    """Say whether a fact that is learned tells what was forgotten."""
+    """Return whether a learned fact restates the forgotten one."""
     async with database.read_transaction() as tx:
         [found] = await facts.paraphrases_forgotten(tx, scope, [NewFact(text, said_at=said_at)])
     return found
 
 
 async def counted(database) -> int:
-    """Count the hashes of words that are kept."""
+    """Count the stored hashes of words."""
     async with database.read_transaction() as tx:
         return len((await tx.execute(metadata.tables["gaia_forgotten_words"].select())).all())
 

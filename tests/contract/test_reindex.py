@@ -1,4 +1,4 @@
-"""What making the words and the vectors anew promises, on each database."""
+"""The contract of reindexing words and vectors, on each database."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
-from gaia_memory.reindex import Reindexer
+from gaia_memory.recall.index.rebuild_index import Reindexer
 from support.databases import ITAY, NOA, NOW, database, make_draft
 
 __all__ = ["database"]
@@ -26,7 +26,7 @@ BATCH = 4
 
 
 class Embedder:
-    """An embedder of three numbers that notes what it was asked for, and refuses or fails where a test says so."""
+    """An embedder with three dimensions that records its requests and fails on demand."""
 
     def __init__(self) -> None:
         self.identity = NEW
@@ -53,7 +53,7 @@ class Embedder:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Let a batch be a few facts."""
+    """Make batches small."""
     monkeypatch.setattr(module, "KEYWORD_BATCH_SIZE", BATCH)
     monkeypatch.setattr(module, "VECTOR_BATCH_SIZE", BATCH)
     monkeypatch.setattr(module, "MAX_PAUSE_SECONDS", 0.0)
@@ -61,7 +61,7 @@ def small(monkeypatch):
 
 @pytest.fixture
 async def written(database):
-    """Write facts of two persons with a vector of the old embedder, and have a store follow them."""
+    """Write facts of two users with vectors of the old embedder, and let a store follow."""
     async with database.transaction() as tx:
         drafts = [make_draft(f"likes word{number:03d}", vector=(1.0, 0.0), embedder=OLD) for number in range(COUNT)]
         mine = await facts.write(tx, ITAY, drafts[::2], now=NOW)
@@ -78,21 +78,21 @@ def embedder():
 
 @pytest.fixture
 def reindexer(database, embedder):
-    """Return what is tested."""
+    """Return the reindexer under test."""
     return Reindexer(database, indexes, outbox, embedder)
 
 
 def again(reindexer: Reindexer) -> Reindexer:
-    """Return another run over the same."""
+    """Return another reindexer over the same database."""
     return Reindexer(reindexer._database, indexes, outbox, reindexer._embedder)
 
 
 def silent(done: int, total: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 async def stop_after(batches: int, work) -> list[tuple[int, int]]:
-    """Run something until it has told so many times how far it is, as if it were killed; return what it told."""
+    """Run until a number of progress reports, then interrupt as a kill would; return the reports."""
     told: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:
@@ -106,26 +106,26 @@ async def stop_after(batches: int, work) -> list[tuple[int, int]]:
 
 
 async def found(database, fact) -> bool:
-    """Say whether a fact is found by its own word."""
+    """Return whether a fact is found by its own word."""
     async with database.read_transaction() as tx:
         return [each.fact_id for each in await facts.match(tx, fact.scope, fact.text.split()[1], limit=5)] == [fact.id]
 
 
 async def embedded(database, identity: str) -> set[str]:
-    """Return the ids of facts that have a vector of an embedder."""
+    """Return the ids of facts with a vector of an embedder."""
     async with database.read_transaction() as tx:
         both = [await facts.vectors(tx, scope, identity) for scope in (ITAY, NOA)]
     return {fact_id for ids, _ in both for fact_id in ids}
 
 
 async def rows_of_words(database) -> int:
-    """Count what the keyword index holds."""
+    """Count the rows of the keyword index."""
     async with database.read_transaction() as tx:
         return (await tx.execute(sql("SELECT count(*) FROM gaia_words"))).scalar_one()
 
 
 async def spoil(database, statement) -> None:
-    """Change the database behind everybody's back."""
+    """Change the database directly, without the fact store."""
     async with database.transaction() as tx:
         await tx.execute(statement)
 

@@ -1,4 +1,4 @@
-"""What every retriever promises, on the real fact store of each database."""
+"""The contract of every retriever, on the real fact store of each database."""
 
 from collections.abc import Callable
 
@@ -139,7 +139,7 @@ async def test_large_matrices_leave_the_event_loop_and_answer_the_same(database,
 
 
 class Hashed(ScriptedEmbedder):
-    """Puts everything in one direction."""
+    """Maps every text to the same direction."""
 
     identity = "offline/test/2"
 

@@ -41,7 +41,7 @@ Check = Callable[[EnginePair], Any]
     ids=lambda given: f"{given[0]}-every-{given[1]}",
 )
 async def both(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EnginePair]:
-    """Two engines over an empty database of each kind, and after every how many statements they meet."""
+    """Two engines over an empty database of each kind, and the statement counts after which they meet."""
     kind, stride = request.param
     file = URL.create("sqlite+aiosqlite", database=str(tmp_path / "memory.db"))
     async with open_pair(file if kind == "sqlite" else await shared_postgres_url(request.config), tmp_path) as opened:
@@ -77,12 +77,12 @@ async def _anew(both: EnginePair) -> None:
 
 
 async def spoken(engine: Engine, key: SessionKey = KEY) -> None:
-    """Let a turn pass."""
+    """Run a turn."""
     await record_turn(engine, key)
 
 
 async def talked(both: EnginePair) -> None:
-    """Say something that is to be learned."""
+    """Run a turn that is to be learned."""
     both.transcript.add_turn("hello")
     await spoken(both.first)
 
@@ -159,7 +159,7 @@ async def one_learned(both: EnginePair) -> None:
 
 
 async def taken_over(engine: Engine) -> Any:
-    """Learn it where the lease of whoever is at it has run out."""
+    """Learn the conversation after the other worker's lease has expired."""
     engine.clock.offset_seconds += LATER  # type: ignore[attr-defined]
     return await engine.consolidate(KEY)
 

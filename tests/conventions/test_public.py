@@ -18,6 +18,7 @@ from gaia_memory import errors
 from support.checkout import PACKAGE, ROOT, SOURCE, python_files, relative_name, syntax_tree, violation_message
 
 PUBLIC = [
+    "AddResult",
     "ConfigError",
     "Fact",
     "GaiaConfig",

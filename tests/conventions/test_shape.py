@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,10 @@ CATCH_ALL = {
     "src/gaia_memory/sessions/learning/sweep.py": "one conversation that breaks must not keep the others waiting",
 }
 
+CONSTRUCTOR_ARGUMENTS = 8
+# Services that still take more.
+LONG_CONSTRUCTORS = {"src/gaia_memory/adk/plugins/invocation_state.py:InvocationState"}
+
 
 def test_modules_are_short():
     """Whoever opens a room reads it to the end."""
@@ -71,6 +76,36 @@ def test_functions_are_short():
     ]
 
     assert not long, violation_message(long, f"more than {FUNCTION_LINES} lines:")
+
+
+def test_constructors_take_few_arguments():
+    """A service with more arguments has more than one task; frozen values and pydantic models are exempt."""
+    found = {
+        f"{relative_name(file)}:{name}"
+        for file in python_files(PACKAGE)
+        if file != PACKAGE / "engine.py"
+        for name, count in constructor_arguments(syntax_tree(file))
+        if count > CONSTRUCTOR_ARGUMENTS
+    }
+    long, stale = sorted(found - LONG_CONSTRUCTORS), sorted(LONG_CONSTRUCTORS - found)
+
+    assert not long, violation_message(long, f"more than {CONSTRUCTOR_ARGUMENTS} arguments; group them:")
+    assert not stale, violation_message(stale, "LONG_CONSTRUCTORS lists classes with fewer arguments:")
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("class A:\n  def __init__(self, a, b, *, c): ...", [("A", 3)]),
+        ("@dataclass\nclass A:\n  a: int\n  b: ClassVar[int] = 1\n  c: int = field(init=False)", [("A", 1)]),
+        ("@dataclass(frozen=True)\nclass A:\n  a: int", []),
+        ("@dataclass(frozen=True)\nclass A:\n  a: int\n  async def run(self): ...", [("A", 1)]),
+        ("class A(BaseModel):\n  a: int", []),
+    ],
+)
+def test_constructor_arguments_are_counted(code, found):
+    """A frozen dataclass with an async method is a service, not a value."""
+    assert list(constructor_arguments(ast.parse(code))) == found
 
 
 def test_no_module_is_named_for_nothing():
@@ -142,6 +177,26 @@ def test_every_test_says_in_a_sentence_what_it_holds():
     ]
 
     assert not silent, violation_message(silent, "tests without a docstring:")
+
+
+def constructor_arguments(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the services of a module with the number of arguments of their constructors."""
+    for node in (each for each in ast.walk(tree) if isinstance(each, ast.ClassDef)):
+        for member in node.body:
+            if isinstance(member, ast.FunctionDef) and member.name == "__init__":
+                arguments = member.args
+                yield node.name, len([*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]) - 1
+        decorators = " ".join(map(ast.unparse, node.decorator_list))
+        is_service = any(isinstance(member, ast.AsyncFunctionDef) for member in node.body)
+        if "dataclass" in decorators and ("frozen=True" not in decorators or is_service):
+            yield node.name, sum(is_constructor_field(member) for member in node.body)
+
+
+def is_constructor_field(member: ast.stmt) -> bool:
+    """Say whether a statement of a dataclass declares an argument of its constructor."""
+    if not isinstance(member, ast.AnnAssign) or ast.unparse(member.annotation).startswith("ClassVar"):
+        return False
+    return member.value is None or "init=False" not in ast.unparse(member.value)
 
 
 def lines(file: Path) -> int:

@@ -38,8 +38,9 @@ def test_every_option_of_a_command_stands_on_its_page(pages: dict[str, str]) -> 
 
     assert "## `gaia memory search`" in page
     assert "gaia memory search [OPTIONS] QUERY..." in page
-    assert "| `--limit`, `-n` NUMBER (1 to 50) |  | How many facts at most. |" in page
-    assert "| `--user`, `-u` TEXT | required | Whose memory: the user id. |" in page
+    assert "| `--limit`, `-n` NUMBER (1 to 50) |  | The maximum number of facts. |" in page
+    assert page.count("| `--user`, `-u` TEXT | required | The user whose memory is meant. |") == 1
+    assert "Also: `--user`, `--app`, `--json`, `--config`." in page
     assert "| `--channel` TEXT | `cli` |" in page
 
 

@@ -1,4 +1,4 @@
-"""Whether the environment holds the key that a provider of mem0 needs."""
+"""API keys of mem0's providers in the environment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from gaia_memory.config.secrets import PROVIDER_VARIABLES
 
 
 def missing_key_variable(provider: str, config: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
-    """Return the variable a provider takes its key from, where it is not set; None where it needs none."""
+    """Return the key variable that a provider needs and that is not set, else None."""
     variables = PROVIDER_VARIABLES.get(provider)
     if provider == "openai" and base_url(environ, configured=config.get("openai_base_url")):
-        # Most servers of one's own ask for none, and one that does says so.
+        # Most self-hosted servers need no key, and the others report a missing one.
         return None
     if variables is None or any(environ.get(name, "").strip() for name in variables.split(" or ")):
         return None

@@ -1,4 +1,4 @@
-"""Database URLs: the two databases that are supported, always with their asynchronous driver."""
+"""URLs of the two supported databases, always with their asynchronous driver."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ _POSTGRES = re.compile(r"(?:postgres|postgresql|postgresql\+asyncpg)://(?P<rest>
 
 
 def normalize_url(url: str) -> str:
-    """The same database with its asynchronous driver: `sqlite+aiosqlite` or `postgresql+asyncpg`.
+    """Return the URL with its asynchronous driver: `sqlite+aiosqlite` or `postgresql+asyncpg`.
 
-    `~` in a SQLite path is expanded. The message of the error holds nothing of `url`, which may carry a password.
+    `~` in a SQLite path is expanded. The error message does not quote `url`, which may contain a password.
 
     Raises:
-        ValueError: another database, or a SQLite database that is not a file.
+        ValueError: the database is not supported, or is a SQLite database that is not a file.
     """
     if found := _SQLITE.fullmatch(url):
         path, query = found["path"], found["query"] or ""
         if ":memory:" in path or path.startswith("file:"):
-            raise ValueError("is no plain file, and a database in memory would remember nothing")
+            raise ValueError("is not a plain file, and a database in memory would lose everything")
         return f"sqlite+aiosqlite:///{Path(path).expanduser()}{query}"
     if found := _POSTGRES.fullmatch(url):
-        # asyncpg calls libpq's `sslmode` `ssl`, with the same values.
+        # libpq's `sslmode` is called `ssl` in asyncpg, with the same values.
         return "postgresql+asyncpg://" + re.sub(r"(?<=[?&])sslmode=", "ssl=", found["rest"])
-    raise ValueError("names no database that is supported")
+    raise ValueError("names a database that is not supported")
 
 
 def sqlite_url(path: Path) -> str:
-    """The URL of a SQLite file."""
+    """Return the URL of a SQLite file."""
     return f"sqlite+aiosqlite:///{path}"
 
 
 def resolve_url(url: str, home: Path) -> str:
-    """A normal URL whose relative SQLite path is taken from `home`."""
+    """Return a normalized URL with a relative SQLite path resolved against `home`."""
     if found := _SQLITE.fullmatch(url):
         return sqlite_url(home / found["path"]) + (found["query"] or "")
     return url
 
 
 def is_server_url(url: str) -> bool:
-    """Say whether a normal URL names a database server."""
+    """Return whether a normalized URL names a database server."""
     return url.startswith("postgresql")

@@ -1,4 +1,4 @@
-"""What may stand at a key, in words: the same words in the file, on the reference page and in every refusal."""
+"""Allowed values in words: the same words in the file, on the reference page and in error messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AFTER_RESTART = "after a restart"
 
 
 def section_of(field: FieldInfo) -> type[Section] | None:
-    """The section that this field opens, if it opens one; a provider's section counts as one value."""
+    """Return the section type of a field, None if it is a value; a provider's section counts as a value."""
     kind = field.annotation
     if isinstance(kind, type) and issubclass(kind, Section) and not issubclass(kind, ProviderConfig):
         return kind
@@ -24,7 +24,7 @@ def section_of(field: FieldInfo) -> type[Section] | None:
 
 
 def iter_settings(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
-    """Every setting that is no section, with its path, in the order of declaration."""
+    """Yield the path and field of every setting in the order of declaration, sections excluded."""
     for name, field in model.model_fields.items():
         section = section_of(field)
         if section is None:
@@ -34,13 +34,13 @@ def iter_settings(model: type[BaseModel], path: KeyPath = ()) -> Iterator[tuple[
 
 
 def takes_effect(field: FieldInfo) -> str:
-    """When a change of this key in the file is in force."""
+    """Return when a change of this key in the file takes effect."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     return str(extra.get("takes_effect", AT_NEXT_MESSAGE))
 
 
 def allowed_values(field: FieldInfo) -> str:
-    """What may stand at this key: kind, unit and range."""
+    """Return the allowed values of a setting: type, unit and range."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     if "allowed" in extra:
         return str(extra["allowed"])

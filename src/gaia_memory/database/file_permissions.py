@@ -1,4 +1,4 @@
-"""Who else on this machine may read what is stored."""
+"""File permissions of the stored data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OTHERS_MODE_MASK = stat.S_IRWXG | stat.S_IRWXO
 
 
 def find_accessible_to_others(folder: Path) -> Iterator[Path]:
-    """Yield a folder and all within it to which other users have rights; links are not looked at."""
+    """Yield the folder and each file and folder in it that other users can access; links are skipped."""
     if is_accessible_to_others(folder):
         yield folder
     for inner, folders, files in os.walk(folder):
@@ -28,16 +28,16 @@ def find_accessible_to_others(folder: Path) -> Iterator[Path]:
 
 
 def is_accessible_to_others(path: Path) -> bool:
-    """Say whether other users have any right to a file or folder."""
+    """Return whether other users have any permission on a file or folder."""
     try:
         return os.name == "posix" and not path.is_symlink() and bool(path.stat().st_mode & _OTHERS_MODE_MASK)
     except OSError:
-        # A process at work removes files; and what may not be looked at is no news here.
+        # The file was removed meanwhile, or may not be read.
         return False
 
 
 def with_mode(path: Path) -> str:
-    """Return a path with its mode, as `chmod` takes it."""
+    """Return a path with its mode, in the notation of `chmod`."""
     try:
         return f"{path} (mode {stat.S_IMODE(path.stat().st_mode):04o})"
     except OSError:
@@ -45,12 +45,12 @@ def with_mode(path: Path) -> str:
 
 
 def chmod_command(path: Path) -> str:
-    """Return the command that takes the rights of others away."""
+    """Return the command that removes the permissions of other users."""
     return shlex.join(["chmod", *(["-R"] if path.is_dir() else []), "go=", str(path)])
 
 
 def warn_if_accessible(home: Path, database: Path | None) -> None:
-    """Log once, in this process, that other users have rights to the home, or to the database file. Blocking."""
+    """Log once per process that other users can access the home or the database file. Blocking."""
     has_warned_home = False
     for path in (home, database):
         if path is not None and is_accessible_to_others(path) and not (has_warned_home and _is_within(path, home)):
@@ -64,5 +64,5 @@ def _is_within(path: Path, home: Path) -> bool:
 
 @lru_cache(maxsize=256)
 def _warn(path: str, remedy: str) -> None:
-    message = "other users of this machine have rights to %s, where what people said is kept; take them away: %s"
+    message = "other users of this machine have permissions on %s, which contains users' texts; remove them: %s"
     logger.warning(message, path, remedy, extra=log_fields("rights.open"))

@@ -1,4 +1,4 @@
-"""Text and ids in the form in which every database takes them."""
+"""Ids in a form that every database accepts."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from urllib.parse import quote, unquote
 from gaia_memory.language.printable_text import replace_unstorable as replace_unstorable
 
 _UNRESERVED_PATTERN = re.compile(r"[A-Za-z0-9_.~-]*")
-"""An id that is the same encoded: nearly all of those that programs make."""
+"""Ids that stay the same when encoded, as most generated ids do."""
 
 MAX_KEY_CHARACTERS = 256
-"""Characters of an id that stands in an index: server databases limit an index entry."""
+"""Maximum characters of an id in an index; server databases limit index entries."""
 
 
 def encode_id(identifier: str) -> str:
-    """Return any id as ASCII, one to one: what it holds can neither trouble a database nor mean anything to it."""
+    """Return an id in ASCII without special characters; different ids stay different."""
     if _UNRESERVED_PATTERN.fullmatch(identifier):
         return identifier
     return quote(identifier, safe="", errors="surrogatepass")
 
 
 def decode_id(encoded: str) -> str:
-    """Return the id that `encode_id` was given."""
+    """Return the id that `encode_id` encoded."""
     return unquote(encoded, errors="surrogatepass")
 
 
 def index_key(*identifiers: str) -> str:
-    """Return ids as one key that fits into an index; two lists of ids share a key only when they are equal."""
+    """Return one index key for several ids; different lists of ids have different keys."""
     joined = ":".join(encode_id(identifier) for identifier in identifiers)
     if len(joined) <= MAX_KEY_CHARACTERS:
         return joined

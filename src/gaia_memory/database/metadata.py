@@ -1,4 +1,4 @@
-"""The one metadata object that the tables of all rooms belong to, and the column types they share."""
+"""The metadata object of all tables, and shared column types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 TABLE_PREFIX = "gaia_"
-"""What the name of every table of ours begins with: a server database may hold the host's tables too."""
+"""The prefix of every table name; a server database may contain the host's tables too."""
 
 metadata = MetaData(
     naming_convention={
@@ -22,21 +22,21 @@ metadata = MetaData(
 )
 
 BigInt = BigInteger().with_variant(Integer(), "sqlite")
-"""A whole number; SQLite numbers rows by itself only where the type is exactly INTEGER."""
+"""A large integer; SQLite assigns row numbers only if the type is exactly INTEGER."""
 
 EpochSeconds = Double
 """Seconds since the epoch."""
 
 
 def to_json(value: Any) -> str | None:
-    """Return a value as `Json` keeps it."""
+    """Return a value as `Json` stores it."""
     if not value and isinstance(value, dict | list):
         return "{}" if isinstance(value, dict) else "[]"
     return None if value is None else json.dumps(value, separators=(",", ":"))
 
 
 class Json(TypeDecorator[Any]):
-    """A value kept as ASCII JSON text, so that no character in it can trouble a database."""
+    """A value stored as ASCII JSON text, which every database accepts."""
 
     impl = Text
     cache_ok = True
@@ -46,5 +46,5 @@ class Json(TypeDecorator[Any]):
         return to_json(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:
-        """Parse what was rendered."""
+        """Parse the stored text."""
         return None if value is None else json.loads(value)

@@ -1,4 +1,4 @@
-"""Brings the tables of a database to the version this package knows."""
+"""Migration of the tables to this package's version."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from gaia_memory.errors import MemoryUnavailable
 
 VERSION_TABLE = "gaia_alembic_version"
 _ADVISORY_LOCK_ID = 0x67616961
-"""Which of PostgreSQL's advisory locks keeps two processes from migrating at once."""
+"""The PostgreSQL advisory lock that keeps two processes from migrating at once."""
 
 
 async def upgrade_schema(engine: AsyncEngine, make_engine: Callable[[], AsyncEngine]) -> None:
-    """Make the tables, or change them to this version's; one short statement when there is nothing to do.
+    """Create or migrate the tables; one short statement if they are up to date.
 
-    `make_engine` makes a second engine for the same database.
+    `make_engine` returns a second engine for the same database.
 
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
     """
     if await schema_version(engine) == REVISIONS[-1]:
         return
-    # Alembic works synchronously and reads its scripts from disk: it gets a thread, a loop and an engine of its own.
+    # Alembic is synchronous and reads its scripts from disk, so it runs in a thread with its own loop and engine.
     await asyncio.to_thread(lambda: asyncio.run(_upgrade(make_engine())))
 
 
 async def schema_version(engine: AsyncEngine) -> str | None:
-    """Return the version of a database's tables, None where there are none of ours.
+    """Return the version of the tables, None if there are none.
 
     Raises:
         MemoryUnavailable: a newer version of this package wrote the database.
@@ -55,8 +55,8 @@ async def _known_version(connection: AsyncConnection) -> str | None:
     version = None if row is None else str(row[0])
     if version is not None and version not in REVISIONS:
         raise MemoryUnavailable(
-            f"the memory database has schema {version!r}, and this version knows none after {REVISIONS[-1]!r}",
-            remedy="install the gaia-memory that wrote it, or a newer one",
+            f"the memory database has schema {version!r}, and this version knows only up to {REVISIONS[-1]!r}",
+            remedy="install the version of gaia-memory that wrote it, or a newer one",
         )
     return version
 
@@ -72,7 +72,7 @@ async def _upgrade(engine: AsyncEngine) -> None:
 
 
 def _run_alembic(connection: Connection) -> None:
-    # Late: only a database that needs a change pays for loading it.
+    # Late: only a migration needs Alembic.
     from alembic import command
     from alembic.config import Config
 

@@ -1,4 +1,4 @@
-"""How a PostgreSQL server is asked: one that accepts and does not answer is given up."""
+"""Time-outs of a PostgreSQL server that accepts connections and does not answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 STATEMENT_TIMEOUT_SECONDS = 30.0
-"""How long a statement may take; those of a turn take milliseconds, those that rewrite tables have longer."""
+"""Time-out of a statement; those of a turn take milliseconds."""
 
 MAINTENANCE_TIMEOUT_SECONDS = 3600.0
-"""How long a migration or a vacuum may take."""
+"""Time-out of a migration or a vacuum."""
 
 
 def connect_args(address: URL, overrides: dict[str, Any]) -> dict[str, Any]:
-    """Return the driver's arguments with limits; the URL and whoever opens the engine know better."""
+    """Return the driver's arguments with time-outs, unless the URL or `overrides` set them."""
     limits = {"timeout": CONNECT_TIMEOUT_SECONDS, "command_timeout": STATEMENT_TIMEOUT_SECONDS}
     return {name: value for name, value in limits.items() if name not in address.query} | overrides

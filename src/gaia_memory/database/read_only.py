@@ -1,4 +1,4 @@
-"""A look at a database that leaves it as it is: nothing is made, migrated or written back."""
+"""Read-only access to a database: nothing is created, migrated or written back."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT_SECONDS = 5
 BUSY_TIMEOUT_SECONDS = 2
 CHECK_TIMEOUT_SECONDS = 20.0
-"""How long a file is checked at most; a gigabyte takes a few seconds."""
+"""Maximum duration of a file check; a gigabyte takes a few seconds."""
 
 _PROGRESS_INSTRUCTIONS = 10_000
 _WAL_BYTE = slice(18, 19)
-"""Where the header of a SQLite file says that it has a write-ahead log: 2, else 1."""
+"""The header bytes of a SQLite file that are 2 for a write-ahead log, else 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What a SQLite file is like; `problem` says what is wrong with it, and is empty where nothing is.
+    """The state of a SQLite file; `problem` is empty if there is none.
 
-    `is_checked` is false where the check of the pages took too long to end, and where there is nothing to check.
+    `is_checked` is False if the page check timed out or there was nothing to check.
     """
 
     path: Path
@@ -61,13 +61,13 @@ class ReadOnlyConnection(sqlite3.Connection):
 
 
 def database_path(url: str) -> Path | None:
-    """Return the file of a normal URL, None where it names a server."""
+    """Return the file of a normalized URL, None for a server."""
     address = make_url(url)
     return sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
 
 
 def open_read_only(url: str) -> AsyncEngine:
-    """Return an engine that only reads; on SQLite a file that is missing is not made.
+    """Return an engine that only reads; a missing SQLite file is not created.
 
     Raises:
         ConfigError: the driver is not installed.
@@ -79,21 +79,21 @@ def open_read_only(url: str) -> AsyncEngine:
 
 
 def check_database_file(path: Path, *, timeout_seconds: float = CHECK_TIMEOUT_SECONDS) -> FileState:
-    """Look whether a SQLite file can be read and every page of it is whole. Blocking.
+    """Check that a SQLite file is readable and all of its pages are intact. Blocking.
 
-    Of what is wrong only SQLite's own words are told, which hold nothing of what is stored.
+    A problem is reported in SQLite's words, which contain no stored text.
     """
     was_in_use = _has_log(path)
     try:
         if not path.exists():
             return FileState(path, False)
         if not path.is_file():
-            return FileState(path, True, "it is a folder, or something else that is no file")
+            return FileState(path, True, "it is not a regular file")
         tables, is_checked, problem = _check_pages(path, timeout_seconds)
     except (sqlite3.Error, OSError) as error:
         tables, is_checked, problem = frozenset[str](), False, str(error) or type(error).__name__
     if problem and not was_in_use and _has_log(path):
-        # Somebody opened it meanwhile: it did change after all.
+        # Another process opened it meanwhile, so it was not immutable.
         return check_database_file(path, timeout_seconds=timeout_seconds)
     return FileState(path, True, problem, tables, is_checked)
 
@@ -113,5 +113,5 @@ def _check_pages(path: Path, timeout_seconds: float) -> tuple[frozenset[str], bo
 
 
 def _has_log(path: Path) -> bool:
-    # Not `Path.exists`, which raises where a folder may not be looked into.
+    # Not `Path.exists`, which raises for a folder without permission.
     return os.path.exists(f"{path}-wal")

@@ -1,4 +1,4 @@
-"""One engine a database, and the one way to open a transaction on it."""
+"""One engine per database, and its transactions."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _SCRUBBED_TABLES = (
 def open_engine(url: str | URL, **options: Any) -> AsyncEngine:
     """Return an engine that connects at its first use, also for ADK's `DatabaseSessionService(db_engine=…)`.
 
-    On SQLite a file that is missing is made for its owner only, and every transaction is a writer's from its
-    first statement unless its execution options say `read_only`.
+    On SQLite a missing file is created for its owner only, and every transaction takes the write lock at once unless
+    its execution options contain `read_only`.
 
     Raises:
-        ConfigError: the URL is no database URL, or its driver is not installed.
+        ConfigError: the URL is not a database URL, or its driver is not installed.
     """
     address = _parse(url)
-    # Values of a statement stay out of error messages: they are what people said.
+    # Error messages must not contain the values of a statement, which are users' texts.
     options = {"hide_parameters": True, **options}
     if address.get_backend_name() != "sqlite":
         options["connect_args"] = postgresql.connect_args(address, options.get("connect_args", {}))
@@ -90,10 +90,10 @@ def _parse(url: str | URL) -> URL:
 
 
 async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
-    """Open the memory database, making it or bringing its tables up to date first.
+    """Open the memory database; create it or migrate its tables first.
 
     Raises:
-        ConfigError: the URL is not usable for a memory that must outlive the process.
+        ConfigError: the URL names a database in memory, which would be lost with the process.
         MemoryUnavailable: the database cannot be reached, or a newer version of this package wrote it.
     """
     address = _parse(url)
@@ -117,7 +117,7 @@ async def open_database(url: str | URL, *, home: Path) -> SqlDatabase:
 
 
 def _maintenance_engine(address: URL) -> AsyncEngine:
-    """Return an engine for what rewrites tables, or waits for another process that does."""
+    """Return an engine for migrations and vacuums, with a longer time-out."""
     if address.get_backend_name() == "sqlite":
         return open_engine(address, poolclass=NullPool)
     return open_engine(
@@ -126,32 +126,32 @@ def _maintenance_engine(address: URL) -> AsyncEngine:
 
 
 class SqlDatabase:
-    """A memory database on SQLite or PostgreSQL. It belongs to the event loop in which it is first used."""
+    """A memory database on SQLite or PostgreSQL, bound to the event loop of its first use."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self._is_sqlite = engine.dialect.name == "sqlite"
-        # Writers of this process queue in order here; SQLite's own wait is a poll in which some starve.
+        # Writers of this process queue here in order; SQLite polls for the lock, and some writers would starve.
         self._write_lock = asyncio.Lock() if self._is_sqlite else nullcontext()
         self._is_closed = False
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a file of this machine, which no process of another one can reach."""
+        """Whether it is a local file, which processes on other machines cannot reach."""
         return self._is_sqlite
 
     def require_open(self) -> None:
-        """Return only until it is closed: SQLAlchemy's engine would quietly connect again.
+        """Raise if the database was closed: SQLAlchemy's engine would silently reconnect.
 
         Raises:
-            MemoryClosedError: it was closed.
+            MemoryClosedError: the database was closed.
         """
         if self._is_closed:
             raise MemoryClosedError
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
-        """Open a write transaction: exclusive on SQLite from its first statement, rolled back on an error."""
+        """Open a write transaction, rolled back on an error; on SQLite it excludes other writers at once."""
         async with self._write_lock:
             self.require_open()
             async with _open_connection(self.engine) as connection, connection.begin():
@@ -159,7 +159,7 @@ class SqlDatabase:
 
     @asynccontextmanager
     async def read_transaction(self) -> AsyncIterator[Transaction]:
-        """Open a short read transaction that sees one state of the database."""
+        """Open a short read transaction on one snapshot of the database."""
         self.require_open()
         options: dict[str, Any] = {sqlite.READ_ONLY_OPTION: True}
         if not self._is_sqlite:
@@ -168,9 +168,9 @@ class SqlDatabase:
             yield connection
 
     async def scrub(self) -> bool:
-        """Rewrite what still holds deleted text: index segments, write-ahead log; dead rows of a server.
+        """Remove deleted text from index segments and the write-ahead log, or from dead rows of a server.
 
-        Returns False while another reader or process keeps the old pages in use: call again later.
+        Returns False while another reader or process uses the old pages; call it again later.
         """
         self.require_open()
         if not self._is_sqlite:
@@ -186,19 +186,19 @@ class SqlDatabase:
         try:
             async with _open_connection(maintenance, isolation_level="AUTOCOMMIT") as connection:
                 await connection.exec_driver_sql(f"VACUUM {', '.join(_SCRUBBED_TABLES)}")
-                # A GIN index keeps each word it ever held. Who writes waits for the new one, so do not queue for long.
+                # A GIN index keeps every word it ever contained. Writers wait for the new index, so give up early.
                 await connection.exec_driver_sql(f"SET lock_timeout = '{_REINDEX_LOCK_TIMEOUT}'")
                 await connection.exec_driver_sql(f"REINDEX INDEX {_KEYWORD_INDEX}")
         finally:
             await maintenance.dispose()
 
     async def close(self) -> None:
-        """Close all connections; none is opened any more."""
+        """Close all connections; later transactions raise `MemoryClosedError`."""
         self._is_closed = True
         await dispose(self.engine)
 
     def abandon(self) -> None:
-        """Let go of the connections where the event loop is gone."""
+        """Close all connections after the event loop has closed."""
         self._is_closed = True
         abandon(self.engine)
 
@@ -208,12 +208,12 @@ async def truncate_wal(engine: AsyncEngine) -> bool:
     if engine.dialect.name != "sqlite":
         return True
     async with _open_connection(engine, **{sqlite.NO_TRANSACTION_OPTION: True}) as connection:
-        # The checkpoint keeps writers out while it waits for readers: give up soon and come again.
+        # The checkpoint blocks writers while it waits for readers, so give up early.
         await connection.exec_driver_sql(f"PRAGMA busy_timeout={_CHECKPOINT_TIMEOUT_MILLISECONDS}")
         try:
             is_truncated = await _truncate(connection)
         except BaseException:
-            # Whatever stopped it, this connection hardly waits for others: nobody gets it again.
+            # The connection still has the short time-out; the pool must not reuse it.
             await connection.invalidate()
             raise
         await connection.exec_driver_sql(f"PRAGMA busy_timeout={sqlite.BUSY_TIMEOUT_SECONDS * 1000}")
@@ -242,15 +242,14 @@ async def _open_connection(engine: AsyncEngine, **options: Any) -> AsyncIterator
             raise
         raise _unavailable(error, engine.url) from error
     except OSError as error:
-        # A server that falls silent in the middle is a time-out of the driver's, which SQLAlchemy passes on.
+        # If a server stops answering, the driver raises a time-out that SQLAlchemy does not wrap.
         if not is_connecting and not isinstance(error, TimeoutError):
             raise
         raise _unavailable(error, engine.url) from error
 
 
 def _is_database_failure(error: DBAPIError) -> bool:
-    # The plain classes are a file that is damaged or no database, and a server that refuses; the other
-    # subclasses are mistakes in a statement.
+    # The base classes mean a damaged file or a refusing server; other subclasses are errors in a statement.
     return (
         isinstance(error, OperationalError | InterfaceError)
         or error.connection_invalidated
@@ -263,16 +262,16 @@ def _unavailable(error: Exception, address: URL) -> MemoryUnavailable:
     file = sqlite.database_path(address) if address.get_backend_name() == "sqlite" else None
     if file is not None and any(words in str(cause) for words in _CORRUPTION_MESSAGES):
         return MemoryUnavailable(
-            f"{file} is damaged ({cause})", remedy="restore a backup of it, or move it away and begin with an empty one"
+            f"{file} is damaged ({cause})", remedy="restore a backup, or move the file away to start with an empty one"
         )
     if file is not None and (
         isinstance(cause, OSError) or any(words in str(cause) for words in _INACCESSIBLE_MESSAGES)
     ):
         return MemoryUnavailable(
             f"{file.parent} cannot be used ({cause})",
-            remedy="make it a folder you may write in, or name another: `home`, GAIA_HOME or memory.database_url",
+            remedy="make the folder writable, or set another: `home`, GAIA_HOME or memory.database_url",
         )
     return MemoryUnavailable(
         f"the memory database does not answer ({str(cause) or 'in time'})",
-        remedy="check memory.database_url, the disk and whether another process holds the database",
+        remedy="check memory.database_url, the disk and whether another process has locked the database",
     )

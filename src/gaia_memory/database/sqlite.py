@@ -1,4 +1,4 @@
-"""How a SQLite file is made and opened: for its owner only, with what deletes for good and survives a crash."""
+"""Creating and opening SQLite files: private to their owner, with secure deletes and durable commits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sqlalchemy.engine import URL, Engine
 
 BUSY_TIMEOUT_SECONDS = 15
 READ_ONLY_OPTION = "read_only"
-"""The execution option of a reader. ADK's session service sets the same one where it only reads."""
+"""The execution option of read transactions; ADK's session service sets the same one."""
 NO_TRANSACTION_OPTION = "gaia_no_transaction"
-"""The execution option of a statement that SQLite refuses inside a transaction."""
+"""The execution option for statements that SQLite refuses inside a transaction."""
 
 _PRAGMAS = (
     f"busy_timeout={BUSY_TIMEOUT_SECONDS * 1000}",
@@ -81,7 +81,7 @@ def _path_of(database: str) -> Path | None:
 
 def _create(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # SQLite gives the write-ahead log and the shared memory file the mode of the database.
+    # The write-ahead log and the shared memory file get the mode of the database.
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
@@ -89,7 +89,7 @@ def _create(path: Path) -> None:
 
 
 def _enable_wal(connection: sqlite3.Connection) -> None:
-    # Two processes that make the same new file at once: the change of mode does not wait for a lock by itself.
+    # Two processes may create the same file at once, and the change to WAL does not wait for a lock.
     for remaining in reversed(range(_WAL_ATTEMPTS)):
         try:
             connection.execute("PRAGMA journal_mode=WAL")
@@ -102,10 +102,9 @@ def _enable_wal(connection: sqlite3.Connection) -> None:
 
 
 def begin_explicitly(engine: Engine) -> None:
-    """Make every transaction of `engine` a writer's from its first statement, unless it says it only reads.
+    """Begin every transaction of `engine` with BEGIN IMMEDIATE, except read-only ones.
 
-    A transaction that reads first and asks for the lock at its first write fails, or loses what another
-    process wrote in between.
+    A transaction that takes the write lock only at its first write may fail, or lose the writes of another process.
     """
 
     @event.listens_for(engine, "begin")

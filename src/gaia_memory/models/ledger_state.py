@@ -14,9 +14,9 @@ MemoryState = Literal["ok", "degraded", "disabled"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowAnchor:
-    """Where a replay window begins: the absolute number of its first turn, and that turn's time.
+    """The start of a replay window: the absolute number and the time of its first turn.
 
-    Number 0: nothing before that time is replayed, however large the window is.
+    Number 0: nothing before that time is replayed, however large the window.
     """
 
     turn_no: int
@@ -120,7 +120,7 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirtyFact:
-    """A row of the outbox: fact `fact_id` changed, and `version` is the change to be followed."""
+    """A row of the outbox: fact `fact_id` changed, and the store is to follow to `version`."""
 
     fact_id: str
     version: int
@@ -128,7 +128,7 @@ class DirtyFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredFact:
-    """A current fact with what a vector store needs of it."""
+    """A current fact with its vector, for a vector store."""
 
     fact: Fact
     version: int
@@ -138,10 +138,10 @@ class StoredFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreState:
-    """Which mem0 store is the current one, and how far behind the database it is.
+    """The current mem0 store, and how far it is behind the database.
 
-    `owner` is `host:pid:system-start/engine` of who opened it last. `erasures` counts forgets whose text may
-    still be in a file. `awaited_until`: somebody waits for the store, so its owner does not pace itself.
+    `owner`, as `host:pid:system-start/engine`, opened it last. `erasures` counts forgets whose text may still be in a
+    file. Until `awaited_until` a caller waits for the store, so that its owner does not throttle its writes.
     """
 
     store_id: str
@@ -152,7 +152,7 @@ class StoreState:
 
     @property
     def owner_description(self) -> str:
-        """The owner in words; empty where nobody has opened a store yet."""
+        """The owner in words; empty if no process has opened a store yet."""
         if not self.owner:
             return ""
         host, pid, _ = self.owner.rsplit(":", 2)
@@ -179,7 +179,7 @@ class PendingConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueConversation:
-    """A conversation that may be learned or cleared now, and since when it is quiet."""
+    """A conversation that may be learned or cleared now, and the time of its last activity."""
 
     key: SessionKey
     touched: float
@@ -187,11 +187,11 @@ class DueConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How memory is doing for one person.
+    """The state of memory for one user.
 
-    `state` is ok, degraded or disabled; `reason` and `remedy` are empty when it is ok. `lag` counts facts the
-    mem0 store has not followed yet, `erasures` forgets whose files are still being rewritten. `owner` is the
-    process that opened the store last; another one takes over when it ends.
+    `reason` and `remedy` are empty when `state` is ok. `lag` counts facts that the mem0 store has not followed yet,
+    `erasures` forgets whose files are still being rewritten. `owner` is the process that opened the store last;
+    another one takes over when it ends.
     """
 
     state: MemoryState
@@ -209,7 +209,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOutage:
-    """A model that cannot be reached: since when, why, and until when it is left alone."""
+    """A model that cannot be reached: since when, why, and when it is tried again."""
 
     since: float
     retry_at: float
@@ -218,7 +218,7 @@ class ModelOutage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepProgress:
-    """How far a sweep is, in conversations: `in_progress` are being learned, `waiting` were not begun yet."""
+    """The progress of a sweep, in conversations: `in_progress` are being learned, `waiting` are not started yet."""
 
     consolidated: int = 0
     failed: int = 0
@@ -229,9 +229,9 @@ class SweepProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepReport:
-    """What a sweep did, in conversations.
+    """The result of a sweep, in conversations.
 
-    `reason` says why the model could not be reached, where it was not asked about some that were skipped.
+    `reason` says why the model could not be reached, if conversations were skipped because of that.
     """
 
     consolidated: int = 0

@@ -1,4 +1,4 @@
-"""What was said, on its way to be learned."""
+"""Turns and messages on their way to be learned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class EventPosition:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """A turn as the host counts it: its id, and when it began by the clock that stamps its events."""
+    """A turn as the host counts it: its id, and its start by the clock that stamps the host's events."""
 
     id: str
     started_at: float
@@ -31,11 +31,11 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRequest:
-    """Who begins to talk in a conversation, and what they wait for.
+    """A request to start a turn, and what it waits for.
 
-    With `waits_for_clear` not while somebody clears the conversation, with `is_exclusive` not while another living
-    owner talks in it; `is_foreign` says that the turn is run by somebody else's Runner. An `invocation` may be one that
-    a reading from the watermark on would miss.
+    `waits_for_clear`: block while a clear is running. `is_exclusive`: block while another live owner has a turn.
+    `is_foreign`: the turn runs in a Runner that is not ours. `invocation` is recorded if reading from the watermark
+    may miss it.
     """
 
     owner: str = ""
@@ -47,9 +47,9 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One side's text in a turn.
+    """The text of one side in a turn.
 
-    `may_be_private`: it could not be looked up then whether the conversation was private.
+    `may_be_private`: whether the conversation was private could not be read at the time.
     """
 
     role: Role
@@ -62,9 +62,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What a person said and what was answered, until they speak again.
+    """A message of the user with the answers to it.
 
-    `seq` counts the turns of a conversation and grows over its whole life, `end` marks its last event.
+    `seq` numbers the turns over the whole life of a conversation; `end` is the position of the turn's last event.
     """
 
     seq: int
@@ -81,9 +81,9 @@ class Turn:
 class TranscriptSlice:
     """A conversation as read from its transcript.
 
-    `turns` are read while they are iterated, each time anew, and never all in memory; `before` are those just ahead
-    of them. `end` marks the last event to read, also when it holds nothing to learn. `host_session` is the host's own
-    session object of that moment: a transcript that can clear only what was read compares it with what is there now.
+    `turns` are read from the database during each iteration and are never all in memory; `before` are the turns just
+    before them. `end` is the position of the last event, even when it contains nothing to learn. `host_session` is the
+    host's session object as read: a transcript compares it with the stored session and clears only messages read.
     """
 
     key: SessionKey
@@ -95,10 +95,10 @@ class TranscriptSlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """Some turns of one conversation, small enough for one question to the extractor.
+    """Turns of one conversation, few enough for one call of the extractor.
 
-    `before` are the messages just before them, for context only. Where it `is_continued`, its only turn is a piece of
-    one that the next chunk holds more of. `zone` is where they were said unless they know better, None this machine's.
+    `before` are the messages just before them, for context only. `is_continued`: its only turn goes on in the next
+    chunk. `zone` is the user's time zone; None means this machine's.
     """
 
     key: SessionKey
@@ -109,7 +109,7 @@ class Chunk:
 
     @property
     def said_at(self) -> datetime:
-        """When the chunk began to be said, by the clock there: what "tomorrow" in it refers to."""
+        """When the chunk begins, in the user's local time: the date that "tomorrow" in it refers to."""
         return to_local_time(self.turns[0].messages[0].said_at, self.zone)
 
     @property
@@ -120,7 +120,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractedFact:
-    """A fact as the extractor worded it, before it is screened."""
+    """A fact in the extractor's words, before screening."""
 
     text: str
     attributed_to: str | None = None
@@ -128,10 +128,9 @@ class ExtractedFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserStatement:
-    """What a person says while a model wants a fact kept.
+    """The user's message in a turn in which a model remembers a fact.
 
-    `text` is said in a turn that began at `at` (seconds, wall clock); the model also sees what was said in the session
-    from `visible_since` on.
+    The turn started at `turn_started_at` (seconds since the epoch); the model sees the session from `visible_since` on.
     """
 
     text: str

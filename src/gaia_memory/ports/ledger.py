@@ -1,4 +1,4 @@
-"""Per conversation: how far it was learned, who is at it."""
+"""The ledger: per conversation, how far it is learned and who works on it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from gaia_memory.models import (
 from gaia_memory.ports.transaction import Transaction
 
 TURN_LEASE_SECONDS = 15 * 60.0
-"""How long a turn counts as active without a sign of life: a cancelled turn fires no hook at its end."""
+"""How long a turn counts as active without a renewal: a cancelled turn fires no hook at its end."""
 
 LEASE_SECONDS = 30.0
-"""How long a lease lasts that is not renewed."""
+"""How long a lease lasts without a renewal."""
 
 CLEAR_LEASE_SECONDS = 5.0
-"""How long a clear keeps turns waiting; it takes milliseconds unless its process died in it."""
+"""How long a clear makes turns wait; it takes milliseconds unless its process died."""
 
 MAX_BACKOFF_SECONDS = 3600.0
-"""The longest time until a conversation that could not be learned is tried again."""
+"""The longest back-off of a conversation that could not be learned."""
 
 MAX_CLOCK_SKEW_SECONDS = 300.0
-"""How far the clocks of two hosts may differ before the marks of one count as mistaken for the other."""
+"""How far the clocks of two hosts may differ before one host ignores the marks of the other."""
 
 _CLOCK_TOLERANCE_SECONDS = 1.0
 """A turn this close after a cutoff is still noted as out of order: two clocks never agree exactly."""
@@ -59,10 +59,10 @@ def may_be_out_of_order(row: LedgerRow, invocation: Invocation, *, now: float) -
 
 
 class Ledger(Protocol):
-    """Per conversation: how far it was learned, who is at work on it, whether somebody is talking.
+    """Per conversation: how far it is learned, which process works on it, and whether a turn is running.
 
     `now` and all times are seconds since the epoch, from the caller's clock. An owner is `host:pid:start/engine`.
-    A mark of a process of this host that is gone counts as over, and so does one that ends later than it can.
+    A mark of a dead process of this host counts as expired, and so does one further ahead than its maximum duration.
     """
 
     async def row(self, tx: Transaction, key: SessionKey) -> LedgerRow | None:
@@ -71,19 +71,19 @@ class Ledger(Protocol):
     async def begin_turn(
         self, tx: Transaction, key: SessionKey, request: TurnRequest, *, now: float, lease_seconds: float
     ) -> LedgerRow:
-        """Count a turn and mark the conversation active for its owner; return the row as it is after that.
+        """Count a turn and mark the conversation active for its owner; return the resulting row.
 
-        While somebody clears the conversation (`clearing` set and not expired) nothing is written: the
-        returned row has `clearing` set, and the caller waits and asks again, at last not as one who `waits`. For
-        one who talks `alone` nothing is written either while another living owner talks in it: the row's
-        `active_owner` is that other one. Without it the mark is taken over. `is_foreign` is kept for good. An
-        `invocation` that a reading from the watermark on may miss is remembered until `complete_out_of_order`.
+        While another process clears the conversation, nothing is written and the row's `clearing.owner` is set. The
+        caller retries, and after its time-out sets `waits_for_clear=False` to override the clear. An `is_exclusive`
+        request writes nothing either while another live owner's turn runs, the row's `turn.active_owner`; other
+        requests take the mark over. `is_foreign` is never reset. An `invocation` that reading from the watermark may
+        miss is recorded until `complete_out_of_order`.
         """
 
     async def reserve_turn(
         self, tx: Transaction, key: SessionKey, request: TurnRequest, *, now: float, lease_seconds: float
     ) -> LedgerRow:
-        """Do as `begin_turn` without counting: the conversation is about to be loaded for a turn."""
+        """Do the same as `begin_turn` without counting a turn: a session is about to be loaded."""
 
     async def release_turn(
         self, tx: Transaction, key: SessionKey, *, expires_at: float, owner: str = "", is_counted: bool = False
@@ -96,16 +96,16 @@ class Ledger(Protocol):
     async def renew_turn(
         self, tx: Transaction, key: SessionKey, *, now: float, lease_seconds: float, owner: str = ""
     ) -> None:
-        """Keep a long turn active, also one that was given up meanwhile, unless another owner talks now."""
+        """Keep a long turn active, even after its mark expired, unless another owner has a turn now."""
 
     async def end_turn(self, tx: Transaction, key: SessionKey, *, now: float, owner: str = "") -> None:
-        """Mark the conversation quiet since `now`; another owner who talks in it goes on."""
+        """Mark the turn as ended at `now`; another owner's turn stays active."""
 
     async def expire(self, tx: Transaction, *, now: float) -> None:
-        """Take back the marks that have run out or whose process is gone, so that `due` finds what they were on.
+        """Remove expired marks and those of dead processes, so that `due` finds their conversations.
 
-        Call it in a transaction of its own before `due`, which reads an index in which no mark is left. What was
-        touched in the future, by a clock that was set back since, counts as touched now.
+        Call it in a transaction of its own before `due`, whose index contains only unmarked conversations. A last
+        activity in the future, written before the clock was set back, is set to now.
         """
 
     async def due(
@@ -121,13 +121,12 @@ class Ledger(Protocol):
     ) -> list[DueConversation]:
         """Return at most `limit` conversations of `apps` with something to learn or to clear, oldest first.
 
-        Quiet since `quiet_since`, not active, not leased, not backing off, not parked. With `quiet_since` None
-        idleness, back-off and parking do not count; an active turn always does. Only those that come later in
-        this order than `after`, and none of the users `excluded_users`.
+        The rule is `ports.quiet`'s. With `quiet_since=None`, idleness, back-off and parking are ignored, but never an
+        active turn. `after` is the last conversation of the previous page; `excluded_users` are left out.
         """
 
     async def sessions_waiting_in_other_apps(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
-        """Return one conversation with something to learn or to clear of each app that is not among `apps`."""
+        """Return, for each app that is not in `apps`, one conversation with something to learn or to clear."""
 
     async def claim(
         self,
@@ -139,22 +138,22 @@ class Ledger(Protocol):
         lease_seconds: float,
         turn_owner: str = "",
     ) -> LedgerRow | None:
-        """Take the lease in one statement; None while it is running, also as this owner's, or a turn is active.
+        """Take the lease in one statement; None while a lease is in force, even this owner's, or a turn is active.
 
-        A lease of a process of this host that is gone is taken over at once. The turn of `turn_owner` does not count.
+        The lease of a dead process of this host is taken over at once. The turn of `turn_owner` is ignored.
         """
 
     async def renew(self, tx: Transaction, key: SessionKey, owner: str, *, now: float, lease_seconds: float) -> bool:
-        """Prolong an own lease; False when it was lost."""
+        """Renew the owner's lease; False when it was lost."""
 
     async def release(self, tx: Transaction, key: SessionKey, owner: str, *, is_done: bool = False) -> None:
-        """Give an own lease back.
+        """Release the owner's lease.
 
-        With `is_done` nothing is left to do for the turns it was taken for: what was learned is not to be cleared.
+        With `is_done` the turns it was taken for need no further work: they are learned, and will not be cleared.
         """
 
     async def release_all(self, tx: Transaction, owner: str) -> None:
-        """Give back all leases of an owner."""
+        """Release all leases of an owner."""
 
     async def advance_watermark(
         self,
@@ -168,27 +167,23 @@ class Ledger(Protocol):
         now: float,
         is_complete: bool = True,
     ) -> bool:
-        """Move the watermark from `expected` to `new_watermark` under an own lease, counting `turn_count` learned.
+        """Move the watermark from `expected` to `new_watermark` under the owner's lease; count `turn_count` turns.
 
-        Clearing failures.
-
-        False, and nothing written, when the lease or the watermark is not what the caller read. The conversation
-        stays due until it is cleared or released as done, and pending until a step with `is_complete`, the last one.
+        Failure counts are reset. Returns False, and writes nothing, when the lease or the watermark is not what the
+        caller read. The conversation stays due until it is cleared or released as done, and pending until the last
+        step, which has `is_complete`.
         """
 
     async def record_out_of_order(self, tx: Transaction, key: SessionKey, invocation: Invocation) -> None:
-        """Remember a turn that may lie before the watermark: the clock was set back while it went on."""
+        """Record a turn that may lie before the watermark: the clock was set back during it."""
 
     async def out_of_order_turns(self, tx: Transaction, key: SessionKey) -> dict[str, float]:
-        """Return the ids of the turns that may lie before the watermark, with when each began."""
+        """Return the turns that may lie before the watermark: the start time of each by invocation id."""
 
     async def complete_out_of_order(
         self, tx: Transaction, key: SessionKey, owner: str, *, invocations: Collection[str], turn_count: int
     ) -> bool:
-        """Count `turn_count` learned under an own lease and remember these invocations no more.
-
-        False when it was lost.
-        """
+        """Add `turn_count` learned turns under the owner's lease and delete these invocations; False if it was lost."""
 
     async def record_failure(
         self,
@@ -202,9 +197,9 @@ class Ledger(Protocol):
         is_parked: bool = False,
         is_bad_answer: bool = False,
     ) -> None:
-        """Count a failed attempt under an own lease and give the lease back.
+        """Count a failed attempt under the owner's lease and release the lease.
 
-        Bad answers of a model are counted apart, and each of the counts goes on until something is learned.
+        Bad answers of a model are also counted separately. Both counts are reset when something is learned.
         """
 
     async def begin_clearing(
@@ -218,42 +213,45 @@ class Ledger(Protocol):
         seconds: float,
         turn_owner: str = "",
     ) -> bool:
-        """Set `clearing` in one statement: the lease is ours, the turn number as given, no turn but `turn_owner`'s."""
+        """Start clearing in one statement, if the lease is the owner's, `turn_no` is unchanged and no other turn runs.
+
+        The turn of `turn_owner` is ignored.
+        """
 
     async def end_clearing(
         self, tx: Transaction, key: SessionKey, owner: str, *, cleared_at: float | None, is_rewound: bool = False
     ) -> None:
-        """Unset `clearing`; with `cleared_at` the conversation begins anew (profile and anchor dropped).
+        """End clearing; with `cleared_at` the conversation starts from scratch, without profile and anchor.
 
-        `is_rewound`: what was cleared is still in the host's session, hidden; otherwise the session is gone.
+        `is_rewound`: the cleared messages are still in the host's session, hidden; otherwise the session is gone.
         """
 
     async def find_purgeable(
         self, tx: Transaction, *, before: float, limit: int, apps: Collection[str]
     ) -> list[LedgerRow]:
-        """Return conversations of `apps` whose rewound talk is still in the host's session, cleared until `before`.
+        """Return conversations of `apps` rewound by `before` and still in the host's session, oldest first.
 
-        The longest cleared first. Nobody has spoken in them since, nothing is left to learn or to clear. Claim one
-        and begin to clear it before it is purged; `end_clearing` without `is_rewound` says that it was.
+        They have had no turn since, and nothing is left to learn or to clear. To purge one, claim it and start
+        clearing; `end_clearing` without `is_rewound` records that it was purged.
         """
 
     async def freeze_profile(self, tx: Transaction, key: SessionKey, profile: FrozenProfile) -> None:
         """Keep a rendered profile for the rest of the session."""
 
     async def rows_with_profile(self, tx: Transaction, *, user: str, app: str | None) -> list[LedgerRow]:
-        """Return a person's sessions that have a frozen profile, in one app or (None) in all; the latest first."""
+        """Return a user's sessions that have a frozen profile, in one app or (None) in all; the latest first."""
 
     async def drop_profiles(self, tx: Transaction, *, user: str, app: str | None) -> int:
-        """Drop the frozen profiles of a person's sessions, in one app or (None) in all."""
+        """Drop the frozen profiles of a user's sessions, in one app or (None) in all."""
 
     async def set_anchor(self, tx: Transaction, key: SessionKey, anchor: WindowAnchor) -> None:
         """Remember where the replay window begins."""
 
     async def set_private(self, tx: Transaction, key: SessionKey, *, is_private: bool) -> None:
-        """Note whether what is said from now on is to be learned; cleared or not, the conversation stays so."""
+        """Set whether messages from here on are learned; a clear does not change it."""
 
     async def set_pending_confirmation(self, tx: Transaction, key: SessionKey, *, is_pending: bool) -> None:
-        """Note whether a question about some rows, which a yes forgets, waits for its answer in a conversation."""
+        """Set whether a question waits for its answer: some facts were listed that a yes forgets."""
 
     async def skip_events(self, tx: Transaction, key: SessionKey, event_ids: Collection[str]) -> None:
         """Never learn from these events again."""
@@ -264,31 +262,31 @@ class Ledger(Protocol):
     async def forget_session(
         self, tx: Transaction, *, user: str, app: str | None, session: str, said_until: float
     ) -> int:
-        """Never learn what was said in this session up to then, in one app or (None) in all; count the sessions."""
+        """Never learn messages of a session up to `said_until`, in one app or (None) in all; count the sessions."""
 
     async def forgotten_sessions(self, tx: Transaction, *, user: str, app: str | None) -> dict[SessionKey, float]:
-        """Return the sessions of a person of which something was forgotten as a whole, with up to when."""
+        """Return the user's sessions that were forgotten as a whole, with the time up to which."""
 
     async def count_open_sessions(self, tx: Transaction, *, user: str, app: str | None) -> int:
-        """Count the sessions of a person that hold talk: spoken in and not cleared since."""
+        """Count the sessions of a user that had turns and were not cleared since."""
 
     async def is_bootstrapped(self, tx: Transaction, app: str) -> bool:
-        """Say whether the sessions that were there before us have been entered for this app."""
+        """Return True if the sessions older than the ledger have been entered for this app."""
 
     async def bootstrap(self, tx: Transaction, app: str, sessions: Mapping[SessionKey, float]) -> int:
-        """Enter sessions with the time they were last touched, once an app; return how many were new."""
+        """Enter sessions with the time of their last activity, once per app; return how many were new."""
 
     async def rows_for(self, tx: Transaction, keys: Collection[SessionKey]) -> dict[SessionKey, LedgerRow]:
-        """Return the rows of those of some conversations that have one."""
+        """Return the rows of the conversations that have one."""
 
     async def sessions_of_other_apps(self, tx: Transaction, *, apps: Collection[str]) -> list[SessionKey]:
-        """Return one conversation, whatever its state, of each app that is not among `apps`."""
+        """Return one conversation in any state for each app that is not in `apps`."""
 
     async def enqueue(self, tx: Transaction, key: SessionKey, *, touched: float) -> None:
-        """Have a conversation learned in which somebody spoke at `touched` and no turn was counted.
+        """Make a conversation due that had activity at `touched` without a counted turn.
 
-        One that waits anyway, or in which somebody is talking, is left as it is.
+        A conversation that is due already, or has an active turn, is left unchanged.
         """
 
     async def pending(self, tx: Transaction, *, user: str | None, app: str | None) -> list[PendingConversation]:
-        """Return conversations with something unlearned, oldest first."""
+        """Return conversations that are not completely learned, oldest first."""

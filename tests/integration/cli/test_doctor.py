@@ -97,7 +97,7 @@ def test_an_installation_in_use_is_in_order(used: Path) -> None:
 
     assert done.code == shown.code == 0, done.out
     assert set(worst_states(done).values()) == {"ok", "skipped"}
-    assert re.search(r"store/\w{32} is there, and free", findings_of(done, "store")[0][1])
+    assert re.search(r"store/\w{32} exists and is free", findings_of(done, "store")[0][1])
     assert "1 conversation to be learned" in findings_of(done, "conversations")[0][1]
     assert re.search(r"^OK   memory database   \S+memory\.db is intact$", shown.out, re.MULTILINE)
     assert re.search(r"\n\d+ in order, 0 warnings, 0 failures, 1 skipped\n$", shown.out)
@@ -173,7 +173,7 @@ def test_two_different_keys_for_gemini_are_a_warning(config: Path, monkeypatch: 
 
     assert findings_of(single, "environment")[-1][:2] == ("ok", "GEMINI_API_KEY is set")
     assert findings_of(both, "environment")[-1][0] == "warn"
-    assert "GOOGLE_API_KEY is taken" in findings_of(both, "environment")[-1][1]
+    assert "GOOGLE_API_KEY is used" in findings_of(both, "environment")[-1][1]
     assert findings_of(same, "environment")[-1][0] == "ok"
 
 
@@ -205,7 +205,7 @@ def test_versions_out_of_range_are_named(config: Path, monkeypatch: pytest.Monke
     [(state, says, remedy)] = findings_of(run_doctor(config), "versions")
 
     assert state == "fail"
-    assert "google-adk 2.1.0 is installed, and <3,>=2.13 is needed" in says
+    assert "google-adk 2.1.0 is installed, but <3,>=2.13 is required" in says
     assert "mem0ai is not installed" in says
     assert "pip install" in remedy
 
@@ -260,7 +260,7 @@ def test_a_home_that_may_not_be_read_is_found(used: Path, monkeypatch: pytest.Mo
 
     assert done.code == 1
     assert findings_of(done, "home")[0][0] == "fail"
-    assert "may not be read" in findings_of(done, "home")[0][1]
+    assert "may not read and write" in findings_of(done, "home")[0][1]
     assert worst_states(done)["memory database"] == worst_states(done)["session database"] == "fail"
 
 
@@ -315,7 +315,7 @@ def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
     folder = run_doctor(used)
 
     assert (locked.code, folder.code) == (1, 1)
-    assert "keeps" in findings_of(locked, "memory database")[0][1]
+    assert "has locked" in findings_of(locked, "memory database")[0][1]
     assert "fuser" in findings_of(locked, "memory database")[0][2]
     assert "is a folder" in findings_of(folder, "memory database")[0][1]
     assert findings_of(folder, "store") == [("skipped", "the memory database could not be read", "")]
@@ -358,7 +358,7 @@ def test_a_store_without_its_database_is_found_before_it_is_lost(used: Path, emp
     [(state, says, remedy)] = findings_of(with_store, "memory database")
     assert (with_store.code, state) == (1, "fail")
     assert "the last copy of the facts" in says
-    assert "sets that store aside" in says
+    assert "quarantines that store" in says
     assert "restore memory.db first" in remedy
     assert [row[0] for row in findings_of(with_talk, "memory database")] == ["warn"]
     assert str(database("sessions.db")) in findings_of(with_talk, "memory database")[0][1]
@@ -382,7 +382,7 @@ def test_tables_of_another_version_are_told_and_left_alone(
     assert ("upgrades it" if state == "warn" else "install the gaia-memory") in findings_of(
         done, "memory database"
     )[0][2]
-    unread = "is of an older version" if state == "warn" else "could not be read"
+    unread = "has an older version" if state == "warn" else "could not be read"
     assert [unread in findings_of(done, part)[0][1] for part in ("store", "conversations")] == [True, True]
 
 
@@ -425,7 +425,7 @@ def test_a_store_that_is_damaged_or_gone_is_no_failure(used: Path) -> None:
     assert findings_of(damaged, "store")[0][0] == findings_of(gone, "store")[0][0] == "warn"
     assert "is damaged" in findings_of(damaged, "store")[0][1]
     assert f"{folder} is missing" in findings_of(gone, "store")[0][1]
-    assert "without asking a model" in findings_of(gone, "store")[0][2]
+    assert "without calling a model" in findings_of(gone, "store")[0][2]
 
 
 def test_whoever_has_the_store_open_is_named_and_left_in_peace(used: Path) -> None:
@@ -439,7 +439,7 @@ def test_whoever_has_the_store_open_is_named_and_left_in_peace(used: Path) -> No
     assert (running.code, killed.code) == (0, 0)
     assert findings_of(running, "store")[0][1].endswith(f"is open in process {process.pid}")
     assert findings_of(killed, "store")[0][1].endswith(
-        f"free for whoever starts; process {process.pid} had it open and has ended"
+        f"exists and is free; process {process.pid} had it open and has ended"
     )
 
 
@@ -467,7 +467,7 @@ def test_conversations_that_failed_are_named_with_reason_and_next_try(used: Path
     assert re.search(r"itay:cli of the app gaia failed 2 times: the model said 503; next try 20\d\d-", failed[0][1])
     assert "gaia sweep --force" in failed[0][2]
     assert parked[0][1].endswith(": the model said 503; parked after too many bad answers")
-    assert "put right what it names, then `gaia sweep --force`" in parked[0][2]
+    assert "correct the cause, then run `gaia sweep --force`" in parked[0][2]
 
 
 def test_talk_that_nobody_learns_is_pointed_out(used: Path) -> None:
@@ -509,7 +509,7 @@ def test_models_that_answer_are_asked_once_each(gemini_config: Path, gemini: Fak
     assert kinds == ["agent", "embedder"]
     assert "gemini-3.5-flash answers" in findings_of(done, "memory's model")[0][1]
     assert findings_of(done, "embedder")[0][1] == "gemini/models/gemini-embedding-2/768 answers"
-    assert findings_of(done, "agents' model")[0][1] == "gemini-3.5-flash, as memory's"
+    assert findings_of(done, "agents' model")[0][1] == "gemini-3.5-flash, the same as memory's"
     assert findings_of(other, "agents' model")[0][:2] == ("ok", "gemini-other answers")
 
 
@@ -615,7 +615,7 @@ def test_a_store_elsewhere_is_asked_whether_it_is_there(used: Path) -> None:
     unasked = findings_of(run_doctor(used), "store")
 
     assert (down[0][0], "no answer from 127.0.0.1:1" in down[0][1]) == ("warn", True)
-    assert unasked[0] == ("skipped", "it stands elsewhere and is not asked", "")
+    assert unasked[0] == ("skipped", "it is on a server that is not checked", "")
 
 
 def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -630,7 +630,7 @@ def test_a_check_that_breaks_is_a_finding_of_its_own(config: Path, monkeypatch: 
 
     assert done.code == 1
     assert findings_of(done, "home") == [
-        ("fail", "it could not be looked at (ZeroDivisionError)", "`gaia --debug doctor` shows why")
+        ("fail", "the check failed (ZeroDivisionError)", "`gaia --debug doctor` shows why")
     ]
     assert worst_states(done)["agents' model"] == "ok"
     assert "ZeroDivisionError" in run_gaia("--debug", "doctor", "--config", str(config)).err
@@ -651,6 +651,6 @@ def test_what_is_being_looked_at_is_shown_and_the_findings_go_where_they_are_sen
         out, _ = process.communicate(timeout=60)
     os.close(ours)
 
-    assert b"Looking at: memory database" in shown
+    assert b"Checking: memory database" in shown
     assert re.findall(r"^OK   (home|disk) ", out.decode(), re.MULTILINE) == ["home", "disk"]
-    assert b"Looking" not in out
+    assert b"Checking" not in out

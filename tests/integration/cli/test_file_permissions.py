@@ -103,7 +103,7 @@ def test_a_home_that_others_may_read_is_told_once_with_the_fix(tmp_path: Path) -
     subprocess.run(remedy.split(), check=True)
     closed = careless(tmp_path, *GAIA_COMMAND, "memory", "list", "-u", "ada")
 
-    told = f"other users of this machine have rights to {tmp_path / 'home'} (mode 0755)"
+    told = f"other users of this machine have permissions on {tmp_path / 'home'} (mode 0755)"
     assert (started.err.count(told), started.err.count(remedy)) == (1, 1)
     assert (listed.err.count(told), listed.err.count(remedy)) == (1, 1)
     assert f"{tmp_path / 'home'} (mode 0755)" in examined.out

@@ -161,13 +161,13 @@ async def test_status_doctor_and_receipts_tell_of_what_is_set_aside(
 
         assert status.state == "degraded"
         assert str(folder) in status.reason
-        assert "put it back" in status.remedy
+        assert "restore it" in status.remedy
         assert (single.count, receipt.count) == (1, 1)
         assert str(folder) in single.notes[-1]
         assert str(folder) in receipt.notes[-1]
 
     told = await asyncio.to_thread(run_gaia, "doctor", "--no-model")
-    assert f"set aside in {folder}" in told.out.replace("\n", " ")
+    assert f"quarantined in {folder}" in " ".join(told.out.split())
 
     shutil.rmtree(folder)
     async with open_memory(config) as opened:

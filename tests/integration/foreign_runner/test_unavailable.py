@@ -121,7 +121,7 @@ async def test_a_missing_file_and_a_database_that_is_away_are_told_in_the_same_w
     assert "no such file" in missing
     assert str(host.file) not in missing
     assert str(host.file) in told[0]
-    assert "make it a folder you may write in" in away[0]
+    assert "make the folder writable" in away[0]
     assert away[1] == "ok"
     assert away[2] == away[0]
     assert len(told) == 2
@@ -176,10 +176,10 @@ async def test_where_memory_must_not_fail_the_turn_fails_with_the_reason(
         monkeypatch.setenv("GAIA_HOME", str(home))
         monkeypatch.setenv("GAIA_MEMORY__ON_UNAVAILABLE", "fail")
     runner = build_runner(MemoryPlugin(config=config))
-    with pytest.raises(RuntimeError, match="make it a folder you may write in"):
+    with pytest.raises(RuntimeError, match="make the folder writable"):
         await run_turn(runner, "hi")
     service = Mem0MemoryService(config=config)
-    with pytest.raises(Exception, match="make it a folder you may write in"):
+    with pytest.raises(Exception, match="make the folder writable"):
         await service.search_memory(app_name=APP, user_id=USER, query="figs")
     await runner.close()
 

@@ -276,14 +276,14 @@ class InterleavingHarness:
         return await self._service(kind, 0).get_session(app_name=key.app, user_id=key.user, session_id=key.session)
 
     async def _last_row(self) -> int:
-        async with self.gaias[0].memory.database.read_transaction() as tx:
+        async with self.gaias[0]._engine.database.read_transaction() as tx:
             return int((await tx.execute(select(func.coalesce(func.max(facts.c.row), 0)))).scalar_one())
 
     async def _learned(self) -> list[tuple[str, str, str]]:
         """Return each source of each fact of this story: the word, the person, the session."""
         columns = (facts.c.text, scopes.c.user_id, sources.c.session_id)
         statement = select(*columns).select_from(facts.join(scopes).join(sources)).where(facts.c.row > self._first_row)
-        async with self.gaias[0].memory.database.read_transaction() as tx:
+        async with self.gaias[0]._engine.database.read_transaction() as tx:
             rows = (await tx.execute(statement)).all()
         return [(WORD_PATTERN.findall(text)[0], unquote(user), unquote(session)) for text, user, session in rows]
 

@@ -1,4 +1,4 @@
-"""Slash commands among a session's events."""
+"""Slash commands among the events of a session."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def texts(events: list[Event]) -> list[str]:
         [],
     ],
 )
-def test_only_a_known_command_as_all_the_text_is_one(parts: list[types.Part]) -> None:
-    """Unknown commands are the host's, files and answers to calls no commands."""
+def test_only_a_known_command_that_is_the_whole_text_counts(parts: list[types.Part]) -> None:
+    """Unknown commands belong to the host; files and answers to calls are not commands."""
     assert parse_command(types.Content(role="user", parts=parts)) is None
 
 
 @pytest.mark.parametrize("text", ["/forget yes", " /Forget: yes ", "/forget@gaia_bot yes"])
 def test_a_command_is_recognised(text: str) -> None:
-    """With its argument, however it is written."""
+    """The argument follows, in any spelling."""
     assert parse_command(types.Content(parts=[types.Part(text=text)])) == ("forget", "yes")
 
 
-def test_a_command_with_a_file_is_one() -> None:
-    """A person who sends `/forget yes` with a picture wants to be forgotten, and the model must not see it."""
+def test_a_command_with_an_attached_file_counts() -> None:
+    """A user who sends `/forget yes` with a picture wants to be forgotten, and the model must not see it."""
     picture = types.Part.from_bytes(data=b"x", mime_type="image/png")
 
     assert parse_command(types.Content(parts=[types.Part(text="/forget yes"), picture])) == ("forget", "yes")
@@ -57,8 +57,8 @@ def test_a_command_with_a_file_is_one() -> None:
 
 
 @pytest.mark.acceptance("I07")
-def test_commands_and_their_replies_leave_the_replay() -> None:
-    """A reply whose question carries the stamp goes with it."""
+def test_commands_and_their_replies_are_not_replayed() -> None:
+    """The reply is dropped together with its marked question."""
     events = [
         said("1", "hi"),
         said("2", "/memory", command=True),
@@ -69,8 +69,8 @@ def test_commands_and_their_replies_leave_the_replay() -> None:
     assert texts(drop_commands(events)) == ["hi", "bye"]
 
 
-def test_a_rewind_to_a_command_still_takes_back_what_followed() -> None:
-    """Else the cleared talk would come back: ADK ignores a rewind whose target is gone."""
+def test_a_rewind_to_a_command_still_undoes_what_followed() -> None:
+    """Otherwise the cleared messages would return: ADK ignores a rewind without its target."""
     rewind = Event(author="user", invocation_id="9", actions=EventActions(rewind_before_invocation_id="1"))
     events = [said("1", "/help", command=True), said("2", "old"), rewind, said("3", "new")]
 

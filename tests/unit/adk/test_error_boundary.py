@@ -1,4 +1,4 @@
-"""What memory raises stops at the guard."""
+"""The error boundary contains the errors of memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET = "the PIN word is ZEBRA"
 
 
 class Plugin:
-    """A plugin with one callback that raises what it was given."""
+    """A plugin with one callback that raises a given error."""
 
     def __init__(self, error: BaseException | None, *, raises_errors: bool = False) -> None:
         self.error = error
@@ -28,13 +28,13 @@ class Plugin:
         return value
 
 
-async def test_a_callback_that_works_is_left_alone() -> None:
+async def test_a_successful_callback_is_not_changed() -> None:
     """Its value is returned."""
     assert await Plugin(None).callback(value=7) == 7
 
 
-async def test_an_error_is_logged_once_with_its_place_and_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
-    """A database error quotes the statement's values: what a person said must not reach the log."""
+async def test_an_error_is_logged_once_with_its_place_and_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
+    """A database error quotes the values of the statement, which must not reach the log."""
     assert await Plugin(RuntimeError(SECRET)).callback(value=7) is None
 
     [record] = caplog.records
@@ -44,8 +44,8 @@ async def test_an_error_is_logged_once_with_its_place_and_without_its_words(capl
     assert "ZEBRA" not in caplog.text
 
 
-async def test_an_error_is_raised_where_memory_must_not_fail() -> None:
-    """`memory.on_unavailable: fail` means it."""
+async def test_an_error_is_raised_with_on_unavailable_fail() -> None:
+    """The configuration asks for that."""
     disabled = MemoryDisabledError()
     with pytest.raises(MemoryUnavailable) as failed:
         await Plugin(RuntimeError(SECRET), raises_errors=True).callback(value=7)
@@ -56,21 +56,21 @@ async def test_an_error_is_raised_where_memory_must_not_fail() -> None:
     assert as_it_is.value is disabled
 
 
-async def test_a_cancellation_passes() -> None:
-    """A turn that is cancelled ends."""
+async def test_a_cancellation_is_passed_on() -> None:
+    """A cancelled turn ends."""
     with pytest.raises(asyncio.CancelledError):
         await Plugin(asyncio.CancelledError()).callback(value=7)
 
 
 def test_a_contained_block_keeps_its_error() -> None:
-    """The caller sees that it failed."""
+    """The caller can see that the block failed."""
     with ErrorBoundary("work") as work:
         raise RuntimeError(SECRET)
 
     assert isinstance(work.error, RuntimeError)
 
 
-def test_a_contained_block_lets_an_interrupt_pass() -> None:
+def test_a_contained_block_passes_an_interrupt_on() -> None:
     """Only errors are contained."""
     with pytest.raises(KeyboardInterrupt), ErrorBoundary("work"):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The offline model: rules over one request."""
+"""The offline model applies rules to a single request."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ def responded(name: str, **response: object) -> types.Content:
         ("Don't forget I am allergic to nuts.", "I am allergic to nuts."),
     ],
 )
-async def test_it_remembers_when_asked(said: str, fact: str) -> None:
-    """The words after the wish are the fact."""
+async def test_it_remembers_on_request(said: str, fact: str) -> None:
+    """The words after the request become the fact."""
     call = (await part(asked(words(said)))).function_call
 
     assert call is not None
     assert (call.name, call.args) == ("remember", {"fact": fact})
 
 
-async def test_it_looks_up_what_is_not_in_the_profile() -> None:
-    """A question goes to `load_memory` as it is."""
+async def test_it_looks_up_questions_that_the_profile_does_not_answer() -> None:
+    """The question is passed to `load_memory` unchanged."""
     call = (await part(asked(words("What can't I eat?"), system=BLOCK))).function_call
 
     assert call is not None
@@ -78,15 +78,15 @@ async def test_it_looks_up_what_is_not_in_the_profile() -> None:
 
 
 async def test_it_answers_from_the_profile_without_a_call() -> None:
-    """Only the lines that have to do with the question."""
+    """It quotes only the lines related to the question."""
     answer = await text(asked(words("In which city, Berlin?"), system=BLOCK))
 
     assert "Lives in Berlin" in answer
     assert "Itay" not in answer
 
 
-async def test_it_words_what_memory_answered() -> None:
-    """Hits, nothing, unavailable, refused and saved are told apart."""
+async def test_it_turns_results_of_memory_into_words() -> None:
+    """Hits, no hits, unavailable, refused and saved read differently."""
     hits = await text(asked(words("?"), responded("load_memory", status="success", memories=[{"text": "Noa"}])))
     none = await text(asked(words("?"), responded("load_memory", status="success", memories=[])))
     down = await text(asked(words("?"), responded("load_memory", status="unavailable", memories=[])))
@@ -100,8 +100,8 @@ async def test_it_words_what_memory_answered() -> None:
     assert "it is a credential" in refused
 
 
-async def test_it_says_what_it_is_once_a_conversation_and_when_asked() -> None:
-    """Nobody takes it for more than it is."""
+async def test_it_introduces_itself_once_per_conversation_and_on_request() -> None:
+    """Users must not mistake it for a real model."""
     first = await text(asked(words("I moved to Berlin")))
     later = await text(asked(words("I moved to Berlin"), words(first, role="model"), words("It rains")))
     when_asked = await text(asked(words("hi"), words(first, role="model"), words("Who are you?")))
@@ -118,7 +118,7 @@ async def test_without_tools_it_calls_nothing() -> None:
 
 
 async def test_it_streams_pieces_and_then_the_whole() -> None:
-    """The last response is not partial and holds everything."""
+    """The last response is complete and not partial."""
     responses = await answers(asked(words("It rains")), stream=True)
 
     texts = ["".join(part.text or "" for part in response.content.parts) for response in responses if response.content]
@@ -127,13 +127,13 @@ async def test_it_streams_pieces_and_then_the_whole() -> None:
     assert "".join(texts[:-1]) == texts[-1]
 
 
-async def test_it_has_an_answer_to_nothing() -> None:
-    """An empty request is answered too."""
+async def test_it_answers_an_empty_request() -> None:
+    """The reply is not empty."""
     assert await text(asked())
 
 
-async def test_it_tells_all_it_knows_when_asked_for_nothing_in_particular() -> None:
-    """ "What do you know about me?" is answered with the whole profile."""
+async def test_a_general_question_gets_the_whole_profile() -> None:
+    """An example is "What do you know about me?"."""
     answer = await text(asked(words("What do you know about me?"), system=BLOCK))
 
     assert "Name: Itay" in answer

@@ -1,4 +1,4 @@
-"""What a provider says of a failure is kept where it does not repeat what a person said."""
+"""A provider's message is kept unless it repeats what a user said."""
 
 from __future__ import annotations
 

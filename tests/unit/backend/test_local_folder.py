@@ -1,4 +1,4 @@
-"""What the embedder `local` sees of a folder without loading a model: whether there is one, and which."""
+"""The folder of the embedder `local`, checked without loading the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory that was freed in other threads goes back to the system."""
+"""Memory freed in other threads returns to the operating system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offline embedder: vectors by words and parts of words."""
+"""The offline embedder: vectors from words and parts of words."""
 
 from __future__ import annotations
 

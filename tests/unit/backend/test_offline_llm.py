@@ -1,4 +1,4 @@
-"""The offline model: fixed rules for what is learned and for the profile."""
+"""The offline model: fixed rules for learning and for the profile."""
 
 from __future__ import annotations
 

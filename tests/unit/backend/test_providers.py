@@ -1,4 +1,4 @@
-"""Which providers a configuration means."""
+"""The configuration selects the providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language model is exchanged under calls that are under way: each ends where it began, nothing is closed early."""
+"""The language model can be swapped during calls: each call ends on its model, and no client is closed early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pools: blocking calls beside the event loop, never on it."""
+"""The thread pools run blocking calls off the event loop."""
 
 from __future__ import annotations
 

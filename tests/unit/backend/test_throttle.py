@@ -1,4 +1,4 @@
-"""The pace of a pass: batches that hold nobody up for long, and rests between them."""
+"""The throttle of the follower: short batches with pauses in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text is asked for once while its vector is among the last ones, and no text is kept for that."""
+"""A cached vector avoids a second request; the cache contains no text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes from outside is UTF-8, and what goes to a terminal is text."""
+"""Input is read as UTF-8; output to a terminal is plain text."""
 
 from __future__ import annotations
 

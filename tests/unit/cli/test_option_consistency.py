@@ -1,4 +1,4 @@
-"""Commands that are about a person are called alike."""
+"""Commands about a user share their options."""
 
 from __future__ import annotations
 

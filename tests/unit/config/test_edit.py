@@ -1,4 +1,4 @@
-"""One setting of gaia.yaml is changed, and nothing else in it."""
+"""Editing one setting changes nothing else in gaia.yaml."""
 
 from __future__ import annotations
 

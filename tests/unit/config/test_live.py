@@ -1,4 +1,4 @@
-"""The configuration in force follows its file: every change is seen, a bad one changes nothing."""
+"""The live configuration follows its file: each change is noticed, and an invalid one changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A configuration is loaded from a file, a mapping or nothing, and every problem is told at once."""
+"""Loading the configuration from a file, a mapping or nothing; all problems are reported at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`people:` names who writes from where, and refuses what could mix two people up."""
+"""`people:` maps senders to users and refuses ambiguous entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The section `memory.recall`: what recall is told is what the schema says."""
+"""The section `memory.recall` and the settings of recall match."""
 
 from __future__ import annotations
 

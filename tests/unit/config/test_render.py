@@ -1,4 +1,4 @@
-"""What is rendered from the schema says the same as the schema."""
+"""The rendered pages match the schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys and passwords are recognised by name and by form."""
+"""Secrets are recognised by name and by form."""
 
 from __future__ import annotations
 

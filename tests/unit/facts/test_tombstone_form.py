@@ -1,4 +1,4 @@
-"""A forgotten text is known again however it is written, and no other text is taken for it."""
+"""The tombstone form recognises a forgotten text in any spelling, and no other text."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ in_latin = st.lists(words, min_size=1, max_size=6).map(" ".join)
 
 
 def is_seen_alone(char: str) -> bool:
-    """Say whether a character is more than a mark on an empty place: Unicode calls some of those letters."""
+    """Return whether a character is more than a mark on a space; Unicode calls some of those letters."""
     return unicodedata.normalize("NFKD", char)[:1] != " "
 
 
@@ -76,13 +76,13 @@ in_any = st.lists(st.text(letters, min_size=1, max_size=6), min_size=1, max_size
 
 
 def known_again(text: str, disguised: str) -> bool:
-    """Say whether what is kept of a text is found when the other one is looked up."""
+    """Return whether the second text matches the tombstone of the first."""
     return not tombstone_hashes(text, "salt").isdisjoint(tombstone_lookup_hashes(disguised, "salt"))
 
 
 @property_test(in_latin, st.permutations([*HIDDEN, *FORMS, *ALIKE]), st.integers(0, 2**32), default_cases=400)
 def test_a_text_is_known_in_any_disguises_at_once(text: str, disguises: list[Disguise], seed: int) -> None:
-    """White space, punctuation, what shows nothing, composed or wide or look-alike letters, one after the other."""
+    """Disguises are white space, punctuation, invisible characters, and composed, wide or look-alike letters."""
     chance = random.Random(seed)
     # A letter is drawn like another one as it stands: its case changes before that, or not at all.
     order = [chance.choice(CASES), *disguises[: chance.randrange(1, 4)]]
@@ -95,7 +95,7 @@ def test_a_text_is_known_in_any_disguises_at_once(text: str, disguises: list[Dis
 
 @property_test(in_any, st.sampled_from([*CASES[:1], *HIDDEN, *FORMS]), st.integers(0, 2**32), default_cases=400)
 def test_a_text_of_any_writing_is_known_in_another_spelling(text: str, disguise: Disguise, seed: int) -> None:
-    """Also where a letter has no case, or one that is written with two."""
+    """This includes letters without case, and letters whose other case has two characters."""
     disguised = disguise(text, random.Random(seed))
 
     assert known_again(text, disguised), (text, disguised)
@@ -103,7 +103,7 @@ def test_a_text_of_any_writing_is_known_in_another_spelling(text: str, disguise:
 
 @property_test(st.text(signs, max_size=30))
 def test_the_form_of_a_form_is_itself(text: str) -> None:
-    """And one that says nothing is nobody else's."""
+    """An empty form matches no other text."""
     for form in tombstone_forms(text):
         assert form in tombstone_forms(form), (text, form)
         assert form or not any(char.isalnum() for char in text), text
@@ -127,7 +127,7 @@ def test_the_form_of_a_form_is_itself(text: str) -> None:
     ],
 )
 def test_what_says_something_else_is_not_taken_for_it(text: str, other: str) -> None:
-    """Numbers stay apart, and so do names that end in a sign."""
+    """Numbers differ, and so do names that end in a symbol."""
     assert not known_again(text, other)
 
 
@@ -147,5 +147,5 @@ def test_what_says_something_else_is_not_taken_for_it(text: str, other: str) -> 
     ],
 )
 def test_what_a_person_would_call_the_same_is_the_same(text: str, other: str) -> None:
-    """In the writings and with the marks that people really use."""
+    """The pairs use real scripts and accents."""
     assert known_again(text, other)

@@ -1,4 +1,4 @@
-"""The words of a question that can point at a fact."""
+"""The words of a question that can identify a fact."""
 
 import pytest
 from hypothesis import given

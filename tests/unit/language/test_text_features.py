@@ -1,4 +1,4 @@
-"""Traits hold what recall compares of a text, whatever the text is."""
+"""Text features contain everything that recall compares."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""The words of a text, as the keyword index keeps them."""
+"""The tokenizer of the keyword index."""
 
 from __future__ import annotations
 

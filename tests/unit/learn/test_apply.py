@@ -1,4 +1,4 @@
-"""Facts get their vectors, and are never held back for them."""
+"""Facts get vectors, but never wait for them."""
 
 import asyncio
 from dataclasses import replace
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.heavy
 
 
 class FailsFrom:
-    """An embedder that stops answering at its n-th call, in the way it is told."""
+    """An embedder that fails from its n-th call on, in a given way."""
 
     identity = "test/failing/2"
 
@@ -45,7 +45,7 @@ def drafts(count):
 
 
 async def test_each_draft_gets_its_vector_and_its_embedder():
-    """Order is kept, and the vector says who made it."""
+    """The order is kept, and each vector names its embedder."""
     embedder = ScriptedEmbedder()
     done = await embed_drafts(embedder, drafts(3))
 
@@ -57,8 +57,8 @@ async def test_each_draft_gets_its_vector_and_its_embedder():
 
 @pytest.mark.parametrize("failure", [unreachable, silent, short])
 @pytest.mark.acceptance("R04")
-async def test_an_embedder_that_is_down_holds_no_fact_back(failure, caplog):
-    """Errors, silence and short answers leave facts without vectors, and no text in the log."""
+async def test_facts_are_kept_when_the_embedder_is_down(failure, caplog):
+    """After errors, time-outs and short answers facts have no vector, and the log has no text."""
     done = await embed_drafts(FailsFrom(1, failure), drafts(2), timeout_seconds=0.02)
 
     assert done == drafts(2)
@@ -66,8 +66,8 @@ async def test_an_embedder_that_is_down_holds_no_fact_back(failure, caplog):
     assert "fact 0" not in caplog.text
 
 
-async def test_the_first_failing_batch_ends_the_waiting():
-    """What was embedded before it stays; nobody waits for each further batch."""
+async def test_the_first_failing_batch_stops_embedding():
+    """Earlier vectors stay; the remaining batches are not tried."""
     embedder = FailsFrom(2, unreachable)
     done = await embed_drafts(embedder, drafts(EMBED_BATCH_SIZE * 3))
 
@@ -75,7 +75,7 @@ async def test_the_first_failing_batch_ends_the_waiting():
     assert [draft.vector is not None for draft in done] == [True] * EMBED_BATCH_SIZE + [False] * EMBED_BATCH_SIZE * 2
 
 
-async def test_vectors_that_are_there_are_kept():
+async def test_existing_vectors_are_kept():
     """A draft with a vector is not embedded again."""
     embedder = ScriptedEmbedder()
     ready = replace(drafts(1)[0], vector=(0.5,), embedder="other")
@@ -102,8 +102,8 @@ async def test_vectors_that_are_there_are_kept():
     ],
     ids=["all", "one batch"],
 )
-async def test_who_waits_is_told_how_far_it_is(embedder, told):
-    """After each batch; once one failed, nothing is left to wait for."""
+async def test_progress_is_reported_after_each_batch(embedder, told):
+    """After a failure, nothing is left to report."""
     seen = []
     await embed_drafts(embedder, drafts(2 * EMBED_BATCH_SIZE + 1), progress=lambda done, of: seen.append((done, of)))
 

@@ -1,4 +1,4 @@
-"""The extractor is told what to look for."""
+"""The instructions for the extractor."""
 
 import pytest
 
@@ -12,8 +12,8 @@ from gaia_memory.learn.prompts import (
 
 
 @pytest.mark.acceptance("L06")
-def test_the_default_steering_asks_for_durable_facts_and_for_nothing_of_logs():
-    """Without a key in the configuration our own text steers."""
+def test_the_default_instructions_ask_for_durable_facts_only():
+    """They apply if the configuration has none."""
     text = extraction_instructions(GaiaConfig())
 
     assert text == f"{DEFAULT_INSTRUCTIONS}\n{USER_ONLY_INSTRUCTIONS}\n{ATTRIBUTION_INSTRUCTIONS}"
@@ -23,15 +23,15 @@ def test_the_default_steering_asks_for_durable_facts_and_for_nothing_of_logs():
 
 @pytest.mark.acceptance("L07")
 def test_own_instructions_replace_the_default_ones():
-    """Only how to mark whose word a fact is stands behind them: what is marked as the assistant's is left out."""
+    """Only the rule for marking the assistant's statements is appended."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": " ONLY-CATS\n"}})
 
     assert extraction_instructions(config) == f"ONLY-CATS\n{ATTRIBUTION_INSTRUCTIONS}"
 
 
 @pytest.mark.parametrize(("own", "text"), [("", DEFAULT_INSTRUCTIONS), ("ONLY-CATS", "ONLY-CATS")])
-def test_where_the_assistants_word_counts_nothing_is_said_against_it(own: str, text: str):
-    """`memory.learn_from: both`."""
+def test_with_learn_from_both_the_assistants_statements_count(own: str, text: str):
+    """The setting is `memory.learn_from: both`."""
     config = GaiaConfig.model_validate({"memory": {"extraction_instructions": own, "learn_from": "both"}})
 
     assert extraction_instructions(config) == text

@@ -1,4 +1,4 @@
-"""What the extractor answered is screened before it is kept."""
+"""The extractor's answer is screened before it is stored."""
 
 from dataclasses import replace
 
@@ -66,21 +66,21 @@ def test_a_credential_is_recognised_by_its_form(text):
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_talk_about_secrets_is_no_credential(text):
+def test_messages_about_secrets_are_no_credentials(text):
     """The form decides, not the topic."""
     assert not contains_credential(text)
     assert drop_unkeepable([ExtractedFact(text=text)]) == [ExtractedFact(text=text)]
 
 
 @given(st.text(max_size=300))
-def test_screening_takes_any_text(text):
-    """Whatever a model answers, screening neither fails nor leaves loose white space."""
+def test_screening_accepts_any_text(text):
+    """It never fails and leaves no extra white space."""
     for item in drop_unkeepable([ExtractedFact(text=text)]):
         assert item.text == " ".join(item.text.split()) != ""
 
 
-def test_blank_and_over_long_texts_are_dropped_and_white_space_is_collapsed():
-    """A fact is one line of bounded length."""
+def test_blank_and_long_texts_are_dropped_and_white_space_is_collapsed():
+    """A fact is a single line of limited length."""
     kept = drop_unkeepable(
         [ExtractedFact(text=text) for text in ["  likes\n  tea ", " \n", "x" * (MAX_FACT_CHARACTERS + 1)]]
     )
@@ -88,8 +88,8 @@ def test_blank_and_over_long_texts_are_dropped_and_white_space_is_collapsed():
     assert [item.text for item in kept] == ["likes tea"]
 
 
-def test_what_is_dropped_is_counted_but_not_shown_in_the_log(caplog):
-    """No text of a person reaches a log."""
+def test_dropped_facts_are_counted_but_not_shown_in_the_log(caplog):
+    """Text of users never reaches a log."""
     caplog.set_level("INFO")
     drop_unkeepable([ExtractedFact(text="my password is swordfish"), ExtractedFact(text="likes tea")])
 
@@ -98,8 +98,8 @@ def test_what_is_dropped_is_counted_but_not_shown_in_the_log(caplog):
 
 
 @pytest.mark.parametrize("by", ["assistant", " Assistant ", "MODEL", "agent", "AI"])
-def test_what_the_assistant_alone_said_is_left_out(by, caplog):
-    """Told apart by what the extractor says of it, and counted in the log without its text."""
+def test_statements_of_the_assistant_alone_are_dropped(by, caplog):
+    """The extractor marks them; the log counts them without their text."""
     caplog.set_level("INFO")
     facts = [
         ExtractedFact(text="User likes tea", attributed_to="user"),
@@ -113,8 +113,8 @@ def test_what_the_assistant_alone_said_is_left_out(by, caplog):
     assert "hotel" not in caplog.text
 
 
-def test_a_draft_says_where_and_when_its_fact_was_said():
-    """A fact takes place and time from the turn it shares most words with, and all events of its chunk."""
+def test_a_draft_has_the_time_and_place_of_its_turn():
+    """It takes them from the turn with most words in common, and all events of its chunk."""
     talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "my sister Noa loves tea"))
 
     [draft] = build_drafts(talk, [ExtractedFact(text="User's sister is called Noa", attributed_to="user")])
@@ -127,8 +127,8 @@ def test_a_draft_says_where_and_when_its_fact_was_said():
     assert draft.fact.metadata == {"attributed_to": "user", "speaker": "itay"}
 
 
-def test_a_fact_in_other_words_than_the_talk_stands_at_its_beginning():
-    """Where no turn shares a word, the chunk's own time counts."""
+def test_a_fact_without_common_words_has_the_time_of_its_chunk():
+    """No turn shares a word with it."""
     talk = make_chunk(make_turn(7, "I flew to Rome"), make_turn(8, "and back"))
 
     [draft] = build_drafts(talk, [ExtractedFact(text="L'utilisateur aime voyager")])
@@ -137,8 +137,8 @@ def test_a_fact_in_other_words_than_the_talk_stands_at_its_beginning():
     assert draft.fact.metadata == {"speaker": "itay"}
 
 
-def test_only_the_facts_that_hold_a_credential_are_left_out():
-    """What was said beside it is learned."""
+def test_only_facts_that_contain_a_credential_are_dropped():
+    """The other facts are learned."""
     said = [
         ExtractedFact(text="User likes plums"),
         ExtractedFact(text=CREDENTIALS[0]),
@@ -149,8 +149,8 @@ def test_only_the_facts_that_hold_a_credential_are_left_out():
 
 
 @pytest.mark.parametrize("text", ["\u200b", "\x00", " \x07 \u2060"])
-def test_an_extracted_text_that_shows_nothing_is_left_out(text):
-    """It is no fact, and must not keep the others of its chunk from being learned."""
+def test_an_extracted_text_without_visible_characters_is_dropped(text):
+    """The other facts of its chunk are learned."""
     facts = [ExtractedFact(text=text), ExtractedFact(text="User likes plums")]
 
     assert [draft.fact.text for draft in build_drafts(make_chunk(make_turn(0, "I like plums")), facts)] == [
@@ -158,8 +158,8 @@ def test_an_extracted_text_that_shows_nothing_is_left_out(text):
     ]
 
 
-def test_what_a_chunk_replies_to_is_among_the_events_of_its_facts():
-    """A bare "yes" says nothing by itself: whoever forgets the fact means the question, too."""
+def test_the_message_a_chunk_replies_to_is_a_source_of_its_facts():
+    """A bare "yes" means nothing alone: forgetting the fact also covers the question."""
     asked = make_turn(7, "hm").messages[1]
 
     [draft] = build_drafts(

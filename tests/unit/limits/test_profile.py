@@ -1,4 +1,4 @@
-"""How roughly a profile is ranked and measured."""
+"""How roughly the length of a profile is measured."""
 
 from __future__ import annotations
 

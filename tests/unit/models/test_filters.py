@@ -1,4 +1,4 @@
-"""Which facts a filter means."""
+"""Filters select facts."""
 
 from __future__ import annotations
 
@@ -88,18 +88,18 @@ DO_NOT_HOLD = [
 
 @pytest.mark.parametrize("filters", HOLD, ids=str)
 def test_a_filter_holds(filters):
-    """All names of a filter and all operators of a name together."""
+    """All names of a filter and all operators of a name must match."""
     assert compile_filters(filters)(RUNS)
 
 
 @pytest.mark.parametrize("filters", DO_NOT_HOLD, ids=str)
 def test_a_filter_does_not_hold(filters):
-    """Nor does one hold by a value of another kind, or by one that is not there."""
+    """Values of another type and missing values do not match."""
     assert not compile_filters(filters)(RUNS)
 
 
-def test_what_nobody_knows_when_it_was_said_counts_by_when_it_was_kept():
-    """As for recency and in tables: a range of time leaves nothing out for good."""
+def test_a_fact_without_a_time_of_speech_uses_its_creation_time():
+    """Recency and tables do the same: otherwise a date range would hide such a fact for ever."""
     unsaid = fact(said_at=None)
 
     assert compile_filters({"said_at": {"gte": KEPT}})(unsaid)
@@ -107,7 +107,7 @@ def test_what_nobody_knows_when_it_was_said_counts_by_when_it_was_kept():
 
 
 def test_a_conversation_may_be_unknown():
-    """Then none is equal to it."""
+    """A missing conversation equals no name."""
     assert not compile_filters({"session_id": "*"})(fact(session_id=None))
     assert compile_filters({"session_id": {"ne": "phone"}})(fact(session_id=None))
 
@@ -141,15 +141,15 @@ WRONG = [
 
 @pytest.mark.parametrize(("filters", "words"), WRONG, ids=str)
 def test_a_filter_of_another_form_is_refused_with_place_value_and_fix(filters, words):
-    """Before anything is looked for: a filter that is misread would show what was to be left out."""
+    """The check comes before the search: a misread filter would show facts that it should hide."""
     with pytest.raises(InvalidInputError) as caught:
         compile_filters(filters)
 
     assert words in str(caught.value)
 
 
-def test_filters_may_stand_in_each_other_only_so_deep():
-    """Python's own limit would end the program."""
+def test_the_nesting_of_filters_is_limited():
+    """Beyond Python's own recursion limit the program would end."""
     filters = {"a": 1}
     for _ in range(MAX_FILTER_DEPTH):
         filters = {"NOT": [filters]}
@@ -165,13 +165,13 @@ ORDERS = {"eq": operator.eq, "ne": operator.ne, "gt": operator.gt, "gte": operat
 
 @given(st.sampled_from(sorted(ORDERS)), numbers, numbers)
 def test_numbers_compare_as_numbers(sign, value, bound):
-    """Whole or not."""
+    """This includes integers and floats."""
     assert compile_filters({"n": {sign: bound}})(fact(n=value)) is ORDERS[sign](value, bound)
 
 
 @given(st.integers(-100, 100), st.integers(-100, 100))
-def test_moments_compare_whatever_their_zone(hours, bound):
-    """An hour is the same hour everywhere."""
+def test_times_compare_across_time_zones(hours, bound):
+    """The same moment is equal in every zone."""
     at = KEPT + timedelta(hours=bound)
 
     assert compile_filters({"said_at": {"gte": at.isoformat()}})(fact(said_at=KEPT + timedelta(hours=hours))) is (
@@ -180,8 +180,8 @@ def test_moments_compare_whatever_their_zone(hours, bound):
 
 
 @pytest.mark.parametrize("wrong", [None, "bob", Scope("gaia", "itay"), ["bob"], 7])
-def test_only_scopes_can_stand_beside_ones_own(wrong):
-    """Each is asked; a name is none."""
+def test_extra_scopes_must_be_scopes(wrong):
+    """Each element is checked; a name is not a scope."""
     with pytest.raises(InvalidInputError, match=r"beside is .*: pass a list of Scope"):
         require_scopes("beside", wrong)
     require_scopes("beside", (Scope("gaia", "household"),))

@@ -1,4 +1,4 @@
-"""A fact that no store could keep is refused before anything is done with it."""
+"""A fact that no store could keep is refused at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("wrong", "words"), FAULTS)
 def test_a_field_that_no_store_can_keep_is_refused_with_name_value_and_fix(wrong, words):
-    """At once: a place that was no whole number was once counted up to."""
+    """The error comes at construction."""
     with pytest.raises(InvalidInputError) as caught:
         NewFact("Sister is Noa", **wrong)
 
@@ -49,19 +49,19 @@ def test_a_field_that_no_store_can_keep_is_refused_with_name_value_and_fix(wrong
 
 
 @pytest.mark.parametrize("text", ["", " \n", "\u200b\u200d", "\x00", "\x07 \x1b", "\ufeff\u2060", "\u3164", None, 7])
-def test_a_text_that_shows_nothing_is_refused(text):
-    """Nobody could ever read it, recall it or ask for it to be forgotten."""
+def test_a_text_without_visible_characters_is_refused(text):
+    """No one could read it, recall it or ask to forget it."""
     with pytest.raises(InvalidInputError, match=r"NewFact\.text is .*: pass a sentence"):
         NewFact(text)
 
 
-def test_what_no_database_holds_is_replaced_in_a_text():
-    """From the start, so that what is forgotten, embedded and kept is the same text."""
+def test_characters_that_no_database_can_store_are_replaced():
+    """The stored, embedded and forgotten text is then the same."""
     assert NewFact("tea\x00 and \ud800 cake").text == "tea\ufffd and \ufffd cake"
 
 
-def test_what_every_store_can_keep_is_taken():
-    """The outermost values, and words joined by invisible characters."""
+def test_everything_that_stores_can_keep_is_accepted():
+    """Examples are extreme values, and words joined by invisible characters."""
     fact = NewFact(
         "נעה\u200d ☕\ufe0f",
         said_at=datetime(9999, 12, 31, tzinfo=UTC),

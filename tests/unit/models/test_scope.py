@@ -1,4 +1,4 @@
-"""Scopes keep people apart."""
+"""Scopes keep users apart."""
 
 from uuid import UUID
 
@@ -33,14 +33,14 @@ def test_every_pair_of_different_scopes_has_different_partitions():
 
 @pytest.mark.parametrize("user", HOSTILE)
 def test_a_partition_is_plain_ascii_without_wildcards_or_space(user):
-    """mem0 reads `*` as everybody and refuses white space."""
+    """mem0 reads `*` as all users and refuses white space."""
     partition = Scope("gaia", user).partition
 
     assert partition.isascii()
     assert not set(partition) & set("* \t\n")
 
 
-def test_ids_are_turned_into_text():
+def test_ids_become_text():
     """Telegram sends numbers."""
     assert Scope("gaia", 7) == Scope("gaia", "7")  # type: ignore[arg-type]
 
@@ -48,14 +48,14 @@ def test_ids_are_turned_into_text():
 @pytest.mark.parametrize(
     ("app", "user"), [("", "u"), (True, "u"), ("a", ""), ("a", None), ("a", True), ("a", 1.0), ("a", ["u"])]
 )
-def test_what_is_no_id_is_refused(app, user):
-    """It would stand for everybody or nobody: all who are called None would share one memory."""
+def test_an_invalid_id_is_refused(app, user):
+    """Otherwise all users called None would share one memory."""
     with pytest.raises(InvalidInputError, match=r"Scope\.(app|user) is .*: pass a non-empty id"):
         Scope(app, user)
 
 
 def test_a_uuid_is_an_id():
-    """Many hosts have nothing else."""
+    """Many hosts use nothing else."""
     person = UUID("12345678-1234-5678-1234-567812345678")
 
     assert Scope("gaia", person) == Scope("gaia", str(person))  # type: ignore[arg-type]

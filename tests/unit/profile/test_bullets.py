@@ -1,4 +1,4 @@
-"""A model's answer is read line by line."""
+"""A model's answer is parsed line by line."""
 
 import pytest
 from hypothesis import given
@@ -26,22 +26,22 @@ from gaia_memory.profile.bullets import MAX_BULLET_CHARACTERS, fit_bullets, pars
         ("3.5 million", ()),
     ],
 )
-def test_bullet_lines_are_taken_and_all_else_is_left(answer, bullets):
-    """Signs, numbers, fences, introductions and doubles go; an answer of another form gives nothing."""
+def test_bullet_lines_are_kept_and_everything_else_is_dropped(answer, bullets):
+    """Markers, numbers, fences, introductions and duplicates are removed; other answers give nothing."""
     assert parse_bullets(answer, limit=20) == bullets
 
 
 @pytest.mark.acceptance("P09")
-def test_the_limit_is_ours():
-    """A model that answers 50 lines is cut to what was asked for."""
+def test_the_number_of_bullets_is_limited():
+    """A model that returns 50 lines is cut to the requested number."""
     answer = "\n".join(f"- fact {number}" for number in range(50))
 
     assert parse_bullets(answer, limit=5) == tuple(f"fact {number}" for number in range(5))
 
 
 @given(st.text(), st.integers(0, 5))
-def test_any_answer_gives_bounded_lines(answer, limit):
-    """Nothing a model says breaks the block."""
+def test_any_answer_gives_lines_of_limited_length(answer, limit):
+    """No answer can break the block."""
     bullets = parse_bullets(answer, limit=limit)
 
     assert len(bullets) <= limit
@@ -51,13 +51,13 @@ def test_any_answer_gives_bounded_lines(answer, limit):
 @pytest.mark.parametrize(
     ("text", "tokens"), [("", 0), ("likes tea", 3), ("לב", 2), ("чай", 3), ("茶茶", 3), ("👍", 2), ("tea 茶", 4)]
 )
-def test_tokens_are_counted_cautiously_in_every_script(text, tokens):
-    """Scripts without spaces are counted by their signs, not by words."""
+def test_tokens_are_estimated_conservatively_in_every_script(text, tokens):
+    """Scripts without spaces are counted by characters."""
     assert estimate_tokens(text) == tokens
 
 
-def test_bullets_are_cut_whole_at_the_tokens():
-    """A long one is left out, and what is behind it may still fit."""
+def test_bullets_are_dropped_whole_to_fit_the_tokens():
+    """A long one is dropped, and later ones may still fit."""
     bullets = ("Name: Itay", "x" * 300, "茶" * 40, "Likes tea")
 
     assert fit_bullets(bullets, limit=20, tokens=20) == ("Name: Itay", "Likes tea")
@@ -65,8 +65,8 @@ def test_bullets_are_cut_whole_at_the_tokens():
 
 
 @given(st.lists(st.text(min_size=1, max_size=MAX_BULLET_CHARACTERS), min_size=1), st.integers(50, 500))
-def test_bullets_never_take_more_tokens_than_they_may(bullets, tokens):
-    """Something is told in any case: where the first is too long, the beginning of it."""
+def test_bullets_never_exceed_the_tokens(bullets, tokens):
+    """If the first is too long, its start is kept."""
     kept = fit_bullets(bullets, limit=20, tokens=tokens)
 
     assert kept

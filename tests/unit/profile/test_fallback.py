@@ -1,4 +1,4 @@
-"""Without a model a profile is the facts themselves, ranked and bounded."""
+"""Without a model, the profile is a ranked and limited list of facts."""
 
 from datetime import UTC, datetime
 

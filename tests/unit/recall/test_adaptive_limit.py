@@ -1,4 +1,4 @@
-"""How many facts a question needs, by what it asks for and by how the scores fall."""
+"""The number of facts depends on the question and on how fast the scores fall."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""An answer stays within its bounds."""
+"""Hits are cut to limit, threshold and tokens."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Columns of several values, or of few texts, hold what plain lists would."""
+"""Columns of lists and of repeated texts behave like plain lists."""
 
 import numpy as np
 from hypothesis import given

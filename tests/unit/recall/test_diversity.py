@@ -1,4 +1,4 @@
-"""Several wordings of one thing do not fill an answer."""
+"""Several wordings of one fact do not fill an answer."""
 
 from __future__ import annotations
 

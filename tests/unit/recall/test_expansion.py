@@ -1,4 +1,4 @@
-"""Other words are added to a question, bounded and behind its own."""
+"""Query expansion adds a limited number of words with less weight."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A score lies between 0 and 1 and is the sum of its reasons, whatever recall was told; each reason can be left out."""
+"""A score is between 0 and 1 and is the sum of its reasons; each weight can be switched off."""
 
 from datetime import timedelta
 

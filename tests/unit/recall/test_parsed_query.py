@@ -1,4 +1,4 @@
-"""A question is taken apart into words in all their forms, and dates."""
+"""A question is parsed into words with all their forms, and dates."""
 
 import pytest
 from hypothesis import example, given

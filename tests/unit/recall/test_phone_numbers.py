@@ -1,4 +1,4 @@
-"""One certain phone number is given, everything else is left to be asked."""
+"""A single certain phone number is returned; in any other case the user must choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages and retrievers add up; nothing is lost or doubled, and the weaker retriever never outvotes the better one."""
+"""Stages and retrievers add up; no fact is lost or duplicated, and hashed vectors never outvote words."""
 
 import math
 from datetime import timedelta

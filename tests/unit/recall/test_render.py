@@ -1,4 +1,4 @@
-"""A tool's answer is compact."""
+"""The output of a tool is compact."""
 
 from datetime import timedelta
 

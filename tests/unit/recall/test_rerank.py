@@ -1,4 +1,4 @@
-"""A reranker orders the first facts, by its share, and nothing else."""
+"""A reranker changes only the order of the first facts, by its share."""
 
 import pytest
 from hypothesis import given

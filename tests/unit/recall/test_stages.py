@@ -1,4 +1,4 @@
-"""Each stage finds its one reason."""
+"""Each stage has its own reason."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""A model that is away is noticed over several persons, left alone for a while, and known to be back by an answer."""
+"""The circuit breaker of a model: it opens after failures for several users, and any answer closes it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.heavy
 
 
 class Seen:
-    """A reach on a clock that stands still until it is told."""
+    """A circuit breaker on a fake clock."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -48,8 +48,8 @@ class Seen:
         self.clock.advance(timedelta(seconds=self.pause() + 0.001))
 
 
-def test_it_is_away_when_it_was_missed_for_several_persons_in_a_row() -> None:
-    """With the reason of the latest, since the first."""
+def test_it_opens_after_failures_for_several_users_in_a_row() -> None:
+    """It reports the latest reason and the time of the first failure."""
     seen = Seen()
     began = seen.now()
     seen.miss("a", "b")
@@ -67,8 +67,8 @@ def test_it_is_away_when_it_was_missed_for_several_persons_in_a_row() -> None:
 
 
 @pytest.mark.parametrize("bad", [False, True], ids=["a good answer", "a bad one"])
-def test_an_answer_ends_the_row(bad: bool) -> None:
-    """A bad one too: whoever answers is there."""
+def test_an_answer_resets_the_count(bad: bool) -> None:
+    """Even a bad answer shows that the model is reachable."""
     seen = Seen()
     seen.miss("a", "b")
     if bad:
@@ -85,8 +85,8 @@ def test_an_answer_ends_the_row(bad: bool) -> None:
     assert seen.reach.current_outage() is not None
 
 
-def test_one_person_whose_questions_always_take_too_long_stops_nobody_else() -> None:
-    """Only that person's talk is left alone, until the pause is over or an answer comes."""
+def test_time_outs_of_one_user_do_not_block_others() -> None:
+    """Only that user's conversations wait, until the pause ends or an answer arrives."""
     seen = Seen()
     seen.miss(*["slow"] * 50)
 
@@ -106,8 +106,8 @@ def test_one_person_whose_questions_always_take_too_long_stops_nobody_else() -> 
     assert seen.reach.users_backing_off(seen.now()) == set()
 
 
-def test_each_probe_in_vain_makes_the_pause_longer_up_to_ten_minutes() -> None:
-    """What was under way when the pause began does not."""
+def test_each_failed_probe_doubles_the_pause_up_to_ten_minutes() -> None:
+    """Calls that were running when the pause began do not count."""
     seen = Seen()
     seen.miss("a", "b", "c")
     first = seen.pause()
@@ -126,8 +126,8 @@ def test_each_probe_in_vain_makes_the_pause_longer_up_to_ten_minutes() -> None:
     assert 480 <= pauses[-1] <= 600
 
 
-def test_a_pause_that_the_provider_names_is_kept_within_a_bound() -> None:
-    """A day is not believed: the model may be back much earlier, and one question an hour costs nobody anything."""
+def test_the_delay_of_the_provider_is_respected_up_to_a_limit() -> None:
+    """A delay of a day is cut: the model may be back earlier, and one probe an hour is cheap."""
     seen = Seen()
     seen.miss("a", "b", "c", retry_after=120)
 
@@ -139,8 +139,8 @@ def test_a_pause_that_the_provider_names_is_kept_within_a_bound() -> None:
     assert seen.pause() == backoff.MAX_RETRY_AFTER_SECONDS
 
 
-def test_after_an_outage_nobody_is_left_alone_for_what_failed_in_it() -> None:
-    """The misses said nothing about the person."""
+def test_after_an_outage_its_failures_do_not_count_against_users() -> None:
+    """They said nothing about the user."""
     seen = Seen()
     seen.miss("a", "a", "a", "b", "c")
 
@@ -152,8 +152,8 @@ def test_after_an_outage_nobody_is_left_alone_for_what_failed_in_it() -> None:
     assert seen.reach.users_backing_off(seen.now()) == set()
 
 
-def test_a_sweep_can_tell_what_was_in_vain_since_it_began() -> None:
-    """A forced one tries each person again, once."""
+def test_a_sweep_can_list_the_failures_since_it_began() -> None:
+    """A forced sweep tries each user once more."""
     seen = Seen()
     seen.miss("a", "a", "a")
     before = seen.reach.failure_count
@@ -165,8 +165,8 @@ def test_a_sweep_can_tell_what_was_in_vain_since_it_began() -> None:
     assert seen.reach.users_failing_since(before) == {"a"}
 
 
-def test_another_model_begins_within_reach() -> None:
-    """Somebody edited the file."""
+def test_another_model_starts_with_a_closed_circuit() -> None:
+    """An admin changed the configuration."""
     seen = Seen()
     seen.miss("a", "b", "c")
     seen.reach.reset()
@@ -175,8 +175,8 @@ def test_another_model_begins_within_reach() -> None:
     assert seen.reach.recent_failures == set()
 
 
-def test_pauses_double_with_a_share_left_to_chance() -> None:
-    """Outages from a quarter of a minute to ten minutes, all else from a minute to an hour."""
+def test_pauses_double_with_jitter() -> None:
+    """Outages: 15 seconds to ten minutes. Everything else: one minute to an hour."""
     outages = [min(outage_backoff_seconds(count) for _ in range(50)) for count in range(1, 9)]
     failures = [min(failure_backoff_seconds(count) for _ in range(50)) for count in range(1, 9)]
     spread = {round(outage_backoff_seconds(9), 3) for _ in range(50)}
@@ -191,5 +191,5 @@ def test_pauses_double_with_a_share_left_to_chance() -> None:
 
 
 def test_a_conversation_is_parked_only_after_hours_of_bad_answers() -> None:
-    """Somebody who looks once an evening finds few of them."""
+    """An admin who looks once a day finds few parked conversations."""
     assert sum(failure_backoff_seconds(count) for count in range(1, PARK_AFTER_BAD_ANSWERS)) > 1.5 * 3600

@@ -1,4 +1,4 @@
-"""Messages that follow each other closely."""
+"""Bursts of messages."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SOON = 0.05
 LATE = 120.0
 
 
-async def test_a_burst_is_joined_and_given_to_the_last_caller() -> None:
-    """The others hear that a later one has it."""
+async def test_a_burst_is_joined_for_its_last_caller() -> None:
+    """The other callers learn that a later one answers."""
     bursts = MessageDebouncer()
 
     joined = await asyncio.gather(*(bursts.coalesce(KEY, text, quiet_seconds=SOON, private=False) for text in "abc"))
@@ -22,8 +22,8 @@ async def test_a_burst_is_joined_and_given_to_the_last_caller() -> None:
     assert joined == [None, None, "a\nb\nc"]
 
 
-async def test_without_a_window_each_message_is_its_own() -> None:
-    """Nobody waits."""
+async def test_without_a_window_each_message_is_a_turn() -> None:
+    """No caller waits."""
     bursts = MessageDebouncer()
 
     joined = await asyncio.gather(*(bursts.coalesce(KEY, text, quiet_seconds=0, private=False) for text in "ab"))
@@ -32,7 +32,7 @@ async def test_without_a_window_each_message_is_its_own() -> None:
 
 
 async def test_messages_apart_are_not_joined() -> None:
-    """A burst ends when its window does."""
+    """A burst ends with its window."""
     bursts = MessageDebouncer()
 
     joined = [await bursts.coalesce(KEY, text, quiet_seconds=SOON, private=False) for text in "ab"]
@@ -41,7 +41,7 @@ async def test_messages_apart_are_not_joined() -> None:
 
 
 async def test_a_private_message_never_shares_a_burst() -> None:
-    """What may be learned and what may not are two turns, in order."""
+    """A private and a normal message become two turns, in order."""
     bursts = MessageDebouncer()
 
     joined = await asyncio.gather(
@@ -52,8 +52,8 @@ async def test_a_private_message_never_shares_a_burst() -> None:
     assert joined == ["open", "secret"]
 
 
-async def test_a_flush_begins_the_turn_at_once() -> None:
-    """A command does not overtake what was said before it."""
+async def test_a_flush_starts_the_turn_at_once() -> None:
+    """A command does not overtake earlier messages."""
     bursts = MessageDebouncer()
     waiting = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
@@ -64,8 +64,8 @@ async def test_a_flush_begins_the_turn_at_once() -> None:
     assert await waiting == "a"
 
 
-async def test_what_was_flushed_stands_in_the_line_before_the_one_who_flushed() -> None:
-    """Else a reset would clear a conversation whose last message was not yet answered."""
+async def test_a_flushed_message_gets_the_turn_lock_before_the_flushing_caller() -> None:
+    """Otherwise a reset could clear a conversation whose last message is unanswered."""
     bursts = MessageDebouncer()
     order: list[str] = []
 
@@ -84,8 +84,8 @@ async def test_what_was_flushed_stands_in_the_line_before_the_one_who_flushed() 
     assert order == ["said", "command"]
 
 
-async def test_a_message_whose_later_one_was_taken_back_is_answered_itself() -> None:
-    """Nobody else may ever write again."""
+async def test_a_message_is_answered_alone_if_the_later_one_was_cancelled() -> None:
+    """There may never be another message."""
     bursts = MessageDebouncer()
     first = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=SOON, private=False))
     await asyncio.sleep(0)
@@ -97,8 +97,8 @@ async def test_a_message_whose_later_one_was_taken_back_is_answered_itself() -> 
     assert await bursts.coalesce(KEY, "c", quiet_seconds=SOON, private=False) == "c"
 
 
-async def test_a_flush_takes_what_is_left_where_its_last_caller_is_cancelled() -> None:
-    """Neither the one who flushes nor the one before is kept waiting."""
+async def test_a_flush_works_if_the_last_caller_was_cancelled() -> None:
+    """Neither the flushing caller nor the earlier one waits."""
     bursts = MessageDebouncer()
     first = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
@@ -114,8 +114,8 @@ async def test_a_flush_takes_what_is_left_where_its_last_caller_is_cancelled() -
     assert [text for text in results if isinstance(text, str)] in (["a"], ["a\nb"])
 
 
-async def test_a_flush_waits_for_nobody_where_every_caller_was_cancelled() -> None:
-    """There is nothing left to answer."""
+async def test_a_flush_does_not_wait_if_every_caller_was_cancelled() -> None:
+    """No message is left to answer."""
     bursts = MessageDebouncer()
     only = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)
@@ -125,8 +125,8 @@ async def test_a_flush_waits_for_nobody_where_every_caller_was_cancelled() -> No
     assert await bursts.coalesce(KEY, "b", quiet_seconds=SOON, private=False) == "b"
 
 
-async def test_a_cancelled_caller_takes_only_its_own_message_back() -> None:
-    """What others said before is answered with the next message."""
+async def test_a_cancelled_caller_removes_only_its_own_message() -> None:
+    """Earlier messages are answered together with the next one."""
     bursts = MessageDebouncer()
     first = asyncio.create_task(bursts.coalesce(KEY, "a", quiet_seconds=LATE, private=False))
     await asyncio.sleep(0)

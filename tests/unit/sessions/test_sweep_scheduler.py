@@ -1,4 +1,4 @@
-"""The beat sweeps again and again, never twice at a time, and makes up once for what it could not do in time."""
+"""The scheduler repeats the sweep, never runs two at a time, and makes up for missed runs once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from support.host_matrix import wait_until
 pytestmark = pytest.mark.heavy
 
 IDLE = 0.08
-"""Beats four times as often."""
+"""The scheduler runs four times as often."""
 
 
 class Sweeps:
-    """Counts sweeps, and how many ran at once; each lasts until `gate` is open."""
+    """Counts sweeps and how many run at once; each lasts until `gate` opens."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -54,8 +54,8 @@ async def beating(sweeps: Sweeps) -> AsyncIterator[SweepScheduler]:
         await beat.stop()
 
 
-async def test_a_sweep_that_lasts_is_not_begun_a_second_time() -> None:
-    """However many beats pass meanwhile; they go on after it."""
+async def test_a_long_sweep_is_not_started_twice() -> None:
+    """Runs that come due meanwhile are skipped; later ones happen."""
     sweeps = Sweeps()
     sweeps.gate.clear()
     async with beating(sweeps):
@@ -70,8 +70,8 @@ async def test_a_sweep_that_lasts_is_not_begun_a_second_time() -> None:
     assert sweeps.most == 1
 
 
-async def test_a_sweep_that_fails_does_not_end_the_beat() -> None:
-    """A database may be away for a moment."""
+async def test_a_failing_sweep_does_not_end_the_scheduler() -> None:
+    """The database may be away for a moment."""
     sweeps = Sweeps()
     sweeps.error = OSError("away")
     async with beating(sweeps):
@@ -80,8 +80,8 @@ async def test_a_sweep_that_fails_does_not_end_the_beat() -> None:
         await wait_until(lambda: sweeps.ended >= 3)
 
 
-async def test_a_loop_that_was_blocked_is_made_up_for_once() -> None:
-    """The beats it missed are one; none is left out because it comes late."""
+async def test_a_blocked_loop_makes_up_for_missed_runs_once() -> None:
+    """All missed runs become one, and a late run is not skipped."""
     sweeps = Sweeps()
     async with beating(sweeps):
         await wait_until(lambda: sweeps.ended >= 1)
@@ -93,8 +93,8 @@ async def test_a_loop_that_was_blocked_is_made_up_for_once() -> None:
         assert sweeps.begun - before <= 2
 
 
-async def test_a_stop_cancels_a_sweep_that_lasts_and_none_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it did not commit is learned later."""
+async def test_stop_cancels_a_running_sweep_and_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Uncommitted work is learned later."""
     monkeypatch.setattr("gaia_memory.sessions.learning.sweep_scheduler.SHUTDOWN_GRACE_SECONDS", 0.01)
     sweeps = Sweeps()
     sweeps.gate.clear()

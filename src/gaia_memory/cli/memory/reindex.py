@@ -12,7 +12,7 @@ from gaia_memory.cli.ui.terminal import pluralize, print_error, print_line, prin
 
 if TYPE_CHECKING:
     from gaia_memory.config.sources.load import LoadedConfig
-    from gaia_memory.reindex import ReindexReport
+    from gaia_memory.recall.index.rebuild_index import ReindexReport
 
 EXAMPLES = """
 Examples:

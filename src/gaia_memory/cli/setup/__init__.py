@@ -1,1 +1,1 @@
-"""What `gaia init` writes into a folder of agents, and what it says to do with it."""
+"""`gaia init`: the files it writes into a folder of agents, and the commands it prints."""

@@ -1,4 +1,4 @@
-"""The agents of a folder, found as ADK finds them, without importing one."""
+"""Finds the agents of a folder by ADK's rules, without importing them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MEMORY_PLUGIN = re.compile(r"\bMemoryPlugin\b")
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """An agent's folder. `has_memory`: its code names our plugin, so that no option of `adk` has to."""
+    """An agent's folder. `has_memory`: its code names MemoryPlugin, so `adk` needs no option for it."""
 
     folder: Path
     has_memory: bool
@@ -23,13 +23,13 @@ class Agent:
 
     @property
     def name(self) -> str:
-        """The name ADK knows it by."""
+        """The agent's name in ADK."""
         return self.folder.name
 
 
 @dataclass(frozen=True, slots=True)
 class AgentFolder:
-    """A folder as `adk web` takes it: one of agents or, where `is_single_agent`, an agent itself."""
+    """A folder for `adk web`: a folder of agents or, if `is_single_agent`, an agent itself."""
 
     folder: Path
     is_single_agent: bool
@@ -37,22 +37,22 @@ class AgentFolder:
 
     @property
     def all_have_memory(self) -> bool:
-        """Say whether there are agents, and each brings our plugin along."""
+        """Whether there are agents and each names MemoryPlugin."""
         return bool(self.members) and all(agent.has_memory for agent in self.members)
 
     @property
     def without_plugins(self) -> list[Agent]:
-        """The agents whose program has yet to name our plugins, for `adk run`."""
+        """The Python agents that do not name MemoryPlugin, which `adk run` needs."""
         return [agent for agent in self.members if not agent.has_memory and not agent.is_yaml]
 
 
 def is_agent_folder(folder: Path) -> bool:
-    """Say whether ADK takes a folder for an agent rather than for a folder of agents."""
+    """Return whether ADK treats a folder as an agent, not as a folder of agents."""
     return (folder / "agent.py").is_file() or (folder / "root_agent.yaml").is_file()
 
 
 def find_agents(folder: Path) -> AgentFolder:
-    """Return the agents of a folder, by name."""
+    """Return the agents of a folder, sorted by name."""
     if is_agent_folder(folder):
         return AgentFolder(folder, True, (_read_agent(folder),))
     subfolders = sorted(path for path in folder.iterdir() if path.is_dir() and _AGENT_NAME.fullmatch(path.name))
@@ -61,7 +61,7 @@ def find_agents(folder: Path) -> AgentFolder:
 
 
 def _looks_like_agent(folder: Path) -> bool:
-    # A package without an agent, such as one of tests, would get a file it has no use for.
+    # Other packages, such as tests, need no services.yaml.
     return is_agent_folder(folder) or _AGENT_DECLARATION.search(_read_text(folder / "__init__.py")) is not None
 
 

@@ -1,4 +1,4 @@
-"""The short `gaia.yaml` that `gaia init` writes: the keys people change, each with what it does."""
+"""The short `gaia.yaml` that `gaia init` writes: the most common settings with descriptions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ HOME_FOLDER = ".gaia"
 SESSIONS_URL = "sqlite:///sessions.db"
 
 _HEADER = """\
-What gaia-memory is told, for every agent of this folder. These are the keys that people change; all there are, with
-what may stand there: `gaia config schema`. Is the file right, and what is in force: `gaia config check`,
-`gaia config show`. Keys and passwords never stand here: they come from the environment (GEMINI_API_KEY, ...)."""
+The configuration of gaia-memory for all agents of this folder, with the most common settings. `gaia config schema`
+prints all settings, `gaia config check` checks this file, and `gaia config show` shows the values in force. Keys and
+passwords belong in the environment (GEMINI_API_KEY, ...), never in this file."""
 
 _KEYS: tuple[tuple[str, ...], ...] = (
     ("app",),
@@ -37,9 +37,9 @@ _KEYS: tuple[tuple[str, ...], ...] = (
     ("sessions", "window_turns"),
 )
 _NOTES: Mapping[KeyPath, str] = {
-    ("app",): "Commands look at this one unless `--app` names another; each agent is an app of its own.",
-    ("sessions", "database_url"): "A relative path is taken from the home. Start `adk` with the same database.",
-    ("sessions", "clear"): "Here `rewind`, so that a browser that has a session open does not lose it.",
+    ("app",): "Commands use this app unless `--app` names another. Each agent is its own app.",
+    ("sessions", "database_url"): "A relative path starts at the home. Start `adk` with the same database.",
+    ("sessions", "clear"): "Here `rewind`, so that a browser does not lose its open session.",
 }
 
 
@@ -67,10 +67,10 @@ def render_gaia_yaml(app: str) -> str:
 
 
 def require_valid(folder: Path, app: str) -> None:
-    """Look whether the file would be right in a folder.
+    """Check that the file would be valid in a folder.
 
     Raises:
-        ConfigError: it would not.
+        ConfigError: it would not be.
     """
     data: dict[str, Any] = {**yaml.safe_load(render_gaia_yaml(app)), "home": str(folder / HOME_FOLDER)}
     if os.environ.get("GAIA_HOME", "").strip():
@@ -80,10 +80,10 @@ def require_valid(folder: Path, app: str) -> None:
 
 
 def write_gaia_yaml(folder: Path, app: str, *, force: bool) -> FileStep:
-    """Write the file, or say whether the one that is there is right; `force` replaces it and keeps the old one.
+    """Write the file, or check an existing one; `force` replaces it and keeps a backup.
 
     Raises:
-        InvalidInputError: it cannot be written.
+        InvalidInputError: the file cannot be written.
     """
     path = folder / FILE_NAME
     if not path.exists():

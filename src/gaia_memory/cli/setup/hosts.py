@@ -1,4 +1,4 @@
-"""The commands that run the agents of a folder with memory, ready to be pasted."""
+"""The shell commands that run the agents of a folder with memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ app = App(name="{name}", root_agent=root_agent, plugins=[SessionWindowPlugin(), 
 
 @dataclass(frozen=True, slots=True)
 class RunCommands:
-    """How to start a folder's agents with one configuration."""
+    """The commands that start a folder's agents with one configuration."""
 
     agents: AgentFolder
     config: Path
@@ -33,7 +33,7 @@ class RunCommands:
 
     @property
     def web(self) -> str:
-        """`adk web`, for a browser."""
+        """`adk web`, for the browser."""
         return self._serve("web")
 
     @property
@@ -42,16 +42,16 @@ class RunCommands:
         return self._serve("api_server")
 
     def run(self, agent: Agent) -> str:
-        """`adk run`, at the terminal."""
+        """`adk run`, for the terminal."""
         return _shell_command("adk", "run", *self._services(), str(agent.folder))
 
     @property
     def doctor(self) -> str:
-        """What looks after it all."""
+        """`gaia doctor` for this configuration."""
         return _shell_command("gaia", "doctor", "--config", str(self.config))
 
     def _serve(self, command: str) -> str:
-        # ADK takes one plugin an option: a comma is part of the name.
+        # One option per plugin: ADK would take a comma as part of the name.
         plugin_options = (
             [] if self.agents.all_have_memory else [word for name in PLUGINS for word in ("--extra_plugins", name)]
         )
@@ -62,18 +62,18 @@ class RunCommands:
 
 
 def run_commands(agents: AgentFolder, loaded: LoadedConfig) -> RunCommands:
-    """Return how to start `agents` with a configuration that was read from a file."""
+    """Return the commands that start `agents` with a configuration from a file."""
     assert loaded.path is not None
     return RunCommands(agents, loaded.path, loaded.config.sessions_url)
 
 
 def memory_uri(config: Path) -> str:
-    """Return what names a configuration to ADK; absolute, because `adk web` and `adk run` look from other folders."""
+    """Return the memory service URI of a configuration; absolute, because `adk web` and `adk run` change folders."""
     return f"{SCHEME}://?config={quote(str(config))}"
 
 
 def app_snippet(agent: Agent) -> str:
-    """Return what an agent's program needs for `adk run`, which takes plugins from an App alone."""
+    """Return the code that an agent needs for `adk run`, which reads plugins only from an App."""
     return _APP_SNIPPET.format(name=agent.name)
 
 
@@ -82,10 +82,10 @@ def _shell_command(*words: str) -> str:
 
 
 def _quote_word(word: str) -> str:
-    # A password is not shown; the environment, where it belongs, has it at hand.
+    # Passwords are not shown; the variable has them.
     return '"$GAIA_SESSIONS__DATABASE_URL"' if mask_secrets(word) != word else shlex.quote(word)
 
 
 def join_names(agents: Sequence[Agent]) -> str:
-    """Return the names of agents as a sentence lists them."""
+    """Return the names of agents, separated by commas."""
     return ", ".join(agent.name for agent in agents)

@@ -1,4 +1,4 @@
-"""A small agent that remembers, for a folder that has none yet."""
+"""The example agent that `gaia init --agent` writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaia_memory.config.schema import is_app_name
 
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*")
 _RESERVED_MODULE = "services"
-"""A module of this name in the folder is ADK's other way to learn services: it would import the agent as one."""
+"""ADK imports a module of this name to register services, so an agent cannot have it."""
 
 _AGENT_TEMPLATE = '''\
 """An agent that remembers the people it talks to. `gaia init` wrote it; it is yours to change."""
@@ -29,13 +29,13 @@ CONFIG = Path(__file__).parents[1] / "gaia.yaml"
 
 root_agent = LlmAgent(
     name="{name}",
-    # Gemini with GEMINI_API_KEY in the environment, or in a file `.env` beside this one; else a stand-in that needs no
-    # key and says so. Any model of ADK's may stand here, such as model="gemini-2.5-pro".
+    # Gemini if GEMINI_API_KEY is set in the environment or in a file `.env` next to this one, else an offline model
+    # that needs no key. You can use any ADK model, such as model="gemini-2.5-pro".
     model=build_model("auto"),
     instruction="You are a helpful assistant who knows the person you talk to. Answer briefly and plainly.",
 )
 
-# ADK takes the plugins from an App; its name is that of the folder.
+# ADK reads the plugins from the App. Its name must be that of the folder.
 app = App(
     name="{name}",
     root_agent=root_agent,
@@ -45,19 +45,19 @@ app = App(
 
 
 def agent_name_problem(name: str, folder: Path) -> str | None:
-    """Return why ADK could not load an agent of this name from `folder`, None where it could."""
+    """Return why ADK cannot load an agent of this name from `folder`, None if it can."""
     if _NAME.fullmatch(name) is None or not is_app_name(name) or name == _RESERVED_MODULE:
         rule = "a letter, then letters, digits and `_`, but neither `user` nor `services`"
-        return f"{name!r} is no name for an agent: take {rule}"
+        return f"{name!r} is not a valid agent name: use {rule}"
     if keyword.iskeyword(name):
-        return f"{name!r} is a word of Python's own, and no module can be called that: take another"
+        return f"{name!r} is a Python keyword, and no module can have that name: choose another"
     if _is_installed(name, agents_folder=folder):
-        return f"{name!r} is the name of a Python module that is installed, which ADK would load instead: take another"
+        return f"{name!r} is the name of an installed Python module, which ADK would load instead: choose another"
     return None
 
 
 def _is_installed(name: str, *, agents_folder: Path) -> bool:
-    # What lies in the working directory is no installed module: ADK looks into the folder of the agents before it.
+    # Modules in the working directory do not count: ADK searches the folder of the agents first.
     search_paths = [
         place for place in sys.path if place and Path(place).resolve() not in (Path.cwd(), agents_folder.resolve())
     ]
@@ -65,14 +65,14 @@ def _is_installed(name: str, *, agents_folder: Path) -> bool:
 
 
 def write_agent(folder: Path, name: str) -> list[FileStep]:
-    """Make the agent; what is there already is somebody's work and stays, whatever is asked for.
+    """Write the agent; an existing agent is never replaced.
 
     Raises:
-        InvalidInputError: it cannot be written.
+        InvalidInputError: a file cannot be written.
     """
     agent_folder = folder / name
     if (agent_folder / "agent.py").exists() or (agent_folder / "root_agent.yaml").exists():
-        return [FileStep(agent_folder, "kept", "there is an agent in it already")]
+        return [FileStep(agent_folder, "kept", "it already contains an agent")]
     create_folder(agent_folder)
     steps = []
     for file, text in (("agent.py", _AGENT_TEMPLATE.format(name=name)), ("__init__.py", "from . import agent\n")):

@@ -1,4 +1,4 @@
-"""Everything `gaia init` does to a folder, in order."""
+"""The steps of `gaia init` on a folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EFFECTIVE_VARIABLES = ("GAIA_CONFIG", "GAIA_HOME", "GAIA_SESSIONS__DATABASE_URL
 
 @dataclass(slots=True)
 class InitReport:
-    """What was done to a folder, and how to go on; without `commands` something has to be put right first."""
+    """What was done to a folder and how to continue; without `commands` the user must first correct a file."""
 
     agents: AgentFolder
     steps: list[FileStep]
@@ -32,18 +32,18 @@ class InitReport:
 
     @property
     def invalid_files(self) -> list[FileStep]:
-        """The files that were left as they are, and are not right."""
+        """The invalid files that were left unchanged."""
         return [step for step in self.steps if step.outcome == "wrong"]
 
 
 def prepare(folder: Path, agent: str | None, steps: list[FileStep], *, force: bool) -> InitReport:
-    """Write what is missing into a folder of agents; with `agent`, one of that name too.
+    """Write the missing files into a folder of agents; with `agent`, also an agent of that name.
 
-    What is done is added to `steps` as it is done.
+    Each finished step is added to `steps`.
 
     Raises:
-        InvalidInputError: something cannot be written; mostly this is found before anything is.
-        ConfigError: the configuration would be wrong, or a setting in the environment is.
+        InvalidInputError: a file cannot be written; in most cases this is found before the first write.
+        ConfigError: the configuration would be invalid, or a setting in the environment is.
     """
     _require_writable(folder, agent, force=force)
     create_folder(folder)
@@ -63,11 +63,11 @@ def prepare(folder: Path, agent: str | None, steps: list[FileStep], *, force: bo
 
 
 def _require_writable(folder: Path, agent: str | None, *, force: bool) -> None:
-    """Refuse before the first file is written what would end after some.
+    """Check all files before the first one is written.
 
     Raises:
-        InvalidInputError: a folder or file is not to be written or read.
-        ConfigError: the configuration would be wrong.
+        InvalidInputError: a folder or file cannot be written or read.
+        ConfigError: the configuration would be invalid.
     """
     agents = find_agents(folder) if folder.exists() else AgentFolder(folder, False, ())
     path = folder / FILE_NAME
@@ -84,7 +84,7 @@ def _require_writable(folder: Path, agent: str | None, *, force: bool) -> None:
             folders.append(services_folder)
     for target in folders:
         existing = next(above for above in (target, *target.parents) if above.exists())
-        # Of a file in the way, making the folder tells.
+        # If a file is in the way, creating the folder reports it.
         if existing.is_dir() and not has_access(existing, os.W_OK | os.X_OK):
             raise unusable_path_error(existing, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
@@ -97,9 +97,9 @@ def _app_name(agents: AgentFolder, agent_name: str | None) -> str:
 
 
 def _prepare_home(folder: Path, loaded: LoadedConfig) -> list[FileStep]:
-    """Make the home and an empty session database for its owner only: `adk` would let others read the file it makes.
+    """Create a private home and an empty private session database; `adk` would create a file that others can read.
 
-    Where the home lies in the folder, version control is told to leave it alone: it holds what people said.
+    A home inside the folder gets a `.gitignore`, because it contains users' texts.
     """
     home = loaded.config.home
     steps = []
@@ -115,7 +115,7 @@ def _prepare_home(folder: Path, loaded: LoadedConfig) -> list[FileStep]:
 
 
 def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
-    """Return what is worth knowing about this folder."""
+    """Return the notes that `gaia init` prints about this folder."""
     notes = []
     if not agents.members:
         notes.append("there is no agent in this folder yet: `gaia init --agent assistant` makes one")

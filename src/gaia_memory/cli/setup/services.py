@@ -1,4 +1,4 @@
-"""`services.yaml`: how ADK's commands learn what a URI `mem0://…` is."""
+"""`services.yaml`, which tells ADK's commands how to resolve `mem0://` URIs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 from gaia_memory.cli.ui.output_files import FileStep, back_up, unusable_path_error, write_file
 
 FILE_NAMES = ("services.yaml", "services.yml")
-"""What ADK reads, in this order, and both where both are there."""
+"""The files that ADK reads, in this order; it reads both if both exist."""
 
 SCHEME = "mem0"
 SERVICE_CLASS = "gaia_memory.Mem0MemoryService"
@@ -20,8 +20,8 @@ OWN_ENTRY = {"scheme": SCHEME, "type": "memory", "class": SERVICE_CLASS}
 _ACCEPTED_CLASSES = (SERVICE_CLASS, "gaia_memory.adk.memory_service.Mem0MemoryService")
 
 _HEADER = """\
-# Tells ADK what `--memory_service_uri mem0://…` means. `adk web` and `adk api_server` look for this file in the folder
-# they are given, `adk run` in the folder of the agent.
+# Tells ADK how to resolve `--memory_service_uri mem0://…`. `adk web` and `adk api_server` read this file in the folder
+# that they serve, `adk run` in the folder of the agent.
 """
 _KEY = "services:\n"
 
@@ -30,7 +30,7 @@ Verdict = Literal["missing", "right", "lacking", "wrong"]
 
 @dataclass(frozen=True, slots=True)
 class ServicesInspection:
-    """What ADK would make of the files of a folder; `path` is the one to be written."""
+    """How ADK would read the files of a folder; `path` is the file to write."""
 
     path: Path
     verdict: Verdict
@@ -38,19 +38,18 @@ class ServicesInspection:
 
 
 def inspect_services(folder: Path) -> ServicesInspection:
-    """Say whether ADK learns our URI from a folder.
+    """Return whether the files of a folder register our URI with ADK.
 
-    "lacking": a file is there and sound, and names other services alone. "wrong": what is there keeps ADK from
-    learning it.
+    "lacking": a valid file registers only other services. "wrong": a file keeps ADK from registering ours.
 
     Raises:
-        InvalidInputError: a file is there and cannot be read.
+        InvalidInputError: a file cannot be read.
     """
     existing = [folder / name for name in FILE_NAMES if (folder / name).exists()]
     if not existing:
         return ServicesInspection(folder / FILE_NAMES[0], "missing")
     inspections = [_inspect_file(path) for path in existing]
-    # A file that is no good keeps ADK from reading on, and the last entry of a scheme counts.
+    # ADK stops at an invalid file, and the last entry of a scheme wins.
     decisive = [found for found in inspections if found.verdict == "wrong"] or [
         found for found in reversed(inspections) if found.verdict == "right"
     ]
@@ -58,9 +57,9 @@ def inspect_services(folder: Path) -> ServicesInspection:
 
 
 def write_services(folder: Path, *, force: bool) -> FileStep:
-    """Let ADK learn our URI from a folder, and keep what else its file holds.
+    """Register our URI in the file of a folder and keep its other entries.
 
-    With `force` what is wrong is written anew, and the old file is kept beside it.
+    `force` replaces an invalid file and keeps a backup.
 
     Raises:
         InvalidInputError: a file cannot be read or written.
@@ -124,9 +123,9 @@ def _inspect_entries(path: Path, services: Sequence[dict[str, Any]]) -> Services
 
 
 def _with_own_entry(text: str) -> str | None:
-    """Return the text with our entry as the first of the list; None where that is not plainly possible.
+    """Return the text with our entry first in the list; None if the YAML does not permit a simple insertion.
 
-    The first, because ADK stops reading at a service whose class it cannot import.
+    First, because ADK stops at a service whose class it cannot import.
     """
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     before: list[Any] = []
@@ -150,7 +149,7 @@ def _with_own_entry(text: str) -> str | None:
 
 
 def _other_services(text: str) -> list[Any]:
-    """Return the services of a text that are sound and not ours."""
+    """Return the valid services of a text, without ours."""
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError:

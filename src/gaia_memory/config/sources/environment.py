@@ -19,11 +19,11 @@ PROVIDER_SECTIONS = ("llm", "embedder", "vector_store", "reranker")
 
 _LOCATION_VARIABLES = ("GAIA_CONFIG", "GAIA_HOME")
 _TEST_PREFIXES = ("GAIA_TEST_", "GAIA_REQUIRE_")
-"""What the tests of this package go by."""
+"""Variables of this package's own tests."""
 
 
 def read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that `environ` holds, as nested as in the file, unchecked; blank variables count as absent."""
+    """Return the settings in `environ`, nested as in the file and not validated; blank variables are ignored."""
     values = _MappingEnvSource(environ)()
     memory = values.get("memory")
     for section in PROVIDER_SECTIONS:
@@ -33,14 +33,14 @@ def read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def variable_for(path: KeyPath, environ: Mapping[str, str]) -> str:
-    """The variable in `environ` that a setting came from: its own, or that of a section given as JSON."""
+    """Return the variable that set a setting: its own, or that of a section given as JSON."""
     names = {name.upper(): name for name, value in environ.items() if value}
     candidates = [env_variable(path[:length]) for length in range(len(path), 0, -1)]
     return next((names[name] for name in candidates if name in names), candidates[0])
 
 
 def classify_variables(environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The variables that set something, and those that look as if they did: each with the name that may be meant."""
+    """Return the variables that set something, and unknown `GAIA_` variables, each with a did-you-mean."""
     known = {env_variable(path[:length]) for path, _ in iter_settings(GaiaConfig) for length in range(1, len(path) + 1)}
     prefixes = (*(env_variable(("memory", part)) for part in PROVIDER_SECTIONS), env_variable(("people", "users")))
     in_force: list[str] = []
@@ -58,14 +58,14 @@ def classify_variables(environ: Mapping[str, str]) -> tuple[list[str], dict[str,
 
 
 class _MappingEnvSource(EnvSettingsSource):
-    """Reads a given environment, and leaves what is no JSON for validation to name."""
+    """Reads a given environment; a value that is not JSON stays text, for validation to report."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         super().__init__(GaiaConfig)
         self.env_vars = {name.lower(): value for name, value in environ.items() if value.strip()}
 
     def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
-        """JSON where it is JSON, else the text."""
+        """Return the parsed JSON, or the text if it is not JSON."""
         try:
             return super().decode_complex_value(field_name, field, value)
         except ValueError:
@@ -73,7 +73,7 @@ class _MappingEnvSource(EnvSettingsSource):
 
 
 def _parse_scalar(key: str, value: Any) -> Any:
-    """Read numbers and truth values of a provider's own keys as the file would; a key of digits stays text."""
+    """Parse numbers and booleans of a provider's own keys as in the file; an API key of digits stays text."""
     if not isinstance(value, str) or is_secret_name(key):
         return value
     try:

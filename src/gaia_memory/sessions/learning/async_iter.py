@@ -1,4 +1,4 @@
-"""Streams of turns and chunks, told with what is needed of their other elements."""
+"""Helpers for async iterators of turns and chunks."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ Item = TypeVar("Item")
 
 
 async def to_async_iter(items: Iterable[Item]) -> AsyncIterator[Item]:
-    """Yield what is there already."""
+    """Yield the items of an iterable."""
     for item in items:
         yield item
 
 
 async def is_empty(items: AsyncIterable[Item]) -> bool:
-    """Say whether there is nothing; of what there is only the first is asked for."""
+    """Return True if there are no items; at most one is read."""
     async for _ in items:
         return False
     return True
 
 
 async def batches(items: AsyncIterable[Item], size: int) -> AsyncIterator[list[Item]]:
-    """Yield `size` at a time, and then the rest."""
+    """Yield lists of `size` items, and a shorter last one."""
     batch: list[Item] = []
     async for item in items:
         batch.append(item)
@@ -34,7 +34,7 @@ async def batches(items: AsyncIterable[Item], size: int) -> AsyncIterator[list[I
 
 
 async def mark_last(items: AsyncIterable[Item]) -> AsyncIterator[tuple[Item, bool]]:
-    """Yield each with whether it is the last one."""
+    """Yield each item with True if it is the last one."""
     pending: list[Item] = []
     async for item in items:
         if pending:

@@ -1,7 +1,7 @@
-"""Whether the model is within reach, as this process has seen it.
+"""The circuit breaker for the model that learns, as seen by this process.
 
-While it is away, asking about every conversation would be in vain: it is asked about one now and then, and only an
-answer has it asked about the others again.
+While the model is away, every call would fail: one conversation is tried now and then, and any answer, even a bad
+one, closes the circuit.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from gaia_memory.telemetry import log_fields
 logger = logger_for(__name__)
 
 FAILURE_THRESHOLD = 3
-"""Persons in a row for whom it could not be reached, before it counts as away for everybody.
+"""Users in a row whose calls failed before the circuit opens for all users.
 
-One whose questions always take too long must not stop the others. Of a single person it is the number of questions
-before the rest of that person's talk is left alone.
+One user whose calls always time out must not stop the others. For a single user it is the number of failed calls
+before that user's other conversations wait.
 """
 
 
 @dataclass(slots=True)
 class _FailureStreak:
-    """Questions in a row that did not reach the model; `last_failure_number` is the number of the latest of all."""
+    """Calls in a row that did not reach the model; `last_failure_number` is the failure count at the latest one."""
 
     failing_since: float
     reason: str = ""
@@ -48,7 +48,7 @@ class _FailureStreak:
         self.reason = str(error)
         if not self.is_over_threshold:
             return
-        # Questions that were under way when the pause began make it no longer.
+        # Calls that were already running when the back-off began do not prolong it.
         if self.failures == FAILURE_THRESHOLD or now >= self.retry_at:
             self.backoff_count += 1
             self.retry_at = now + outage_backoff_seconds(self.backoff_count, retry_after=error.retry_after)
@@ -62,23 +62,23 @@ class _FailureStreak:
 
 
 class ModelCircuitBreaker:
-    """Watches questions to the model that learns; `misses` counts those that did not reach it."""
+    """Watches calls of the model that learns; `failure_count` counts those that did not reach it."""
 
     def __init__(self, clock: Clock) -> None:
-        """Count by this clock, beginning with a model that is within reach."""
+        """Start with a closed circuit."""
         self._clock = clock
         self.failure_count = 0
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew: it is another model that will be asked."""
+        """Close the circuit: another model will be called."""
         self._global_streak: _FailureStreak | None = None
         self._streaks_by_user: dict[str, _FailureStreak] = {}
         self._recent_failures: set[str] = set()
 
     @contextmanager
     def observe_request(self, user: str) -> Iterator[None]:
-        """Watch one question about what a person said."""
+        """Watch one call about a user's messages."""
         try:
             yield
         except ModelUnavailableError as error:
@@ -90,7 +90,7 @@ class ModelCircuitBreaker:
         self._record_answer(user)
 
     def current_outage(self, user: str | None = None) -> ModelOutage | None:
-        """Return since when it is away, for everybody or also for this person alone; None while it is within reach."""
+        """Return the outage for all users, or for `user` alone; None while the circuit is closed."""
         global_outage = self._global_streak.outage() if self._global_streak is not None else None
         if global_outage is not None or user is None:
             return global_outage
@@ -98,7 +98,7 @@ class ModelCircuitBreaker:
         return streak.outage() if streak is not None else None
 
     def users_backing_off(self, now: float) -> set[str]:
-        """Return the persons about whom it is not asked yet, although it is within reach for others."""
+        """Return the users who wait for their back-off while the circuit is closed for others."""
         return {
             person
             for person, streak in self._streaks_by_user.items()
@@ -106,7 +106,7 @@ class ModelCircuitBreaker:
         }
 
     def users_failing_since(self, failure_number: int) -> set[str]:
-        """Return the persons about whom it was asked in vain, often enough, since `misses` was `failure_number`."""
+        """Return the users over the failure threshold with a failed call after `failure_number`."""
         return {
             person
             for person, streak in self._streaks_by_user.items()
@@ -115,7 +115,7 @@ class ModelCircuitBreaker:
 
     @property
     def recent_failures(self) -> frozenset[str]:
-        """The persons for whom it could not be reached since the last answer: others are worth asking about first."""
+        """The users with a failed call since the last answer: other users are tried first."""
         return frozenset(self._recent_failures)
 
     def _record_failure(self, user: str, error: ModelUnavailableError) -> None:

@@ -1,4 +1,4 @@
-"""Finds what a sweep may learn: the sessions of apps, those from before us, talk nobody counted, marks that ran out."""
+"""Finds work for a sweep: known sessions, sessions older than the ledger, unrecorded turns, expired marks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIMESTAMP_ROUNDING_SECONDS = 1e-3
 
 
 class Discovery:
-    """Prepares the ledger for the next look at what is due."""
+    """Prepares the ledger for the next query of due conversations."""
 
     def __init__(self, client: LedgerClient, transcripts: TranscriptRegistry) -> None:
         self._client = client
@@ -28,10 +28,10 @@ class Discovery:
         self._changed_at: dict[tuple[str, int], dict[SessionKey, float]] = {}
 
     async def find_unrecorded(self) -> None:
-        """Enter talk that no turn was counted for, such as while memory could not be reached.
+        """Enter sessions with messages for which no turn was counted, such as while memory could not be reached.
 
-        Whoever owed the turn may have ended before memory came back. The first look is at all sessions of an app,
-        later ones at what was changed since.
+        The process that should have counted them may have ended. The first call reads all sessions of an app, later
+        calls only those changed since.
         """
         if self._transcripts.has_fallback:
             async with self._client.database.read_transaction() as tx:
@@ -41,14 +41,14 @@ class Discovery:
         await self._for_each_app(self._find_unrecorded_in_app)
 
     async def refresh(self) -> None:
-        """Find the sessions of apps, enter those from before us, and take back marks of turns and leases that ended."""
+        """Find the sessions of apps, enter those older than the ledger, and remove expired marks."""
         await self._attach_waiting_apps()
         await self._for_each_app(self._bootstrap)
         async with self._client.database.transaction() as tx:
             await self._client.ledger.expire(tx, now=self._client.now())
 
     async def _attach_waiting_apps(self) -> None:
-        """Find the sessions of apps that wait and have no host in this process."""
+        """Find the sessions of apps with due conversations and no host in this process."""
         if not self._transcripts.has_fallback:
             return
         async with self._client.database.read_transaction() as tx:
@@ -56,7 +56,7 @@ class Discovery:
         await self._transcripts.resolve(waiting)
 
     async def _bootstrap(self, app: str) -> None:
-        """Enter the sessions that were there before us, once an app."""
+        """Enter the sessions older than the ledger, once per app."""
         async with self._client.database.read_transaction() as tx:
             if await self._client.ledger.is_bootstrapped(tx, app):
                 return
@@ -68,7 +68,7 @@ class Discovery:
         async with self._client.database.read_transaction() as tx:
             if not await self._client.ledger.is_bootstrapped(tx, app):
                 return
-        # With one more place to look at, all of them are looked at from the beginning.
+        # A new transcript makes the next search start from the beginning.
         cache_key = app, len(self._transcripts.for_app(app))
         previous = self._changed_at.get(cache_key, {})
         since = max(previous.values()) - MAX_CLOCK_SKEW_SECONDS if previous else None
@@ -110,10 +110,10 @@ class Discovery:
 
 
 def _may_have_unrecorded_turns(row: LedgerRow | None, changed_at: float) -> bool:
-    """Say whether a session was changed after all that is known of it, and does not wait to be learned anyway."""
+    """Return True if a session changed after everything the ledger knows of it, and is not due already."""
     if row is None:
         return True
-    # A session that was deleted and is there was begun anew.
+    # A session that exists although it was deleted was started again.
     rewound_until = row.clearing.cleared_at if row.clearing.rewound_at is not None else None
     known_times = [
         row.progress.watermark.timestamp if row.progress.watermark is not None else None,

@@ -1,4 +1,4 @@
-"""Finds the conversations that went quiet and has each consolidated, oldest first, a few at a time."""
+"""Finds quiet conversations and consolidates them, oldest first, a few at a time."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from gaia_memory.telemetry import TurnSpans, error_frames, log_fields
 logger = logger_for(__name__)
 
 MAX_PARALLEL_CONVERSATIONS = 4
-"""Conversations at work at once in one process, whoever sweeps: one slow model call does not stop the others."""
+"""Conversations consolidated at once in one process, by all its sweeps: a slow model call does not stop the others."""
 
 POLL_SECONDS = 15.0
-"""How long a sweep with something slow at work waits before it looks again for what has become due."""
+"""How long a sweep waits for a slow conversation before it looks for others that have become due."""
 
 _PAGE_SIZE = 100
 
 Progress = Callable[[SweepProgress], None]
-"""Called whenever a conversation begins or ends."""
+"""Called whenever a conversation starts or ends."""
 
 
 @dataclass(slots=True)
 class _SweepRun:
-    """One sweep: what it has begun, and how that ended.
+    """One sweep: the conversations it started, and their outcomes.
 
-    `failures_before` is how often the model was missed before it, `initial_count` how many conversations it found at
-    first.
+    `failures_before` is the circuit breaker's failure count at the start, `initial_count` the number of conversations
+    found at the start.
     """
 
     force: bool
@@ -87,11 +87,11 @@ class Sweeper:
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
         """Consolidate every due conversation once, oldest first, and of each person one at a time.
 
-        While the model is away it is asked about one conversation when its pause is over, or with `force` at
-        once, and about the others only when that was answered. `force` also ignores idleness, back-off and
-        parking, never an active turn. What waits all the same is counted as skipped: the model is away; and
-        with `force` also where somebody is talking, another process is at it, or its sessions cannot be read here.
-        A forced sweep also waits for what other sweeps of this process are at, which those count.
+        While the model is away, one conversation is tried after the back-off, or at once with `force`; the others
+        follow when it succeeds. `force` also ignores idleness, back-off and parking, but never an active turn.
+        Conversations that must wait are counted as skipped: the model is away; with `force` also those with an active
+        turn, those that another process works on, and those whose sessions cannot be read here. A forced sweep also
+        waits for the conversations of this process's other sweeps, which count them.
         """
         run = _SweepRun(force=force, failures_before=self._circuit_breaker.failure_count)
         if await self._should_continue():
@@ -109,7 +109,7 @@ class Sweeper:
                 await self._collect_finished(run)
                 report_progress(run.progress)
             if force and self._tasks_by_user:
-                # Whoever asks for it by hand wants learned what another sweep of this process is at, too.
+                # The caller of a forced sweep expects the work of other sweeps to be finished too.
                 await asyncio.wait(self._tasks_by_user.values())
         finally:
             for task in run.tasks:
@@ -118,7 +118,7 @@ class Sweeper:
         return await self._report(run)
 
     async def stop(self) -> None:
-        """End every sweep, and take back what is at work: what it did not commit is learned later."""
+        """End every sweep and cancel its conversations: what they did not commit is learned later."""
         self._is_stopped = True
         for task in self._tasks_by_user.values():
             task.cancel()
@@ -128,11 +128,11 @@ class Sweeper:
         return not self._is_stopped and await self._is_enabled()
 
     async def _start_tasks(self, run: _SweepRun) -> bool:
-        """Begin what there is room for; False where nothing is at work, and nothing has to wait for what is."""
+        """Start as many conversations as there are slots; return False when nothing runs and nothing has to wait."""
         had_tasks = bool(self._tasks_by_user)
         for key in await self._next_keys(run):
             if not self._has_slot_for(key):
-                # Another sweep of this process was quicker.
+                # Another sweep of this process took the slot.
                 continue
             run.seen.add(key)
             task = asyncio.create_task(self._consolidate(key))
@@ -141,13 +141,13 @@ class Sweeper:
             run.tasks.add(task)
         if run.tasks or not had_tasks:
             return bool(run.tasks)
-        # Another sweep has all the room, or learns from the same persons.
+        # Another sweep has all slots, or learns from the same users.
         return not self._is_circuit_open(run) and bool(
             await self._due_keys(run, limit=1, excluded_users=self._users_to_skip(run))
         )
 
     async def _next_keys(self, run: _SweepRun) -> list[SessionKey]:
-        """Return what is to be begun now; where the model is away, one when nothing else is at work."""
+        """Return the conversations to start now; while the model is away, one, and only if nothing else runs."""
         excluded_users = self._users_to_skip(run) | self._tasks_by_user.keys()
         if self._circuit_breaker.current_outage() is None:
             return await self._due_keys(
@@ -155,7 +155,7 @@ class Sweeper:
             )
         if self._tasks_by_user or self._is_circuit_open(run):
             return []
-        # The oldest may be one that is never answered; those that were not tried yet show more.
+        # The oldest may be one that always fails; an untried one is a better probe.
         untried = await self._due_keys(
             run, limit=1, excluded_users=excluded_users | self._circuit_breaker.recent_failures
         )
@@ -168,11 +168,11 @@ class Sweeper:
         return len(self._tasks_by_user) < self._slot_count() and key.user not in self._tasks_by_user
 
     def _slot_count(self) -> int:
-        """Return how many may be at work: each that was in vain takes a place until an answer comes."""
+        """Return the number of slots: each recent failure takes one until the model answers."""
         return max(1, MAX_PARALLEL_CONVERSATIONS - len(self._circuit_breaker.recent_failures))
 
     def _is_circuit_open(self, run: _SweepRun) -> bool:
-        """Say whether the model is not asked any more in this sweep: it is away, and that was seen a moment ago."""
+        """Return True if this sweep does not call the model again: it was found to be away a moment ago."""
         outage = self._circuit_breaker.current_outage()
         if outage is None:
             return False
@@ -183,7 +183,7 @@ class Sweeper:
         )
 
     def _users_to_skip(self, run: _SweepRun) -> set[str]:
-        """Return the persons whose questions are in vain, though those of others are not."""
+        """Return the users whose model calls fail although those of others succeed."""
         return (
             self._circuit_breaker.users_failing_since(run.failures_before)
             if run.force
@@ -191,7 +191,7 @@ class Sweeper:
         )
 
     async def _due_keys(self, run: _SweepRun, *, limit: int, excluded_users: Collection[str]) -> list[SessionKey]:
-        """Return due conversations that were not begun yet, oldest first, one a person and none of some persons."""
+        """Return due conversations that were not started yet, oldest first: one per user, none of `excluded_users`."""
         if limit <= 0:
             return []
         found: dict[str, SessionKey] = {}
@@ -218,7 +218,7 @@ class Sweeper:
         return list(found.values())[:limit]
 
     async def _collect_finished(self, run: _SweepRun) -> bool:
-        """Wait until something ends, but not long; say whether something of this sweep did, and count it."""
+        """Wait briefly until a conversation ends; count those of this sweep, and return True if there were any."""
         tasks = run.tasks.union(self._tasks_by_user.values())
         if tasks:
             await asyncio.wait(tasks, timeout=POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED)
@@ -232,7 +232,7 @@ class Sweeper:
             with self._turn_spans.linked_to_turn(key):
                 return await self._consolidator.consolidate(key, only_due=True)
         except Exception as error:
-            # One conversation that breaks must not keep the others from being learned; it stays due.
+            # One broken conversation must not stop the others; it stays due.
             error_type = type(error).__name__
             fields = log_fields("conversation.broken", key, error=error_type)
             logger.error("conversation %s could not be consolidated: %s", key.session, error_type, extra=fields)
@@ -258,7 +258,7 @@ class Sweeper:
         return outage or next(iter(user_outages), None)
 
     async def _remaining(self, run: _SweepRun) -> list[PendingConversation]:
-        """Return what this sweep should learn and has not begun."""
+        """Return the conversations that this sweep should learn and has not started."""
         async with self._client.database.read_transaction() as tx:
             waiting = await self._client.ledger.pending(tx, user=None, app=None)
         return [each for each in waiting if each.key not in run.seen and (run.force or self._is_due(each))]

@@ -1,4 +1,4 @@
-"""Messages that come in a burst are answered together, and everything a person sends is taken in order."""
+"""Debounces messages: a burst is answered together, and all messages of a conversation are processed in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gaia_memory.sessions.turns.session_locks import SessionLocks
 
 
 class _QueuedMessage:
-    """One message, and the event that tells its caller to look again."""
+    """One message, and the event that wakes its caller."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -19,7 +19,7 @@ class _QueuedMessage:
 
 
 class _Burst:
-    """The messages of one burst so far, in order; `claimed` is set once the last caller has them all."""
+    """The messages of a burst so far, in order; `claimed` is set when the last caller has taken them."""
 
     def __init__(self) -> None:
         self.messages: list[_QueuedMessage] = []
@@ -35,7 +35,7 @@ class _Burst:
 
 
 class MessageDebouncer:
-    """Collects the messages of each conversation that follow each other closely."""
+    """Collects the messages of each conversation that arrive in quick succession."""
 
     def __init__(self, session_locks: SessionLocks | None = None) -> None:
         self._open_bursts: dict[tuple[SessionKey, bool], _Burst] = {}
@@ -43,10 +43,10 @@ class MessageDebouncer:
         self._session_locks = session_locks or SessionLocks()
 
     def turn_lock(self, key: SessionKey) -> asyncio.Lock:
-        """Return the lock that takes a conversation's turns and commands one after the other.
+        """Return the lock that runs a conversation's turns and commands one after the other.
 
-        It is held around the conversation's lock of `SessionLocks`, which a clear takes too: so a command
-        that clears stands in the line without holding what the clear waits for.
+        It is acquired before the conversation's lock of `SessionLocks`, which a clear takes too: a command that clears
+        holds only this one, so that its clear can take the other.
         """
         return self._turn_locks.for_session(key)
 
@@ -58,10 +58,10 @@ class MessageDebouncer:
             yield
 
     async def coalesce(self, key: SessionKey, text: str, *, quiet_seconds: float, private: bool) -> str | None:
-        """Wait until nothing follows for `quiet_seconds` and return the burst's messages, joined by newline.
+        """Wait until no message follows for `quiet_seconds` and return the burst's messages, joined by newline.
 
-        Returns None when a later caller has them all. A private message and one that is not never share a
-        burst. A caller that is cancelled takes its own message back; the one before it is the last one then.
+        Returns None when a later caller takes them. Private and other messages never share a burst. A cancelled caller
+        withdraws its own message; the message before it then becomes the last one.
         """
         if quiet_seconds <= 0:
             return text
@@ -84,12 +84,12 @@ class MessageDebouncer:
         return "\n".join(each.text for each in burst.messages)
 
     async def flush(self, key: SessionKey) -> None:
-        """Let what is waiting in a conversation begin its turn; returns when it stands in the line."""
+        """Start the turn of the waiting messages; return when it is queued."""
         await self._flush(key, private=False)
         await self._flush(key, private=True)
 
     async def _wait_until_claimed(self, burst: _Burst, message: _QueuedMessage, quiet_seconds: float) -> None:
-        """Return when the burst is taken, or this caller is to take it."""
+        """Return when the burst is taken, or when this caller has to take it."""
         while not burst.claimed.is_set() and not (burst.is_flushed and burst.is_last(message)):
             message.wake_event.clear()
             try:
@@ -107,7 +107,7 @@ class MessageDebouncer:
         await burst.claimed.wait()
 
     def _close(self, key: SessionKey, burst: _Burst, *, private: bool) -> None:
-        """Say that somebody has the burst, or nobody is left who wants it."""
+        """Mark the burst as taken, or as abandoned by all its callers."""
         if self._open_bursts.get((key, private)) is burst:
             del self._open_bursts[key, private]
         burst.claimed.set()

@@ -1,4 +1,4 @@
-"""A hold on a conversation: somebody talks in it, so nobody clears it, and others wait until it is over."""
+"""A lease on a conversation for one turn: no process clears it meanwhile, and other turns wait."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from weakref import WeakSet, ref
 from gaia_memory.models import Invocation, LedgerRow, SessionKey
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
-"""A run without a sign of life for so long may be broken off: ADK calls no hook where a turn is cancelled."""
+"""A run without a heartbeat for this long counts as cancelled: ADK calls no hook for a cancelled turn."""
 
 SHARED_OWNER_SUFFIX = "~"
-"""How the name of a hold ends that keeps nobody from talking."""
+"""The end of the owner name of a shared lease."""
 
 TASK_GAP_SECONDS = 3.0
-"""How long a run may have no task of its own: between two agents, and at its end."""
+"""How long a run may be without a task: between two agents, and at its end."""
 
 
 class TurnLease:
@@ -50,7 +50,7 @@ class TurnLease:
         self._last_heartbeat_at = monotonic_time()
 
     def heartbeat(self, *, is_agent_task: bool = False) -> None:
-        """Note that the run goes on; the task that says so is one of its own, unless it began the run."""
+        """Record that the run goes on; the calling task belongs to the run, unless it is the one that started it."""
         self._last_heartbeat_at = monotonic_time()
         task = asyncio.current_task()
         if task is not None and not self.is_owner_task:
@@ -59,19 +59,19 @@ class TurnLease:
 
     @property
     def is_owner_task(self) -> bool:
-        """Whether the running task is the one that began the run: it may outlive it."""
+        """Whether the current task started the run: it may outlive the run."""
         return self._owner_task() is asyncio.current_task()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it goes on, as far as is known."""
+        """Whether the run goes on, as far as is known."""
         if self.is_released or not self._may_be_cancelled or any(not task.done() for task in self._tasks):
             return not self.is_released
         return self.seconds_since_heartbeat < (TASK_GAP_SECONDS if self._has_agent_task else HEARTBEAT_TIMEOUT_SECONDS)
 
     @property
     def seconds_since_heartbeat(self) -> float:
-        """Seconds since the last sign of life."""
+        """Seconds since the last heartbeat."""
         return monotonic_time() - self._last_heartbeat_at
 
 
@@ -82,5 +82,5 @@ def _current_task_ref() -> ref[asyncio.Task[object]]:
 
 
 def monotonic_time() -> float:
-    """Return the time by which waits are measured: it goes on evenly, whatever the clock says."""
+    """Return the event loop's time, which clock changes do not affect."""
     return asyncio.get_running_loop().time()

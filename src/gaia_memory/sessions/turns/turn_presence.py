@@ -1,4 +1,4 @@
-"""The marks that turns leave in the ledger: who talks, and that there is something to learn."""
+"""Marks turns in the ledger: who has one, and that there is something to learn."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from gaia_memory.telemetry import TurnSpans, log_fields
 logger = logger_for(__name__)
 
 RENEWAL_INTERVAL_SECONDS = 20.0
-"""How often a turn that is under way says so in the ledger."""
+"""How often a running turn renews its mark in the ledger."""
 
 RENEWAL_TIMEOUT_SECONDS = 45.0
-"""How long the mark of another process may go without a renewal until its turn counts as broken off."""
+"""How long another process may leave its mark without a renewal before its turn counts as abandoned."""
 
 CLEAR_WAIT_SECONDS = 5.0
-"""How long a turn waits for a clear; a clear takes milliseconds unless its process died in it."""
+"""How long a turn waits for a clear; a clear takes milliseconds unless its process died."""
 
 _MIN_POLL_SECONDS, _MAX_POLL_SECONDS = 0.02, 0.25
 
 _TurnStatement = Callable[..., Awaitable[LedgerRow]]
-"""How the ledger marks a turn: counted or not."""
+"""The ledger's method that marks a turn: with or without counting it."""
 
 
 class TurnPresence:
-    """Says in the ledger who talks. Each mark is one short transaction."""
+    """Records in the ledger who has a turn. Each mark is one short transaction."""
 
     def __init__(self, client: LedgerClient, spans: TurnSpans) -> None:
         self._client = client
@@ -46,7 +46,7 @@ class TurnPresence:
     def new_lease(
         self, key: SessionKey, *, is_foreign: bool = False, may_be_cancelled: bool = False, is_shared: bool = False
     ) -> TurnLease:
-        """Return a hold that is not taken yet: `acquire` it, and `release` it in the end."""
+        """Return a lease that is not acquired yet: `acquire` it, and `release` it in the end."""
         owner = f"{self._client.owner}/{secrets.token_hex(4)}{SHARED_OWNER_SUFFIX if is_shared else ''}"
         return TurnLease(key, owner, is_foreign=is_foreign, may_be_cancelled=may_be_cancelled, is_shared=is_shared)
 
@@ -88,16 +88,16 @@ class TurnPresence:
         return row
 
     def defer(self, key: SessionKey, invocation: Invocation) -> None:
-        """Have a turn counted later that somebody else's Runner has run while memory could not be opened."""
+        """Count a turn later that ran in a foreign Runner while memory could not be opened."""
         lease = self.new_lease(key, is_foreign=True, is_shared=True)
         lease.is_released = True
         self._unrecorded_turns.add(lease, invocation)
 
     async def record_deferred(self) -> None:
-        """Count the turns that were said while the ledger was away.
+        """Count the turns that ran while the ledger was away.
 
         Raises:
-            MemoryUnavailable: it still is.
+            MemoryUnavailable: it is still away.
         """
         for deferred_lease, invocation in self._unrecorded_turns.finished_turns:
             lease = self.new_lease(deferred_lease.key, is_foreign=deferred_lease.is_foreign, is_shared=True)
@@ -110,7 +110,7 @@ class TurnPresence:
             self._unrecorded_turns.discard(deferred_lease, invocation)
 
     async def wait_for_clear(self, key: SessionKey) -> LedgerRow | None:
-        """Return a conversation's row once nobody clears it; nothing is written."""
+        """Return a conversation's row once no clear is running; nothing is written."""
         wait = _AcquireWait(key, None)
         while True:
             row = await self._client.row(key)
@@ -122,7 +122,7 @@ class TurnPresence:
             await asyncio.sleep(wait.next_poll_seconds())
 
     async def release(self, lease: TurnLease) -> None:
-        """Let others talk in the conversation, or clear it; a turn that was counted is over since now."""
+        """Release the lease: other turns and clears may start; a counted turn ends now."""
         lease.is_released = True
         if lease.renewal_timer is not None:
             lease.renewal_timer.cancel()
@@ -131,7 +131,7 @@ class TurnPresence:
         if lease.row is not None:
             await self._release_in_ledger(lease, lease.expires_at)
         elif lease.expires_at is not None:
-            # Whether it was written is not known; it ends by itself in time.
+            # Whether the mark was written is not known; it expires in any case.
             with suppress(MemoryUnavailable, OSError):
                 await self._release_in_ledger(lease, lease.expires_at)
         self._local_leases.pop(lease.owner, None)
@@ -160,7 +160,7 @@ class TurnPresence:
             )
         except asyncio.CancelledError:
             if is_new:
-                # It may be written all the same, and nobody else would end it.
+                # The mark may have been written, and nothing else would end it.
                 await self.release(lease)
             raise
         self._local_leases[lease.owner] = lease
@@ -201,7 +201,7 @@ class TurnPresence:
             await self._transfer_to_shared(tx, lease)
 
     async def _transfer_to_shared(self, tx: Transaction, lease: TurnLease) -> None:
-        """Leave the mark to a turn that shared it and still goes on: nobody clears what that one talks in."""
+        """Give the mark to another running turn that shares the conversation, so that no process clears it."""
         others = (
             each
             for each in self._local_leases.values()
@@ -216,7 +216,7 @@ class TurnPresence:
             return
 
     async def _release_abandoned(self, row: LedgerRow, *, is_renewal_overdue: bool) -> None:
-        """End a mark that nobody will end: of a turn of this process that was cancelled, or one that fell silent."""
+        """End an abandoned mark: of a cancelled turn of this process, or of a process that stopped renewing it."""
         owner, expires_at = row.turn.active_owner, row.turn.active_until
         local_lease = self._local_leases.get(owner) if owner is not None else None
         if local_lease is not None and not local_lease.is_alive:
@@ -233,7 +233,7 @@ class TurnPresence:
         )
 
     def _start_renewal(self, lease: TurnLease) -> None:
-        """Renew a hold that is alive; one that has been silent for too long is not looked after any more."""
+        """Renew a lease that is alive; drop one without a heartbeat for too long."""
         if lease.is_released:
             return
         if lease.is_alive:
@@ -244,7 +244,7 @@ class TurnPresence:
         self._schedule_renewal(lease)
 
     async def _renew(self, lease: TurnLease) -> None:
-        # A database that is away for a moment costs one renewal: the mark outlasts many.
+        # A database that is away for a moment costs one renewal: the mark outlasts several.
         with suppress(MemoryUnavailable):
             async with self._client.database.transaction() as tx:
                 if lease.is_released:
@@ -257,7 +257,7 @@ class TurnPresence:
 
 
 class _AcquireWait:
-    """For whom a turn still waits, and since when."""
+    """What a turn still waits for, and since when."""
 
     def __init__(self, key: SessionKey, timeout_seconds: float | None) -> None:
         self._key = key
@@ -270,13 +270,13 @@ class _AcquireWait:
 
     @property
     def is_renewal_overdue(self) -> bool:
-        """Whether the mark of another one's turn has not been renewed for long."""
+        """Whether the blocking turn has not renewed its mark for too long."""
         return monotonic_time() - self._observed_turn[2] >= RENEWAL_TIMEOUT_SECONDS
 
     def observe_blocker(self, row: LedgerRow) -> bool:
-        """Note who is in the way; say whether that is somebody's turn, not a clear.
+        """Record what blocks the turn; return True for another turn, False for a clear.
 
-        A clear is waited for a while only: talk that is not counted is never learned.
+        The wait for a clear is bounded: a turn that is not counted would never be learned.
         """
         moment = monotonic_time()
         is_shared = (row.turn.active_owner or "").endswith(SHARED_OWNER_SUFFIX)
@@ -296,7 +296,7 @@ class _AcquireWait:
         return False
 
     def next_poll_seconds(self) -> float:
-        """Return how long to wait before the next look: a little longer each time, and not in step with others."""
+        """Return the seconds until the next attempt: a little longer each time, with jitter."""
         poll_seconds, self._poll_seconds = self._poll_seconds, min(self._poll_seconds * 1.5, _MAX_POLL_SECONDS)
         return poll_seconds * random.uniform(0.75, 1.25)
 

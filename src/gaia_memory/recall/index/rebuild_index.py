@@ -1,4 +1,4 @@
-"""Makes the keyword index and the vectors anew, in short transactions between which turns go on."""
+"""Rebuilds the keyword index and the vectors in short transactions, so that turns continue in between."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from gaia_memory.ports import Database, Embedder, Indexes, Outbox
 KEYWORD_BATCH_SIZE = 100
 VECTOR_BATCH_SIZE = 64
 MAX_PAUSE_SECONDS = 0.25
-"""Seconds; a writer of another process looks about ten times a second whether the database is free."""
+"""Seconds; a writer of another process tries to lock the database about ten times a second."""
 
 _DIMENSION_PROBE_TEXT = "dimensions"
 
 Progress = Callable[[int, int], None]
-"""Called with what is done and the total."""
+"""Called with the number of facts done and their total."""
 
 
 @dataclass(slots=True)
 class ReindexReport:
-    """What was done: facts `indexed` by their words and `embedded`.
+    """The number of facts that were `indexed` by their words and `embedded`.
 
-    `resumed` counts facts that an earlier run had indexed, `refused` those that the embedder gives no vector for, and
-    `left` those without a vector of it at the end: refused ones, and what another process wrote meanwhile.
+    `resumed` counts facts that an interrupted run had indexed, `refused` those for which the embedder gives no vector,
+    and `left` those without its vector at the end: refused ones, and those that another process wrote meanwhile.
     """
 
     indexed: int = 0
@@ -38,14 +38,14 @@ class ReindexReport:
 
 
 class Reindexer:
-    """Rebuilds the keyword index of all facts, and embeds those without a vector of the embedder in force.
+    """Rebuilds the keyword index of all facts, and embeds those without a vector of the current embedder.
 
-    Each batch is a transaction of its own, so what was done stays done, whatever ends it, and another run goes on from
-    there. A fact is in the keyword index at every moment. Two at once do no harm.
+    Each batch is one transaction, so the next run resumes an interrupted one. Every fact stays in the keyword index all
+    the time. Two runs at once do no harm.
     """
 
     def __init__(self, database: Database, indexes: Indexes, outbox: Outbox, embedder: Embedder) -> None:
-        """Take where the facts are, and what makes vectors."""
+        """Take the stores and the embedder."""
         self.report = ReindexReport()
         self._database = database
         self._indexes = indexes
@@ -53,7 +53,7 @@ class Reindexer:
         self._embedder = embedder
 
     async def rebuild_keywords(self, progress: Progress, *, from_scratch: bool = False) -> None:
-        """Rebuild the keyword index; what an earlier run has done counts, unless it is to be done `from_scratch`."""
+        """Rebuild the keyword index; resumes an interrupted run, unless `from_scratch` is true."""
         async with self._database.transaction() as tx:
             done, total = await self._indexes.begin_keyword_rebuild(tx, from_scratch=from_scratch)
         self.report.resumed = done
@@ -66,14 +66,14 @@ class Reindexer:
                 return
             self.report.indexed += count
             progress(done + self.report.indexed, total)
-            # Half of the time is everybody else's.
+            # Leave half of the time to others.
             await asyncio.sleep(min(time.monotonic() - started_at, MAX_PAUSE_SECONDS))
 
     async def rebuild_vectors(self, progress: Progress) -> None:
-        """Embed what has no vector of the embedder in force.
+        """Embed the facts without a vector of the current embedder.
 
         Raises:
-            ModelError: the embedder could not be asked, or refuses a whole batch text by text.
+            ModelError: the embedder gives no answer, or refuses every text of a batch.
         """
         fact_ids = await self._facts_to_embed()
         progress(0, len(fact_ids))
@@ -86,7 +86,7 @@ class Reindexer:
     async def _facts_to_embed(self) -> list[str]:
         fact_ids = await self._facts_without_vector()
         if fact_ids and self._embedder.identity.endswith("/?"):
-            # Some embedders know the length of their vectors, and so their name, from the first one on.
+            # Some embedders know the length of their vectors, which is part of their name, only after the first one.
             await self._embedder.embed([_DIMENSION_PROBE_TEXT], purpose="add")
             fact_ids = await self._facts_without_vector()
         return fact_ids
@@ -96,7 +96,7 @@ class Reindexer:
             return await self._indexes.ids_without_vector_of(tx, self._embedder.identity)
 
     async def _embed(self, fact_ids: list[str]) -> None:
-        """Embed those of these facts that still want it: what was forgotten is not sent to anybody."""
+        """Embed those of these facts that still need it; forgotten facts are not sent to the embedder."""
         async with self._database.read_transaction() as tx:
             found = await self._outbox.load_facts(tx, fact_ids)
         identity = self._embedder.identity
@@ -111,7 +111,7 @@ class Reindexer:
         self.report.refused += len(refused)
 
     async def _replace_vectors(self, texts: dict[DirtyFact, str]) -> list[BadAnswerError]:
-        """Give facts their vectors; return why, for each text that the embedder refuses even when asked for alone."""
+        """Store the vectors; return the error of each text that the embedder refuses even alone."""
         if not texts:
             return []
         try:
