@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gaia_memory.errors import InvalidInputError
-from gaia_memory.facts import SqlFacts
+from gaia_memory.facts import SqlFacts, SqlOutbox
 from gaia_memory.facts import sql_facts as room
 from gaia_memory.learn.embed_drafts import embed_drafts
+from gaia_memory.ledger.sql_ledger import SqlLedger
 from gaia_memory.models import Draft, NewFact, Scope, compile_filters
+from gaia_memory.ports.stores import MemoryStores
 from gaia_memory.recall.browse import load_page
 from gaia_memory.recall.index.column_cache import ColumnCache
 from gaia_memory.recall.pipeline import Recall
@@ -52,6 +54,10 @@ def runs(number, category):
         seq=number,
         metadata={"category": category},
     )
+
+
+def stores_of(database):
+    return MemoryStores(database, facts, SqlLedger(), SqlOutbox())
 
 
 async def asked(recall, question, scope=ITAY, limit=10, beside=(), **filters):
@@ -100,7 +106,7 @@ async def test_nobody_else_is_recalled_or_shown_by_a_filter(recall, database):
     async with database.read_transaction() as tx:
         [only] = await facts.ids_matching(tx, NOA, compile_filters({"category": "health"}))
         assert [each.text for each in (await facts.get(tx, NOA, [only])).values()] == ["Runs in park 2"]
-    page = await load_page(database, facts, NOA, compile_filters({"category": "health"}), offset=0, limit=10)
+    page = await load_page(stores_of(database), NOA, compile_filters({"category": "health"}), offset=0, limit=10)
     assert ([fact.text for fact in page.facts], page.total) == (["Runs in park 2"], 1)
 
 
@@ -123,7 +129,7 @@ async def test_pages_show_everything_once_in_order(database, filters):
     await write(database, ITAY, *(runs(number, "health") for number in range(7)))
     meant = None if filters is None else compile_filters(filters)
 
-    pages = [await load_page(database, facts, ITAY, meant, offset=offset, limit=3) for offset in (0, 3, 6, 9)]
+    pages = [await load_page(stores_of(database), ITAY, meant, offset=offset, limit=3) for offset in (0, 3, 6, 9)]
 
     assert [fact.seq for page in pages for fact in page.facts] == list(range(7))
     assert [page.has_more for page in pages] == [True, True, False, False]
@@ -142,7 +148,7 @@ async def test_pages_show_everything_once_in_order(database, filters):
 async def test_a_page_that_cannot_be_is_refused(database, wrong, words):
     """With the argument, its value and what to pass."""
     with pytest.raises(InvalidInputError) as caught:
-        await load_page(database, facts, ITAY, None, **{"offset": 0, "limit": 10, **wrong})
+        await load_page(stores_of(database), ITAY, None, **{"offset": 0, "limit": 10, **wrong})
 
     assert words in str(caught.value)
 

@@ -340,9 +340,9 @@ class FuzzWorker:
     async def _reach_below(self, person: Person) -> None:
         """By the ports, where nothing stands before the statement."""
         memory, victim = self.memory, self._victim(person)
-        store, scope, foreign = CallCounter(memory.facts_store, self.calls), person.scope, [self.all_secret_ids[victim]]
+        store, scope, foreign = CallCounter(memory.stores.facts, self.calls), person.scope, [self.all_secret_ids[victim]]
         nobody = Scope(person.scope.app, f"nobody {person.number}")
-        async with memory.database.transaction() as tx:
+        async with memory.stores.database.transaction() as tx:
             reached = [
                 await store.sourced_only_from(tx, nobody, "treasures"),
                 await store.drop_source(tx, nobody, "one"),
