@@ -15,8 +15,8 @@ from google.adk.sessions.in_memory_session_service import InMemorySessionService
 from google.adk.tools import load_memory, preload_memory
 
 from gaia_memory import Mem0MemoryService, MemoryPlugin, SessionWindowPlugin
-from gaia_memory import memory as memory_module
 from gaia_memory.errors import ConfigError
+from gaia_memory.learn import write_verbatim
 from gaia_memory.testing import ScriptedLlm, call
 from support.hosts.plain_runner import APP, USER, build_runner, fact_texts_in, run_turn
 from support.plugin_host import function_responses, offered_tools
@@ -48,7 +48,7 @@ def errors_in(caplog: pytest.LogCaptureFixture) -> list[str]:
 def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the file name it, and let no slow embedder be among the troubles that are told."""
     monkeypatch.delenv("GAIA_HOME")
-    monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
+    monkeypatch.setattr(write_verbatim, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
 
 
 async def test_a_wrong_file_is_told_once_and_mending_it_is_enough(

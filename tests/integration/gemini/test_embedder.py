@@ -14,7 +14,7 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from gaia_memory import NewFact, open_memory
-from gaia_memory import memory as memory_module
+from gaia_memory.learn import write_verbatim
 from support.servers.call_limits import change_limits
 from support.servers.fake_gemini import Answer, Drop, Failure, Hang, Raw, Vectors, facts, invalid_key, proxy_page
 
@@ -151,13 +151,13 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
 ) -> None:
     """Neither what is remembered in a turn nor many facts at once."""
     change_limits(monkeypatch, "EMBEDDING", timeout_seconds=3.0)
-    monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
+    monkeypatch.setattr(write_verbatim, "REMEMBER_EMBED_TIMEOUT_SECONDS", 60.0)
     many = [NewFact(f"owns book number {number}") for number in range(700)]
     async with opened(tmp_path / "home") as house:
         memory, scope = house.gaia.memory, house.scope("ann")
         await memory.remember(scope, "likes green tea")
         gemini.set_default("embedder", Hang())
-        monkeypatch.setattr(memory_module, "REMEMBER_EMBED_TIMEOUT_SECONDS", 0.2)
+        monkeypatch.setattr(write_verbatim, "REMEMBER_EMBED_TIMEOUT_SECONDS", 0.2)
         began = time.monotonic()
         await memory.remember(scope, "allergic to nuts")
         remembered = time.monotonic() - began
@@ -175,4 +175,4 @@ async def test_an_embedder_that_hangs_holds_nobody_up_for_long(
 
 def test_the_wait_for_the_vector_of_a_remembered_fact_is_what_the_documentation_says() -> None:
     """It is in the way of a turn; recall waits as long."""
-    assert memory_module.REMEMBER_EMBED_TIMEOUT_SECONDS == 5.0
+    assert write_verbatim.REMEMBER_EMBED_TIMEOUT_SECONDS == 5.0
