@@ -264,7 +264,7 @@ class Engine:
         return report
 
     def reindexer(self) -> Reindexer:
-        """Return what makes the keyword index and the vectors anew."""
+        """Return a rebuilder of the keyword index and the vectors."""
         return Reindexer(self.database, self.indexes, self.outbox, self.backend.embedder)
 
     async def consolidate(self, key: SessionKey, *, clear: bool = True, turn_owner: str = "") -> Outcome:

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import text as sql
 from sqlalchemy import update
 
-from gaia_memory import reindex as module
 from gaia_memory.errors import BadAnswerError, ModelUnavailableError
 from gaia_memory.facts import SqlFacts, SqlIndexes, SqlOutbox
 from gaia_memory.facts.tables import facts as table
 from gaia_memory.language.tokenizer import TOKENIZER_VERSION
+from gaia_memory.recall.index import rebuild_index as module
 from gaia_memory.recall.index.rebuild_index import Reindexer
 from support.databases import ITAY, NOA, NOW, database, make_draft
 

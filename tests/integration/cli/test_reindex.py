@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gaia_memory import reindex as reindexing
+from gaia_memory.recall.index import rebuild_index as reindexing
 from support.cli.cli_runner import gaia_home, run_gaia, write_offline_config
 from support.servers.fake_gemini import Failure, FakeGemini, Vectors
 

@@ -68,11 +68,11 @@ def test_a_person_sees_how_far_it_is_and_what_it_waits_for(
     gemini.set_default("extractor", gate)
     with command_in_terminal("sweep", "--force", "--config", config) as (screen, process):
         shown = screen.read_until(b"0 learned, 0 failed, 3 waiting", seconds=60)
-        shown += screen.read_until(b"waits for " + MODEL)
+        shown += screen.read_until(b"waiting for " + MODEL)
         gate.open()
         shown += screen.read_until(b"2 learned, 1 failed, 0 waiting")
         shown += screen.read_until(b"2 conversations learned, 1 failed, 0 skipped")
-        shown += screen.read_until(b"what failed is kept and tried again")
+        shown += screen.read_until(b"failed conversations are kept and tried again")
         assert process.wait(timeout=60) == 1
 
     assert shown.count(b"bob:cli") == 1
@@ -109,7 +109,7 @@ def test_conversations_that_were_not_tried_are_told_with_the_reason(tmp_path: Pa
     swept = run_gaia("sweep", "--force", "--config", config)
 
     assert swept.code == 1
-    assert "not tried, the model is away" in swept.err
+    assert "not tried, because the model gives no answer" in swept.err
     assert "503" in swept.err
 
 
@@ -131,7 +131,7 @@ def test_a_session_database_that_is_damaged_is_told_with_what_is_not_learned(tmp
     assert (swept.code, counts.code) == (1, 1)
     assert swept.out == "0 conversations learned, 0 failed, 0 skipped\n"
     assert swept.err.startswith(f"gaia: {gaia_home() / 'sessions.db'} cannot be read (DatabaseError)")
-    assert "nothing that was said in gaia is learned (2 conversations known to wait)" in swept.err
+    assert "no conversation of gaia is learned (2 conversations known to be pending)" in swept.err
     assert "restore a backup, or move it away" in swept.err
     assert swept.err.count("\n") == 1
     assert counts.json_output["error"] == swept.err.removeprefix("gaia: ").rstrip("\n")

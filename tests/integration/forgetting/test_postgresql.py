@@ -39,7 +39,7 @@ async def test_no_row_and_no_index_holds_it(tmp_path: Path) -> None:
             await memory.add(ben, [NewFact(f"Ben took trip {number}") for number in range(100)])
             await memory.add(ann, [NewFact(f"Ann keeps the {WORD} at home")])
             await memory.settled()
-            engine = memory.database.engine
+            engine = memory.stores.database.engine
             before = await holding(engine)
             await memory.forget(ann)
             await memory.settled()

@@ -340,11 +340,8 @@ class FuzzWorker:
     async def _reach_below(self, person: Person) -> None:
         """By the ports, where nothing stands before the statement."""
         memory, victim = self.memory, self._victim(person)
-        store, scope, foreign = (
-            CallCounter(memory.stores.facts, self.calls),
-            person.scope,
-            [self.all_secret_ids[victim]],
-        )
+        store, scope = CallCounter(memory.stores.facts, self.calls), person.scope
+        foreign = [self.all_secret_ids[victim]]
         nobody = Scope(person.scope.app, f"nobody {person.number}")
         async with memory.stores.database.transaction() as tx:
             reached = [
