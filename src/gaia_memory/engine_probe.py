@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gaia_memory.backend.builder import Backend
-from gaia_memory.backend.mem0_store.locations import resolve_location
+from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.backend.providers.provider_check import check_providers
 from gaia_memory.config.schema import GaiaConfig
 from gaia_memory.config.sources.load import LoadedConfig, load

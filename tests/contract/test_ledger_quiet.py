@@ -14,7 +14,7 @@ from gaia_memory.ledger.rows import insert, new_row_values
 from gaia_memory.ledger.tables import conversations
 from gaia_memory.models import SessionKey
 from gaia_memory.ports.ledger import LEASE_SECONDS, MAX_BACKOFF_SECONDS, MAX_CLOCK_SKEW_SECONDS, TURN_LEASE_SECONDS
-from gaia_memory.ports.quiet import is_due, quiet_cutoff
+from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 from support.databases import database
 
 __all__ = ["database"]

@@ -21,7 +21,7 @@ from gaia_memory.ledger.rows import (
 from gaia_memory.ledger.tables import IS_REWOUND, IS_SWEEPABLE, IS_UNCLAIMED, IS_UNDONE
 from gaia_memory.ledger.tables import conversations as c
 from gaia_memory.models import DueConversation, LedgerRow, PendingConversation, SessionKey
-from gaia_memory.ports.quiet import is_quiet
+from gaia_memory.ports.quiet_conversations import is_quiet
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction

@@ -24,7 +24,7 @@ from gaia_memory.models import (
     WindowAnchor,
 )
 from gaia_memory.ports.ledger import CLEAR_LEASE_SECONDS, MAX_CLOCK_SKEW_SECONDS
-from gaia_memory.ports.quiet import BACKOFF_MARKS, CLAIM_MARKS
+from gaia_memory.ports.quiet_conversations import BACKOFF_MARKS, CLAIM_MARKS
 
 if TYPE_CHECKING:
     from gaia_memory.ports import Transaction

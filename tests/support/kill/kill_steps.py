@@ -18,7 +18,7 @@ from gaia_memory.backend.embedder import Mem0Embedder
 from gaia_memory.backend.extractor import Mem0Extractor
 from gaia_memory.backend.mem0_store.chroma.chroma_store import ChromaStore
 from gaia_memory.backend.mem0_store.chroma.folders import StoreFolders
-from gaia_memory.backend.mem0_store.locations import EmbeddedLocation
+from gaia_memory.backend.mem0_store.vector_stores import EmbeddedLocation
 from gaia_memory.database import sql_engine
 from gaia_memory.database.sql_engine import SqlDatabase
 from gaia_memory.facts import SqlFacts, SqlOutbox

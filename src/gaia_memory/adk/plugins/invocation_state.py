@@ -12,6 +12,7 @@ from gaia_memory.adk.plugins.run_context import current_lease, enter_lease, ente
 from gaia_memory.adk.sessions.event_mapping import MEMORY_OFF_KEY, PRIVATE_KEY, UNMARKED_KEY
 from gaia_memory.adk.sessions.stale_session import detects_stale, reload_if_stale
 from gaia_memory.errors import MemoryUnavailable
+from gaia_memory.sessions.turns.turn_lease import TURN_WAIT_SECONDS, TurnLease
 
 if TYPE_CHECKING:
     from google.adk.agents.invocation_context import InvocationContext
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from gaia_memory.engine import Engine
     from gaia_memory.errors import GaiaMemoryError
     from gaia_memory.models import LedgerRow, SessionKey
-    from gaia_memory.sessions.turns.turn_lease import TurnLease
-
-TURN_WAIT_SECONDS = 120.0
-"""How long a turn in somebody else's Runner waits for another one in its session: that one may wait for this one."""
 
 
 @dataclass(slots=True)

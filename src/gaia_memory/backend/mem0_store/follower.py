@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gaia_memory.backend.mem0_store.erasures import ErasureTracker
-from gaia_memory.backend.mem0_store.locations import resolve_location
 from gaia_memory.backend.mem0_store.open_store import StoreWriter
 from gaia_memory.backend.mem0_store.ownership import LEASE_SECONDS, FolderLock, StoreLease, StoreOwner, StoreOwnership
 from gaia_memory.backend.mem0_store.store import Mem0Builder
 from gaia_memory.backend.mem0_store.throttle import WriteThrottle
 from gaia_memory.backend.mem0_store.vector_backfill import VectorBackfill
+from gaia_memory.backend.mem0_store.vector_stores import resolve_location
 from gaia_memory.backend.mem0_store.wait_synced import SyncWaiter
 from gaia_memory.backend.providers.provider_specs import Provider
 from gaia_memory.backend.thread_pools import WorkerPool

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from gaia_memory.backend.mem0_store.chroma.malloc_trim import trim_heap
-from gaia_memory.backend.mem0_store.locations import StoreLocation
 from gaia_memory.backend.mem0_store.store import Mem0Store, StoreContents, StoreLabel, is_same_embedder
 from gaia_memory.backend.mem0_store.store_ids import next_store_id
+from gaia_memory.backend.mem0_store.vector_stores import StoreLocation
 from gaia_memory.backend.thread_pools import WorkerPool
 from gaia_memory.errors import GaiaMemoryError
 from gaia_memory.log import logger_for

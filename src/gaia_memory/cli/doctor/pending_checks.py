@@ -10,7 +10,7 @@ from gaia_memory.cli.doctor.checks import CheckContext, Finding, ok, skip, warn
 from gaia_memory.cli.ui.terminal import pluralize
 from gaia_memory.health import format_time
 from gaia_memory.models import PendingConversation
-from gaia_memory.ports.quiet import is_due, quiet_cutoff
+from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 
 OVERDUE_SECONDS = 900.0
 """How long a conversation may be overdue before the check reports that nothing sweeps."""

@@ -10,7 +10,7 @@ from functools import partial
 
 from gaia_memory.log import logger_for
 from gaia_memory.models import DueConversation, ModelOutage, PendingConversation, SessionKey, SweepProgress, SweepReport
-from gaia_memory.ports.quiet import is_due, quiet_cutoff
+from gaia_memory.ports.quiet_conversations import is_due, quiet_cutoff
 from gaia_memory.sessions.learning.circuit_breaker import ModelCircuitBreaker
 from gaia_memory.sessions.learning.consolidate import Consolidator, Outcome
 from gaia_memory.sessions.learning.discovery import Discovery
