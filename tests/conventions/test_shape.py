@@ -36,7 +36,7 @@ CATCH_ALL = {
     "src/gaia_memory/backend/mem0_store/follower.py": "the loop that follows tries again, whatever failed",
     "src/gaia_memory/backend/mem0_store/open_store.py": "a broken store may fail to be read or closed in any way",
     "src/gaia_memory/backend/language_model.py": "somebody's provider may raise anything, and some exit",
-    "src/gaia_memory/backend/mem0_store/vector_stores.py": "a damaged folder may fail to open in any way; it is replaced",
+    "src/gaia_memory/backend/mem0_store/vector_stores.py": "a damaged folder may fail in any way; it is replaced",
     "src/gaia_memory/backend/thread_pools.py": "an error of a worker thread is handed to the one who waits",
     "src/gaia_memory/backend/mem0_store/chroma/probe.py": "whatever a damaged folder raises means damaged",
     "src/gaia_memory/backend/providers/reranker.py": "somebody's provider may raise anything, and some exit",
