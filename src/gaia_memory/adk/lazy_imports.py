@@ -1,4 +1,4 @@
-"""Imports what brings ADK along, beside the event loop."""
+"""Imports the modules that load ADK, off the event loop."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _ADK_MODULES = (
 
 
 async def load_adk_if_imported() -> None:
-    """Import the ADK half where the program has agents: it will ask for a Runner, and nothing shall wait then."""
+    """Import the ADK modules if the program has agents: it will need a Runner, which should not wait for imports."""
     if _AGENT_MODULE in sys.modules:
         await load_adk()
 
 
 async def load_adk() -> None:
-    """Import all that `Gaia` gives of ADK's; the event loop goes on meanwhile."""
+    """Import all modules of `Gaia` that need ADK, without blocking the event loop."""
     for module in _ADK_MODULES:
         await load_module(module)
 
 
 async def load_module(module: str) -> None:
-    """Import a module of this room; the event loop goes on meanwhile."""
+    """Import a module of this package without blocking the event loop."""
     name = f"gaia_memory.adk.{module}"
     if name not in sys.modules:
         await asyncio.to_thread(importlib.import_module, name)

@@ -1,4 +1,4 @@
-"""ADK's memory service over the facts."""
+"""ADK's memory service, backed by the facts."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 logger = logger_for(__name__)
 
 FALLBACK_SESSION_ID = "gaia:events"
-"""The session that events are noted under when the caller of `add_events_to_memory` names none."""
+"""The session of events if the caller of `add_events_to_memory` names none."""
 
 
 class Mem0MemoryService(BaseMemoryService):
     """Memory for any Runner: `Mem0MemoryService(uri="mem0://?config=gaia.yaml")`.
 
-    The configuration is found as for every part (argument, URI, environment, defaults) when it is first
-    needed; making one does no I/O. ADK never closes a memory service, so this one only borrows the engine.
+    The configuration is found at the first use: argument, URI, environment, defaults. The constructor does no I/O.
+    ADK never closes a memory service, so this one never keeps the engine open.
 
-    With `memory.enabled: false` searches and listings are empty, talk handed over is ignored, `add_memory`
-    raises `MemoryDisabledError`, and deleting works.
+    With `memory.enabled: false` searches and listings are empty, sessions and events are ignored, `add_memory` raises
+    `MemoryDisabledError`, and deleting works.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class Mem0MemoryService(BaseMemoryService):
         config: ConfigSource | None = None,
         **_: Any,
     ) -> None:
-        """Take what ADK's service registry passes; further arguments of its later versions are ignored."""
+        """Take the arguments of ADK's service registry; others, from later versions of ADK, are ignored."""
         self.source = EngineSource(config, uri=uri, agents_dir=agents_dir)
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Learn what was not learned yet of a session, which may be loaded in part and is never cleared.
+        """Learn the unlearned messages of a session, which may be loaded in part and is never cleared.
 
-        Handing a session over again learns only what is new. While a turn runs in a session that this process
-        can read itself, or when the model fails, nothing happens: it is learned later.
+        Adding a session again learns only what is new. While a turn runs in a session that this process can read
+        itself, or if the model fails, nothing happens: it is learned later.
         """
         async with self.source.use_engine() as engine:
             if not engine.config.memory.enabled:
@@ -91,11 +91,11 @@ class Mem0MemoryService(BaseMemoryService):
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Learn from some events of a session; each event is learned from once. The metadata is not used.
+        """Learn from some events of a session, each event once. The metadata is not used.
 
         Raises:
-            ModelError: the model gave no usable answer; the events can be handed over again.
-            LeaseLostError: the conversation is being learned or talked in just now.
+            ModelError: the model gave no usable answer; the events can be added again.
+            LeaseLostError: the conversation is being learned, or a turn is running.
         """
         async with self.source.use_engine() as engine:
             if engine.config.memory.enabled:
@@ -109,12 +109,12 @@ class Mem0MemoryService(BaseMemoryService):
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Keep entries word for word; an entry's own metadata override those of the call.
+        """Store entries word for word; an entry's own metadata override those of the call.
 
         Raises:
-            TypeError: `memories` is no sequence of `MemoryEntry`.
-            InvalidInputError: it is empty, or an entry is blank, holds a file or other than flat metadata; it is
-                a ValueError.
+            TypeError: `memories` is not a sequence of `MemoryEntry`.
+            InvalidInputError: `memories` is empty, or an entry is blank, contains a file or has metadata that is not
+                flat. This is a ValueError.
             MemoryDisabledError: memory is off.
         """
         facts = [_new_fact(entry, custom_metadata or {}) for entry in _require_entries(memories)]
@@ -122,9 +122,9 @@ class Mem0MemoryService(BaseMemoryService):
             await engine.memory.add(engine.scope(app_name, user_id), facts)
 
     async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
-        """Return the facts that answer a question best; empty for a blank one and while memory cannot answer.
+        """Return the facts that answer a question best; none for a blank one and while memory cannot answer.
 
-        ADK's own tools put them into a prompt as they are, so their text and author are made harmless for that.
+        ADK's own tools put them into a prompt unchanged, so their text and author are escaped.
         """
         must_answer = False
         try:
@@ -143,20 +143,20 @@ class Mem0MemoryService(BaseMemoryService):
         return SearchMemoryResponse(memories=[_escape_for_prompt(_to_memory_entry(hit.fact)) for hit in hits])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Forget one fact for good; an unknown id, another person's, or none at all changes nothing."""
+        """Forget one fact for good; an unknown id, one of another user, or None changes nothing."""
         if memory_id:
             await self._forget(app_name, user_id, fact_id=memory_id)
 
     async def delete_session_memories(self, *, app_name: str, user_id: str, session_id: str) -> Receipt:
-        """Forget what only this conversation taught."""
+        """Forget the facts that were learned from this conversation alone."""
         return await self._forget(app_name, user_id, session_id=session_id)
 
     async def delete_user_memories(self, *, app_name: str, user_id: str) -> Receipt:
-        """Forget everything about a person."""
+        """Forget everything about a user."""
         return await self._forget(app_name, user_id)
 
     async def list_memories(self, *, app_name: str, user_id: str) -> list[MemoryEntry]:
-        """Return every fact about a person, oldest first."""
+        """Return every fact about a user, oldest first."""
         async with self.source.use_engine() as engine:
             try:
                 return [_to_memory_entry(fact) for fact in await engine.memory.facts(engine.scope(app_name, user_id))]
@@ -189,7 +189,9 @@ def _require_entries(memories: object) -> Sequence[MemoryEntry]:
 def _new_fact(entry: MemoryEntry, call_metadata: Mapping[str, object]) -> NewFact:
     parts = entry.content.parts or []
     if any(part.inline_data or part.file_data for part in parts):
-        raise InvalidInputError("a MemoryEntry holds a file: memory keeps text only")
+        raise InvalidInputError(
+            "a MemoryEntry contains a file, and memory keeps text only: put the text into content.parts"
+        )
     text = "\n".join(part.text for part in parts if part.text).strip()
     if not text:
         raise InvalidInputError("a MemoryEntry has no text: put what to remember into content.parts")

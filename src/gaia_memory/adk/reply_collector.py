@@ -1,4 +1,4 @@
-"""What the person reads of an agent's events."""
+"""Collects the text that the user sees from an agent's events."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ if TYPE_CHECKING:
     from google.adk.events.event import Event
 
 _NO_CONTENT_CODE = "MODEL_RETURNED_NO_CONTENT"
-"""ADK's error code for an answer without words; it sets it for whole answers and not for streamed ones."""
+"""ADK's error code for an answer without text; ADK sets it for whole answers, not for streamed ones."""
 
 
 def text_of(event: Event) -> str:
-    """Return an agent's text in an event, without its thoughts; the user's own events have none."""
+    """Return an agent's text in an event, without its thoughts; empty for events of the user."""
     if event.author == "user" or event.content is None:
         return ""
     return "".join(part.text for part in event.content.parts or [] if part.text and not part.thought)
 
 
 class ReplyCollector:
-    """What a turn's events say to the person, and whether that is an answer."""
+    """Collects the text of a turn's events and decides whether it is an answer."""
 
     def __init__(self) -> None:
         self._answers: list[str] = []
@@ -29,7 +29,7 @@ class ReplyCollector:
         self._has_visible_content = False
 
     def add(self, event: Event) -> None:
-        """Take the next event."""
+        """Add the next event."""
         if event.author == "user":
             return
         self._error_code = self._error_code or event.error_code
@@ -43,12 +43,12 @@ class ReplyCollector:
 
     @property
     def text(self) -> str:
-        """The finished answers; what was said beside calls where nothing was said after them."""
+        """The final answers; without any, the text that came with tool calls."""
         return "\n".join(self._answers or self._interim_texts)
 
     @property
     def failure(self) -> str | None:
-        """Why nothing that was said is an answer; None where something is, or where none is due."""
+        """The reason why there is no answer; None if there is one, or none is needed."""
         if self._answers:
             return None
         if self._error_code not in (None, _NO_CONTENT_CODE):
@@ -57,7 +57,7 @@ class ReplyCollector:
 
 
 def _has_non_text_part(event: Event) -> bool:
-    """Say whether an event holds a file, a question to the person, or a tool's result that is the answer."""
+    """Return True if an event contains a file, a question to the user, or a tool's result that is the answer."""
     parts = (event.content.parts if event.content else None) or []
     return any(part.text is None for part in parts)
 
@@ -65,7 +65,7 @@ def _has_non_text_part(event: Event) -> bool:
 class StreamDeduplicator:
     """Turns a streamed turn into pieces of text, each part of an answer once.
 
-    A model streams an answer in partial events and then sends the whole of it again.
+    A model streams an answer in partial events and then sends it again as a whole.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class StreamDeduplicator:
         self._streamed: dict[str, str] = {}
 
     def new_text(self, event: Event) -> Iterator[str]:
-        """Yield what an event adds to what was yielded before."""
+        """Yield the text of an event that was not yielded before."""
         text = text_of(event)
         if not text:
             return

@@ -1,4 +1,4 @@
-"""ADK's Runner, loading of a session only what is replayed."""
+"""ADK's Runner, which loads only the part of a session that is replayed."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from gaia_memory.sessions.turns.turn_lease import TurnLease
 
 CLOSE_TIMEOUT_SECONDS = 30.0
-"""ADK cancels a plugin that closes longer than this: leases and the store have to be given back in it."""
+"""ADK cancels a plugin that takes longer to close: leases and the store must be released in this time."""
 
 _MAX_RETAINED_CONTEXTS = 64
-"""Conversations whose older turns that are still needed are kept in memory; another one loads from its anchor."""
+"""Conversations with older turns kept in memory because they are still needed; others load from their anchor."""
 
 
 _MAX_TRIES = 3
-"""How often a turn is begun whose message the session service refuses; a model was not asked by then."""
+"""Attempts at a turn whose message the session service rejects; the model was not called by then."""
 
 
 class GaiaRunner(Runner):
-    """A Runner that makes missing sessions, takes one turn of a session at a time, and bounds the load of a turn.
+    """A Runner that creates missing sessions, runs one turn of a session at a time, and loads only the replay window.
 
-    The whole session is loaded where a part is not enough: the message answers a call, an invocation is
-    resumed, the app compacts events, or the caller chose what to load.
+    The window is not used when a part is not enough: the message answers a call, an invocation is resumed, or the app
+    compacts events. A caller's own `get_session_config` is kept.
     """
 
     def __init__(self, *, engine: Engine, **arguments: Any) -> None:
-        """Take ADK's own arguments, and the engine whose ledger knows where the window begins."""
+        """Take ADK's own arguments, and the engine whose ledger stores where the window begins."""
         arguments.setdefault("auto_create_session", True)
         arguments.setdefault("plugin_close_timeout", CLOSE_TIMEOUT_SECONDS)
         super().__init__(**arguments)
@@ -65,7 +65,7 @@ class GaiaRunner(Runner):
         yield_user_message: bool = False,
         abort_signal: asyncio.Event | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """Run a turn as ADK's Runner does, once nobody else talks in the session, in any process."""
+        """Run a turn as ADK's Runner does, once no other turn runs in the session, in any process."""
         arguments: dict[str, Any] = {
             "user_id": user_id,
             "session_id": session_id,
@@ -84,13 +84,13 @@ class GaiaRunner(Runner):
                             yield event
                     return
                 except (SessionNotFoundError, ValueError) as error:
-                    # Changed or deleted between its load and the message, by somebody who asks no ledger.
+                    # A host that does not use the ledger changed or deleted it between the load and the message.
                     if lease.has_user_message is not False or not tries_left or not is_stale_error(error):
                         raise
 
     @asynccontextmanager
     async def _lease_session(self, key: SessionKey, message: types.Content | None) -> AsyncIterator[TurnLease]:
-        """Keep a session from being cleared and from others' turns; a run inside a turn uses that turn's lease.
+        """Protect a session from clears and from other turns; a run inside a turn uses that turn's lease.
 
         The statement that acquires the lease counts the turn too, for the MemoryPlugin to claim.
         """

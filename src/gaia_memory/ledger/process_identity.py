@@ -1,4 +1,4 @@
-"""Who holds a lease or talks: an engine of a process, named so that no other one ever has the same name."""
+"""Owner names of leases and turns: each names one engine of one process, and is never reused."""
 
 from __future__ import annotations
 
@@ -14,48 +14,47 @@ from pathlib import Path
 import psutil
 
 _SYSTEM_ID_LENGTH = 12
-"""How many letters stand for a system."""
+"""Length of the system's id in an owner name."""
 
 _UNREADABLE_START = "?"
-"""The start of a process that nobody here may look at."""
+"""The start time of a process that this process may not inspect."""
 
 _ENDED_STATES = ("Z", "X", "x")
-"""States of a process that is only kept for whoever asks how it ended."""
+"""States of a process that has ended and only waits for its parent to read the exit code."""
 
 _retired_owners: set[str] = set()
 
 
 def process_name() -> str:
-    """Return this process as `host:pid:system-start`; the host's name is for people, others may have it too."""
+    """Return this process as `host:pid:system-start`; the host name is for people and need not be unique."""
     pid = os.getpid()
     return f"{_host_name()}:{pid}:{_system_id()}-{_start_time(pid)}"
 
 
 def new_owner() -> str:
-    """Return a name for one of several owners in this process: what one gives back is not another's."""
+    """Return a unique name for one of several owners in this process, so that each releases only its own leases."""
     return f"{process_name()}/{secrets.token_hex(4)}"
 
 
 def engine_name(owner: str) -> str:
-    """Return the engine in whose name somebody talks: what stands before the turn in `pid/engine/turn`."""
+    """Return the engine part of an owner name: `process/engine` of `process/engine/turn`."""
     return "/".join(owner.split("/")[:2])
 
 
 def upper_bound(engine: str) -> str:
-    """Return what comes right behind all names of an engine's turns, compared by their bytes."""
+    """Return the smallest string that sorts after the names of all turns of an engine, compared by bytes."""
     return f"{engine}{chr(ord('/') + 1)}"
 
 
 def mark_dead(owner: str) -> None:
-    """Let an owner of this process count as gone: its event loop ended over it, so that it gives nothing back."""
+    """Declare an owner of this process dead: its event loop has ended, so it cannot release its leases."""
     _retired_owners.add(owner)
 
 
 def is_owner_dead(owner: str) -> bool:
-    """Say whether an owner was a process of this host that has ended; of another host nothing is known.
+    """Return True if the owner's process on this host has ended, or the owner or its engine was marked dead.
 
-    So is one of this process that was retired, and who talks in its name. It reads the process table: call it in a
-    worker thread.
+    Owners on other hosts are never reported as dead. The process table is read: call this in a worker thread.
     """
     if owner in _retired_owners or owner.rpartition("/")[0] in _retired_owners:
         return True
@@ -67,7 +66,7 @@ def is_owner_dead(owner: str) -> bool:
 
 
 async def dead_owners(owners: Iterable[str | None]) -> list[str]:
-    """Return those of some owners that are gone."""
+    """Return the owners that are dead."""
     named = {owner for owner in owners if owner}
     return await asyncio.to_thread(lambda: [owner for owner in named if is_owner_dead(owner)]) if named else []
 
@@ -77,9 +76,9 @@ def _host_name() -> str:
 
 
 def _system_id() -> str:
-    """Return in which system a process id is that process, from its start to its end; blank where nobody can say.
+    """Return an id of the system in which process ids are unique; empty if it cannot be determined.
 
-    A name does not tell: two containers may have the same one, and each counts its processes from 1.
+    The host name is not enough: two containers may share one, and each numbers its processes from 1.
     """
     try:
         is_linux = sys.platform == "linux"
@@ -96,10 +95,10 @@ def _boot_time() -> str:
 
 
 def _start_time(pid: int) -> str | None:
-    """Return when a process of this system has started; None where it has ended.
+    """Return the start time of a process of this system; None if it has ended.
 
-    A process id is used again after a while. On Linux it is told in ticks since the system's start: psutil adds them
-    to a time of day, which another process computes otherwise once the clock was set.
+    It tells processes with a reused id apart. On Linux it is in ticks since boot: psutil converts them to a time of
+    day, which differs between processes after the clock was set.
     """
     if sys.platform != "linux":
         return _psutil_start_time(pid)
@@ -120,7 +119,7 @@ def _psutil_start_time(pid: int) -> str | None:
 
 
 def _process_exists(pid: int) -> bool:
-    """Say whether a process runs whose files are hidden: /proc may show everybody only their own."""
+    """Return True if a process runs; /proc may hide the processes of other users."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

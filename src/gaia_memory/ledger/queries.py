@@ -96,7 +96,7 @@ class ConversationQueryMixin:
     async def find_purgeable(
         self, tx: Transaction, *, before: float, limit: int, apps: Collection[str]
     ) -> list[LedgerRow]:
-        """Return conversations in which nothing is left to do, and whose rewound talk was cleared until `before`."""
+        """Return conversations that were cleared by a rewind at or before `before` and have nothing left to do."""
         statement = (
             select(c)
             .where(
@@ -115,7 +115,7 @@ class ConversationQueryMixin:
 
 
 def _after_cursor(after: DueConversation | None, app_key: str) -> list[ColumnElement[bool]]:
-    """Match what comes after a place: of what was touched at one moment, the apps come one after the other."""
+    """Match rows after a cursor; rows touched at the same moment are ordered by app."""
     if after is None:
         return []
     cursor_app_key = index_key(after.key.app)

@@ -1,4 +1,4 @@
-"""Rows of the ledger as the values that travel, and how they are found."""
+"""Converts rows of the ledger to values, and builds the conditions that find them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 SqlCondition = ColumnElement[bool] | TextClause
 
 UNLEARNED_TURN_NO = -1
-"""`learned_turn_no` of talk that was there before its first counted turn."""
+"""`learned_turn_no` of a conversation with messages older than its first counted turn."""
 
 
 def insert(tx: Transaction, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """Return an INSERT that knows ON CONFLICT, in the dialect of the database."""
+    """Return an INSERT with support for ON CONFLICT, in the dialect of the database."""
     return postgresql.insert(table) if tx.dialect.name == "postgresql" else sqlite.insert(table)
 
 
@@ -54,7 +54,7 @@ _MAX_SECONDS_BY_COLUMN = {**CLAIM_MARKS, **BACKOFF_MARKS, "clearing_until": CLEA
 
 
 def is_unset_or_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
-    """Match where a mark is not set or no longer in force; `ports.ledger.is_in_force` is the same for a value."""
+    """Match where a mark is not set or not in force; `ports.ledger.is_in_force` is the same rule for a value."""
     return or_(column.is_(None), has_expired(column, now))
 
 
@@ -64,9 +64,9 @@ def has_expired(column: Column[Any], now: float) -> ColumnElement[bool]:
 
 
 async def distinct_values(tx: Transaction, column: Column[Any], condition: TextClause) -> list[str]:
-    """Return the different values of a column that is first in an index of the rows where `condition` does.
+    """Return the distinct values of a column that is the first one of the partial index on `condition`.
 
-    One look into the index a value, however many rows share it.
+    Each value costs one index look-up, however many rows share it.
     """
     found: list[str] = []
     statement = select(func.min(column)).where(condition)
@@ -77,7 +77,7 @@ async def distinct_values(tx: Transaction, column: Column[Any], condition: TextC
 
 
 def new_row_values(key: SessionKey, *, touched: float) -> dict[str, Any]:
-    """Return the row of a conversation nobody has spoken in."""
+    """Return the row of a conversation without turns."""
     return {
         "conversation": conversation_key(key),
         "person": index_key(key.user),
@@ -97,7 +97,7 @@ def new_row_values(key: SessionKey, *, touched: float) -> dict[str, Any]:
 
 
 def session_key(row: Row[*tuple[Any, ...]]) -> SessionKey:
-    """Return which conversation a row is about."""
+    """Return the conversation of a row."""
     return SessionKey(decode_id(row.app), decode_id(row.user_id), decode_id(row.session_id))
 
 

@@ -130,7 +130,7 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         if (await tx.execute(statement_once)).rowcount == 0:
             return 0
         unlearned = {"learned_turn_no": rows.UNLEARNED_TURN_NO, "done_turn_no": rows.UNLEARNED_TURN_NO}
-        # Which Runner they belong to is not known.
+        # Their Runner is unknown.
         new_values = unlearned | {"is_foreign": True}
         entries = [rows.new_row_values(key, touched=touched) | new_values for key, touched in sessions.items()]
         # Reserved for a turn that is not counted yet: its earlier messages are still to be learned.
@@ -145,7 +145,7 @@ class SqlLedger(TurnMixin, OutOfOrderMixin, LeaseMixin, ConversationQueryMixin, 
         return entered
 
     async def enqueue(self, tx: Transaction, key: SessionKey, *, touched: float) -> None:
-        """Make a conversation due that had activity without a counted turn."""
+        """Make a conversation due after activity without a counted turn."""
         unlearned = {"learned_turn_no": rows.UNLEARNED_TURN_NO, "done_turn_no": rows.UNLEARNED_TURN_NO}
         entry = rows.new_row_values(key, touched=touched) | unlearned | {"is_foreign": True}
         c = conversations.c

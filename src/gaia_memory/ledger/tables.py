@@ -10,10 +10,10 @@ from gaia_memory.database.metadata import BigInt, EpochSeconds, metadata
 from gaia_memory.ports.quiet_conversations import SWEEPABLE_SQL, UNCLAIMED_SQL, UNDONE_SQL
 
 OwnerName = Text().with_variant(Text(collation="C"), "postgresql")
-"""Compared by its bytes, as SQLite does: the names of one engine's turns lie side by side."""
+"""Compared by bytes, as in SQLite, so that the names of one engine's turns are adjacent."""
 
 MISSING_APP_KEY = ""
-"""What stands for the key of an app in a row that the version before this one entered; an app has a longer one."""
+"""The app key in rows written by the previous version; the key of an app is never empty."""
 
 conversations = Table(
     "gaia_conversations",

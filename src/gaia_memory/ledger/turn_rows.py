@@ -44,7 +44,7 @@ class TurnMixin:
     async def reserve_turn(
         self, tx: Transaction, key: SessionKey, request: TurnRequest, *, now: float, lease_seconds: float
     ) -> LedgerRow:
-        """Do the same as `begin_turn` without counting a turn: a session is about to be loaded."""
+        """Do the same as `begin_turn` without counting a turn, before a session is loaded."""
         return await _upsert_turn(
             tx, key, request, now=now, lease_seconds=lease_seconds, insert_values={}, update_values={}
         )

@@ -25,7 +25,7 @@ UNDONE_SQL = "turn_no > done_turn_no"
 """Matches conversations with something to learn or to clear."""
 
 UNCLAIMED_SQL = " AND ".join([UNDONE_SQL, *(f"{mark} IS NULL" for mark in CLAIM_MARKS)])
-"""Matches those that nobody talks or works in. Expired marks must be removed first (`Ledger.expire`)."""
+"""Matches those without a running turn or a lease. Expired marks must be removed first (`Ledger.expire`)."""
 
 SWEEPABLE_SQL = " AND ".join([UNCLAIMED_SQL, "NOT parked", *(f"{mark} IS NULL" for mark in BACKOFF_MARKS)])
 """Matches those that are due as soon as they are quiet."""

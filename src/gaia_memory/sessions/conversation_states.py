@@ -21,7 +21,7 @@ class ConversationStates:
         return await self._client.row(key)
 
     async def ensure_row(self, key: SessionKey) -> LedgerRow:
-        """Return the ledger's row of a conversation; a new conversation is entered without a turn."""
+        """Return the ledger's row of a conversation; a new conversation gets a row without turns."""
         client = self._client
         async with client.database.transaction() as tx:
             row = await client.ledger.row(tx, key)
@@ -35,17 +35,17 @@ class ConversationStates:
         return row is not None and row.session.is_private
 
     async def set_private(self, key: SessionKey, is_private: bool) -> None:
-        """Set whether messages of a conversation are private from here on: a private one is not learned."""
+        """Set whether later messages of a conversation are private; private messages are not learned."""
         async with self._client.database.transaction() as tx:
             await self._client.ledger.set_private(tx, key, is_private=is_private)
 
     async def has_pending_confirmation(self, key: SessionKey) -> bool:
-        """Return True if facts were listed that a yes forgets, and the user has not answered."""
+        """Return True if facts were listed to be forgotten on confirmation, and the user has not answered."""
         row = await self.row(key)
         return row is not None and row.session.has_pending_confirmation
 
     async def set_pending_confirmation(self, key: SessionKey, is_pending: bool) -> None:
-        """Set whether a question waits for its answer; nothing is written where that is so already."""
+        """Set whether a question waits for its answer; write only if that changes."""
         if await self.has_pending_confirmation(key) != is_pending:
             async with self._client.database.transaction() as tx:
                 await self._client.ledger.set_pending_confirmation(tx, key, is_pending=is_pending)
@@ -55,7 +55,7 @@ class ConversationStates:
         await self._client.skip_events(key, event_ids)
 
     async def set_anchor(self, key: SessionKey, anchor: WindowAnchor) -> None:
-        """Remember where the replay window of a session begins."""
+        """Store where the replay window of a session begins."""
         async with self._client.database.transaction() as tx:
             await self._client.ledger.set_anchor(tx, key, anchor)
 

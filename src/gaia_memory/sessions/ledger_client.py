@@ -1,4 +1,4 @@
-"""The ledger as one owner uses it: database, clock and owner name come along, each method is one transaction."""
+"""The ledger for one owner: a client with its database, clock and owner name. Each method is one transaction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gaia_memory.ports.ledger import LEASE_SECONDS
 
 
 class LedgerClient:
-    """Reads and writes the ledger for `owner`; `ledger` and `database` are there for longer transactions."""
+    """Reads and writes the ledger for `owner`; use `ledger` and `database` for longer transactions."""
 
     def __init__(self, database: Database, ledger: Ledger, clock: Clock, *, owner: str) -> None:
         self.database = database

@@ -1,4 +1,4 @@
-"""What a person was shown before they said yes to it."""
+"""Facts that a command showed to the user and that wait for confirmation."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from collections.abc import Sequence
 from gaia_memory.models import SessionKey
 
 _MAX_PENDING = 1024
-"""Questions that wait for a yes at once; the oldest are dropped, and then have to be asked again."""
+"""The most questions that wait for confirmation at once; the oldest are dropped and must be asked again."""
 
 
 class PendingConfirmations:
-    """What was shown in a conversation, by the command and the words it was asked for with; gone with the process."""
+    """The ids shown in each conversation, by command and its arguments; kept in this process only."""
 
     def __init__(self) -> None:
         self._pending: OrderedDict[tuple[SessionKey, str, str], tuple[str, ...]] = OrderedDict()
 
     def add(self, key: SessionKey, command: str, arguments: str, ids: Sequence[str]) -> None:
-        """Note the ids of what was shown for these words, in place of what was shown for them before."""
+        """Store the ids shown for these arguments, in place of earlier ones."""
         self._pending[key, command, arguments] = tuple(ids)
         self._pending.move_to_end((key, command, arguments))
         if len(self._pending) > _MAX_PENDING:
             self._pending.popitem(last=False)
 
     def pop(self, key: SessionKey, command: str, arguments: str) -> tuple[str, ...]:
-        """Return the ids of what was shown for these words, and know nothing of it any more."""
+        """Remove and return the ids shown for these arguments."""
         return self._pending.pop((key, command, arguments), ())
 
     def latest(self, key: SessionKey, command: str) -> tuple[str, tuple[str, ...]] | None:
-        """Return the words and ids of what a command showed last and nobody said yes to; None where nothing waits."""
+        """Return the arguments and ids that a command showed last and that wait for confirmation; None if none do."""
         for (pending_key, pending_command, arguments), ids in reversed(self._pending.items()):
             if (pending_key, pending_command) == (key, command):
                 return arguments, ids
         return None
 
     def discard(self, key: SessionKey, command: str) -> None:
-        """Know nothing any more of what a command showed: it asks something else now."""
+        """Remove everything a command showed: it asks a different question."""
         for entry in [each for each in self._pending if each[:2] == (key, command)]:
             del self._pending[entry]

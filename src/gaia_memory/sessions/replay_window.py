@@ -1,4 +1,4 @@
-"""Which part of a conversation is replayed: whole turns, cut in steps, so that the prompt's prefix stays the same.
+"""Selects the part of a conversation to replay: whole turns, cut in steps, so that the prompt's prefix is stable.
 
 Pure functions over a small view of the host's events.
 """
@@ -14,11 +14,11 @@ from gaia_memory.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventView:
-    """What the window needs to know of an event.
+    """The fields of an event that the window needs.
 
-    `is_user_turn`: a person begins to speak here. `calls` and `responses` are ids of tool calls,
-    `long_running` those of `calls` that a person or another system answers later, `answers_long_running` says that
-    `responses` are such answers. `rewinds_to` takes everything since the start of that invocation back.
+    `is_user_turn`: a turn of the user begins here. `calls` and `responses` are ids of tool calls; `long_running` are
+    the `calls` that a person or another system answers later, and `answers_long_running` says that `responses` are
+    such answers. `rewinds_to` names the invocation from whose start on everything is rewound.
     """
 
     invocation_id: str
@@ -33,9 +33,9 @@ class EventView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowStart:
-    """A place in what was given from which everything to replay can be loaded.
+    """A place in the given events from which everything to replay can be loaded.
 
-    `turn_no` is the absolute number of the first turn there; 0 when nothing before it will ever be replayed.
+    `turn_no` is the absolute number of the first turn there; 0 if nothing before it is ever replayed.
     """
 
     index: int
@@ -44,11 +44,11 @@ class WindowStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSelection:
-    """The events to replay, by their places in what was given.
+    """The events to replay, as indices of the given events.
 
-    `start` is where the first of them is when something before it was left out; None also while it is one of the
-    `older_count` events given. `recent` is where the newest turns begin when older ones are kept besides them.
-    `is_incomplete`: if not all was given, it holds less than belongs to the window, and all there is has to be cut.
+    `start` is the place of the first one if something before it was left out; None also while it is one of the
+    `older_count` events. `recent_start` is where the newest turns begin if older ones are kept in addition.
+    `is_incomplete`: unless all events were given, some of the window are missing; select again from all events.
     """
 
     indices: tuple[int, ...]
@@ -59,14 +59,14 @@ class WindowSelection:
 
 @dataclass(frozen=True, slots=True)
 class _Segment:
-    """A turn's events by place. The first segment of a history holds what came before any turn."""
+    """The indices of a turn's events. The first segment contains the events before any turn."""
 
     indices: list[int]
     turn_no: int
 
 
 def require_window(window_turns: int) -> int:
-    """Return `window_turns` when it leaves something to replay.
+    """Return `window_turns`.
 
     Raises:
         InvalidInputError: it is below 1.
@@ -77,24 +77,24 @@ def require_window(window_turns: int) -> int:
 
 
 def dropped_turn_count(last_turn: int, window_turns: int) -> int:
-    """Return how many turns from the start are not replayed when `last_turn` is the newest one's number.
+    """Return how many of the first turns are not replayed if `last_turn` is the number of the newest.
 
-    It grows in steps of a third of the window, so that between two steps only the end of the prompt changes.
+    The number grows in steps of a third of the window, so that between two steps only the end of the prompt changes.
     """
     step = max(1, window_turns // 3)
     return -(-max(0, last_turn - window_turns) // step) * step
 
 
 def live_indices(events: Iterable[tuple[str, str | None]]) -> list[int]:
-    """Return the places of the events that no rewind took back; each is given as (invocation, rewinds to).
+    """Return the indices of the events that were not rewound; each event is given as (invocation, rewinds to).
 
-    A rewind to an invocation that is not among them goes back to before the first one.
+    A rewind to an invocation that is not among them rewinds everything before it.
     """
     return _resolve_rewinds(list(events))[0]
 
 
 def _resolve_rewinds(history: Sequence[tuple[str, str | None]]) -> tuple[list[int], list[int]]:
-    """Return what no rewind took back, and to where each rewind in force goes back, -1 where that is unknown."""
+    """Return the indices of live events, and the target index of each rewind in force: -1 if it is unknown."""
     first_index: dict[str, int] = {}
     for index, (invocation_id, _) in enumerate(history):
         if invocation_id:
@@ -123,14 +123,14 @@ def select_window(
     current_invocation_id: str | None = None,
     whole_invocations: bool = False,
 ) -> WindowSelection:
-    """Return what to replay of `events`, whose first turn has the absolute number `base_turn_no`; 0 for all there are.
+    """Return which of `events` to replay; their first turn has the absolute number `base_turn_no`, 0 for all events.
 
-    Kept are between `window_turns - step + 1` and `window_turns` turns, and besides them whatever the rest depends on:
-    the invocation `current_invocation_id`, turns with a long-running call that nobody answered, the turn of a call that
-    is answered inside the window, and summaries of compacted talk.
+    This keeps between `window_turns - step + 1` and `window_turns` turns, and everything the rest depends on: the
+    invocation `current_invocation_id`, turns with an unanswered long-running call, the turn of a call that is answered
+    inside the window, and summaries of compacted events.
 
-    The first `older_count` events count no turn: they were kept before, from turns before `base_turn_no`, and what lies
-    between them and the others is not given.
+    The first `older_count` events count no turn: they were kept from turns before `base_turn_no`, and the events
+    between them and the others are not given.
     """
     live, rewind_targets = _resolve_rewinds([(event.invocation_id, event.rewinds_to) for event in events])
     segments = _segments(events, live, base_turn_no, older_count)
@@ -150,7 +150,7 @@ def select_window(
         indices=tuple(sorted(kept_indices)),
         start=start if first >= max(1, older_count) else None,
         recent_start=_window_start(recent, segments, base_turn_no) if first < recent else None,
-        # An invocation that does not begin with what a person says may have begun before what was given.
+        # An invocation that does not begin with a user's message may have begun before the given events.
         is_incomplete=any(place < older_count or not events[place].is_user_turn for place in rewind_targets)
         or (base_turn_no > 0 and (first_turn < base_turn_no or _answers_earlier_call(events))),
     )
@@ -174,7 +174,7 @@ def _segments(events: Sequence[EventView], live: Iterable[int], base_turn_no: in
 
 
 def _answers_earlier_call(events: Iterable[EventView]) -> bool:
-    """Say whether a person answers a call that is not among these events; taken back, the answer opens it again."""
+    """Return True if a long-running call before these events is answered; a rewound answer makes it open again."""
     seen_calls: set[str] = set()
     for event in events:
         seen_calls |= event.calls
@@ -186,7 +186,7 @@ def _answers_earlier_call(events: Iterable[EventView]) -> bool:
 def _required_segments(
     events: Sequence[EventView], segments: Sequence[_Segment], current_invocation_id: str | None
 ) -> set[int]:
-    """Return the segments of the running invocation and of long-running calls without an answer."""
+    """Return the segments of the current invocation and of unanswered long-running calls."""
     needed: set[int] = set()
     unanswered: dict[str, int] = {}
     for segment_index, segment in enumerate(segments):
@@ -204,7 +204,7 @@ def _required_segments(
 def _with_related(
     kept: set[int], events: Sequence[EventView], segments: Sequence[_Segment], whole_invocations: bool
 ) -> set[int]:
-    """Add the segments that hold the other half of a call, or the rest of an invocation, until nothing is missing."""
+    """Add the segments with the other half of a call, or the rest of an invocation, until nothing is missing."""
     related: defaultdict[int, set[int]] = defaultdict(set)
     segment_of_call: dict[str, int] = {}
     segment_of_invocation: dict[str, int] = {}

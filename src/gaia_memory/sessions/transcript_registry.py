@@ -8,7 +8,7 @@ from gaia_memory.models import EventPosition, SessionKey, TranscriptSlice, Turn
 from gaia_memory.ports import Transcript
 
 TranscriptFinder = Callable[[SessionKey], Awaitable[Transcript | None]]
-"""Returns a transcript that holds a session of an app without a host in this process; None where there is none."""
+"""Returns a transcript with a session of an app that has no host in this process; None if there is none."""
 
 
 class TranscriptRegistry:
@@ -31,14 +31,14 @@ class TranscriptRegistry:
             self._fallback = finder
 
     async def resolve(self, keys: Iterable[SessionKey]) -> None:
-        """Attach what is found of the apps of these conversations."""
+        """Find and attach transcripts for the apps of these conversations."""
         for key in keys:
             transcript = await self._fallback(key) if self._fallback is not None else None
             if transcript is not None:
                 self.attach(key.app, transcript)
 
     def attach(self, app: str, transcript: Transcript) -> bool:
-        """Read an app's sessions here too; of two over the same sessions the first one stays. Say if it is new."""
+        """Add a transcript of an app; return False if one over the same sessions is attached already."""
         known = self._by_app.setdefault(app, [])
         if transcript in known:
             return False
@@ -62,7 +62,7 @@ class TranscriptRegistry:
     async def read(
         self, key: SessionKey, *, after: EventPosition | None, turns_before: int
     ) -> tuple[TranscriptSlice | None, Transcript]:
-        """Return what was said after a mark with the transcript that holds it; None where no one has the session.
+        """Return the messages after a position, or None if the session is not found, and the transcript read.
 
         Raises:
             LookupError: the app has no transcript.
@@ -77,7 +77,7 @@ class TranscriptRegistry:
     async def read_out_of_order(
         self, key: SessionKey, turn_starts: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> Sequence[Turn] | None:
-        """Return what was said in some invocations and reading on from a mark misses; None where no one has it."""
+        """Return the turns of these invocations that reading from `after` misses; None if the session is not found."""
         for transcript in self.for_app(key.app):
             turns = await transcript.read_out_of_order(key, turn_starts, after=after, turns_before=turns_before)
             if turns is not None:

@@ -1,6 +1,6 @@
-"""The border between memory and the host's turn: what memory raises stops here.
+"""The boundary between memory and the host's turn: errors of memory stop here.
 
-What is logged names the failure and the place, never the message of an error: it may hold what a person said.
+The log names the kind and the place of a failure, never the message of an error: it may quote the user.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class GuardedPlugin(Protocol):
 
     @property
     def raises_errors(self) -> bool:
-        """True where `memory.on_unavailable` is `fail`."""
+        """True if `memory.on_unavailable` is `fail`."""
         ...
 
 
@@ -39,7 +39,7 @@ S = TypeVar("S", bound=GuardedPlugin)
 def never_breaks_the_turn(
     callback: Callable[Concatenate[S, P], Awaitable[R]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, R | None]]:
-    """Return a plugin callback that logs what memory raises and lets the turn go on without it.
+    """Return a plugin callback that logs errors of memory and lets the turn continue without it.
 
     With `memory.on_unavailable: fail` a `GaiaMemoryError` is raised instead, and ADK ends the turn with it.
     """
@@ -49,7 +49,7 @@ def never_breaks_the_turn(
         try:
             return await callback(self, *args, **kwargs)
         except Exception as error:
-            # ADK ends a turn with whatever a plugin callback raises, and the turn matters more than memory.
+            # ADK ends a turn with any error of a plugin callback, and the turn matters more than memory.
             if self.raises_errors and isinstance(error, GaiaMemoryError):
                 raise
             if self.raises_errors:
@@ -61,10 +61,10 @@ def never_breaks_the_turn(
 
 
 class ErrorBoundary:
-    """A block whose error goes no further: it is logged, and `error` holds it afterwards."""
+    """A block whose error is logged and stored in `error` instead of raised."""
 
     def __init__(self, operation: str, *, asks_model: bool = False) -> None:
-        """Name the work for the log; with `asks_model` nothing goes on without it."""
+        """Name the operation for the log; with `asks_model` the turn fails with it."""
         self._operation = operation
         self._asks_model = asks_model
         self.error: Exception | None = None
@@ -86,7 +86,7 @@ class ErrorBoundary:
 
 
 def log_failure(operation: str, error: Exception) -> None:
-    """Log an error's kind and where it came from, without its message; not again what is logged already."""
+    """Log the kind and place of an error, without its message; at DEBUG if it is logged already."""
     logger.log(
         logging.DEBUG if isinstance(error, GaiaMemoryError) and error.is_logged else logging.ERROR,
         "%s failed and the turn goes on without it: %s\n%s",

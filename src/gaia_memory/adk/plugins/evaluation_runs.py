@@ -1,4 +1,4 @@
-"""Whether ADK runs an agent only to judge it: `adk eval`, `adk optimize`, `adk test`."""
+"""Detects runs in which ADK evaluates an agent: `adk eval`, `adk optimize`, `adk test`."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _TEST_USER = "test_user"
 
 
 def should_skip(invocation: InvocationContext, source: EngineSource) -> bool:
-    """Say whether a plugin has to keep out of this run: it is a trial, and nobody named the memory for it.
+    """Return True if a plugin must skip this run: it is an evaluation, and no memory was named for it explicitly.
 
-    What people are remembered by, found through the environment, must neither change its outcome nor learn from it.
+    A memory of real users, found through the environment, must neither change its outcome nor learn from it.
     """
     service = invocation.memory_service
     is_named = source.is_named or (isinstance(service, Mem0MemoryService) and service.source.is_named)
@@ -29,7 +29,7 @@ def should_skip(invocation: InvocationContext, source: EngineSource) -> bool:
 
 
 def is_evaluation(invocation: InvocationContext) -> bool:
-    """Say whether this run belongs to an evaluation or to recorded tests, and to nobody who talks to the agent."""
+    """Return True if this run belongs to an evaluation or to recorded tests, not to a user."""
     plugins = invocation.plugin_manager.plugins
     return any(
         type(plugin).__module__.startswith(_EVALUATION_MODULE_PREFIX) for plugin in plugins
@@ -37,10 +37,10 @@ def is_evaluation(invocation: InvocationContext) -> bool:
 
 
 def _is_recording_test(invocation: InvocationContext) -> bool:
-    """Say whether `adk test` replays a recording, or makes one.
+    """Return True if `adk test` replays or makes a recording.
 
-    Its runner has no mark of its own. It runs in a process that knows the folder of the tests, or names
-    what it does where pytest names its test; and always for one and the same user, in memory.
+    Its Runner cannot be recognised. The process has ADK_TEST_FOLDER set, or "rebuild" as pytest's current test; and
+    the run always has the same user and sessions in memory.
     """
     runs_tests = "ADK_TEST_FOLDER" in os.environ or os.environ.get("PYTEST_CURRENT_TEST") == "rebuild"
     session_service = invocation.session_service

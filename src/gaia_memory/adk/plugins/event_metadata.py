@@ -1,4 +1,4 @@
-"""Stamps on the events of a run: ADK puts a RunConfig's metadata on each event that it appends from then on."""
+"""Metadata on the events of a run: ADK copies a RunConfig's metadata to each event that it appends."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 def set_metadata(invocation: InvocationContext, name: str, value: str | bool) -> None:
-    """Have ADK stamp every event of this invocation from now on; the caller's RunConfig is left alone."""
+    """Make ADK add metadata to every later event of this invocation; the caller's RunConfig is not changed."""
     run_config = invocation.run_config or RunConfig()
     metadata = {**(run_config.custom_metadata or {}), name: value}
     invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata})
 
 
 def clear_metadata(invocation: InvocationContext, name: str) -> None:
-    """Have ADK stamp no further event of this invocation so."""
+    """Make ADK leave this metadata out of later events of this invocation."""
     run_config = invocation.run_config or RunConfig()
     metadata = {key: value for key, value in (run_config.custom_metadata or {}).items() if key != name}
     invocation.run_config = run_config.model_copy(update={"custom_metadata": metadata or None})
 
 
 def is_private(run: InvocationContext | ToolContext) -> bool:
-    """Say whether what is said in a run is private."""
+    """Return True if the messages of a run are private."""
     return bool(run.run_config and (run.run_config.custom_metadata or {}).get(PRIVATE_KEY))
 
 
 def answers_private_call(events: Sequence[Event], message: types.Content | None) -> bool:
-    """Say whether a message answers a call that was made in private: what is said to that is private, too."""
+    """Return True if a message answers a call of a private turn, which makes the answer private too."""
     responses = [part.function_response for part in (message.parts if message else None) or []]
     answered_ids = {response.id for response in responses if response}
     private_events = [event for event in events if PRIVATE_KEY in metadata_keys(event)]

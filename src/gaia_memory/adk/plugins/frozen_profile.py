@@ -1,4 +1,4 @@
-"""The profile of a session: made at its first turn, frozen in the ledger, the same bytes in every request."""
+"""The profile of a session: created at its first turn, frozen in the ledger, and identical in every request."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from gaia_memory.models import LedgerRow, SessionKey
 
 _MAX_TRIES = 2
-"""A write between making and freezing a profile makes it stale; a second one in a row costs this turn its block."""
+"""A write between creating and freezing a profile makes it stale; after a second one, this turn has no profile."""
 
 
 async def profile_block_for_session(engine: Engine, key: SessionKey, row: LedgerRow) -> str:
-    """Return the profile block of a session, empty when there is nothing to tell.
+    """Return the profile block of a session; empty if there is none.
 
-    `row` is the session's row as this turn found it: without a frozen profile, or with one of another
-    configuration, a new one is made and frozen.
+    `row` is the session's row at the start of this turn: without a frozen profile, or with one of another
+    configuration, a new one is created and frozen.
     """
     if not engine.config.memory.preload:
         return ""
@@ -36,7 +36,7 @@ async def profile_block_for_session(engine: Engine, key: SessionKey, row: Ledger
 
 
 async def current_frozen_block(engine: Engine, key: SessionKey, block: str) -> str:
-    """Return the block as it is frozen now: a forget drops it, also for the turn that is running."""
+    """Return the currently frozen block: a forget drops it, even for a running turn."""
     if not block:
         return ""
     row = await engine.conversations.row(key)

@@ -1,4 +1,4 @@
-"""One run of a Runner as memory sees it: a turn that is marked in the ledger, or a slash command."""
+"""The state of one run of a Runner: a turn that is marked in the ledger, or a slash command."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class InvocationState:
-    """One run; `open_error` is what kept memory from being opened, `row` is None where no turn was counted.
+    """One run; `open_error` is why memory could not be opened, `ledger_row` is None if no turn was counted.
 
-    `private_text` is what `/private` says in private. `lease` keeps its conversation; it `owns_lease` unless the run
-    goes on within it: in our Runner, or in a tool.
+    `private_text` is the message of `/private`. `lease` is the lease on the conversation; it `owns_lease` unless the
+    run is inside an outer lease: in our Runner, or in a tool.
     """
 
     key: SessionKey
@@ -47,15 +47,14 @@ class InvocationState:
 
     @property
     def lease_owner(self) -> str:
-        """The name under which a command holds its conversation; none where it is given in the middle of a turn."""
+        """The owner name of a command's lease; empty if the command runs inside a turn."""
         return "" if self.lease is None or self.lease.is_turn_recorded else self.lease.owner
 
     async def begin(self, engine: Engine, context: InvocationContext) -> None:
-        """Hold the conversation, count the turn, and bring the session up to date that was loaded before.
+        """Acquire the conversation, count the turn, and update the session, which was loaded before.
 
-        A command is not counted, and a turn while memory is off is stamped. An answer to a call and a resumed run
-        count too: what the agent says then is talk to be learned. Where the conversation is private, or that
-        cannot be looked up, the turn is stamped.
+        A command is not counted. An answer to a call and a resumed run count too: the agent's messages in them are
+        learned. The turn gets metadata if memory is off, if the conversation is private, or if that is unknown.
         """
         outer_lease = self.lease = current_lease(self.key)
         if outer_lease is not None and outer_lease.has_user_message is None:
@@ -72,12 +71,12 @@ class InvocationState:
             )
 
     def mark_message_stored(self) -> None:
-        """Note that the message is in the session."""
+        """Record that the message is in the session."""
         if self.lease is not None:
             self.lease.has_user_message = True
 
     def heartbeat(self, *, of_agent: bool = False) -> None:
-        """Note that the run goes on, and that what this task begins runs within it."""
+        """Record that the run is alive, and that this task and those it starts belong to it."""
         if self.lease is None:
             return
         self.lease.heartbeat(is_agent_task=of_agent)
@@ -85,18 +84,18 @@ class InvocationState:
             enter_lease(self.lease)
 
     def enter_tool(self) -> None:
-        """Note that this task calls a tool."""
+        """Record that this task calls a tool."""
         self.heartbeat()
         if self.lease is not None:
             enter_tool_call(self.lease)
 
     async def end(self, engine: Engine) -> None:
-        """Mark the end of the turn; after /reset, clear the session, which ADK needed until now."""
+        """Mark the end of the turn; after /reset, clear the session, which ADK needs until the end of the run."""
         try:
             if self.clears_session:
                 await engine.consolidate(self.key, turn_owner=self.lease_owner)
             elif self.ledger_row is None and self.command is None and engine.config.memory.enabled:
-                # The ledger was away when the turn began, which is logged; what is not counted is never looked for.
+                # The ledger was unavailable at the start, which is logged; an uncounted turn would never be learned.
                 with suppress(MemoryUnavailable, OSError):
                     await self._begin_turn(engine, seconds=0.0)
         finally:
@@ -107,7 +106,7 @@ class InvocationState:
         if self.lease is None:
             is_shared = not detects_stale(context) or context.live_request_queue is not None
             if is_shared and self.command is not None:
-                # Nothing is refused here, so nothing has to be kept; and a /reset clears by itself.
+                # No append can be rejected, so no lease is needed; /reset acquires its own to clear.
                 return await engine.conversations.row(self.key)
             self.lease = engine.turns.new_lease(self.key, is_foreign=True, may_be_cancelled=True, is_shared=is_shared)
             self.owns_lease = True

@@ -1,4 +1,4 @@
-"""MemoryPlugin: memory for every agent of a Runner, without changing one of them."""
+"""MemoryPlugin: memory for every agent of a Runner, without changes to the agents."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ if TYPE_CHECKING:
 logger = logger_for(__name__)
 
 _MAX_TRACKED_TURNS = 4096
-"""Turns remembered at once: a cancelled turn fires no hook at its end, so the oldest leave by themselves."""
+"""The most turns tracked at once: ADK calls no hook for a cancelled turn, so the oldest are dropped."""
 
 
 class MemoryPlugin(BasePlugin):
-    """Gives a Runner's agents a memory of each person.
+    """Gives a Runner's agents a memory of each user.
 
-    It marks turns in the ledger, so that quiet conversations are learned; offers `remember` and `load_memory`;
-    puts the profile into the prompt; and answers slash commands without the model. Runs inside an AgentTool
-    are left alone, but for the profile where their agent is to have it; a second MemoryPlugin in one Runner does
-    nothing, and no failure of memory ends a turn (unless `memory.on_unavailable` is `fail`).
+    It marks turns in the ledger, so that quiet conversations are learned; offers `remember` and `load_memory`; adds
+    the profile to the prompt; and answers slash commands without the model. Runs inside an AgentTool only get the
+    profile, if it is enabled for their agent. A second MemoryPlugin in one Runner does nothing. No failure of memory
+    ends a turn, unless `memory.on_unavailable` is `fail`.
     """
 
     def __init__(self, name: str = "gaia_memory", *, config: ConfigSource | None = None) -> None:
-        """Take the name ADK knows it by and a configuration; opens nothing until its first hook."""
+        """Take the plugin's name in ADK and a configuration; nothing is opened before the first hook."""
         super().__init__(name=name)
         self._source = EngineSource(config)
         self._tools = memory_tools(self._source)
@@ -80,14 +80,14 @@ class MemoryPlugin(BasePlugin):
 
     @property
     def raises_errors(self) -> bool:
-        """True where `memory.on_unavailable` is `fail`; known once the configuration was read."""
+        """True if `memory.on_unavailable` is `fail`; False until the configuration was read."""
         return self._raises_errors
 
     @never_breaks_the_turn
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
     ) -> types.Content | None:
-        """Recognise a slash command, or mark the beginning of a turn; what `/private` says is said without it."""
+        """Parse a slash command, or mark the start of a turn; `/private` is removed from a private message."""
         if not self._is_in_charge(invocation_context):
             return None
         turn = self._begin_invocation(invocation_context, user_message)
@@ -96,12 +96,12 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> types.Content | None:
-        """Answer a slash command; else take earlier ones out of the replay and get the session's profile."""
+        """Answer a slash command; otherwise drop earlier ones from the replay and get the session's profile."""
         if not self._is_in_charge(invocation_context):
             return None
         turn = self._turns.get(invocation_context.invocation_id)
         if turn is None or turn.context() is not invocation_context:
-            # Another plugin kept the message from us, or the run resumes without one.
+            # Another plugin's hook replaced the message first, or the run resumes without one.
             event = _new_user_event(invocation_context)
             turn = self._begin_invocation(invocation_context, event.content if event is not None else None)
             with ErrorBoundary("marking a turn"):
@@ -129,7 +129,7 @@ class MemoryPlugin(BasePlugin):
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
-        """Offer the tools and put the profile at the end of the system instruction."""
+        """Add the tools, and the profile at the end of the system instruction."""
         invocation = callback_context.get_invocation_context()
         if not self._is_in_charge(invocation):
             await self._inject_into_agent_tool(invocation, llm_request)
@@ -145,7 +145,7 @@ class MemoryPlugin(BasePlugin):
     async def before_tool_callback(
         self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
-        """Note whose run calls a tool, so that a run inside that tool is told from it; each call is its own task."""
+        """Record which run calls a tool, to recognise runs inside that tool; each call is its own task."""
         invocation = tool_context.get_invocation_context()
         if self._is_in_charge(invocation):
             outer_session_service.set(invocation.session_service)
@@ -159,19 +159,19 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def on_event_callback(self, *, invocation_context: InvocationContext, event: Event) -> Event | None:
-        """Note that the turn goes on; let the answer of a command be said by the agent it was said to."""
+        """Record that the turn is alive; set the agent as the author of a command's answer."""
         turn = self._turns.get(invocation_context.invocation_id)
         if turn is None or not self._is_in_charge(invocation_context):
             return None
         if turn.command is not None and isinstance(invocation_context.agent, BaseAgent):
-            # ADK's own name for it is no agent's: it would warn of that at each later turn.
+            # ADK's own author is not an agent, and ADK would warn about that at each later turn.
             event.author = invocation_context.agent.name
         turn.heartbeat()
         return None
 
     @never_breaks_the_turn
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Mark the end of the turn; after /reset, clear the session, which ADK needed until now."""
+        """Mark the end of the turn; after /reset, clear the session, which ADK needs until the end of the run."""
         if self._is_in_charge(invocation_context):
             await self._end_invocation(invocation_context)
 
@@ -183,11 +183,11 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def close(self) -> None:
-        """Give the engine back; nothing is learned and nothing lost, and turns that still run end as they should."""
+        """Release the engine; nothing is learned or lost, and turns that still run end normally."""
         await self._source.release()
 
     def _is_in_charge(self, invocation: InvocationContext) -> bool:
-        """Say whether this is a run of the host itself, and this plugin the one in charge."""
+        """Return True if this is a run of the host itself, and this is the Runner's first MemoryPlugin."""
         outer = outer_session_service.get()
         if (outer is not None and outer is not invocation.session_service) or should_skip(invocation, self._source):
             return False
@@ -198,7 +198,7 @@ class MemoryPlugin(BasePlugin):
         return first is self
 
     def _begin_invocation(self, invocation: InvocationContext, message: types.Content | None) -> InvocationState:
-        """Note an invocation; commands and what is private are stamped before anything can fail."""
+        """Track an invocation; commands and private messages get their metadata before anything can fail."""
         session = invocation.session
         command, private_text = parse_message(message)
         turn = InvocationState(
@@ -220,7 +220,7 @@ class MemoryPlugin(BasePlugin):
 
     @never_breaks_the_turn
     async def _mark_turn(self, invocation: InvocationContext, turn: InvocationState) -> None:
-        """Open memory and mark the beginning of a turn, or of a command; a turn that is not marked is stamped."""
+        """Open memory and mark the start of a turn or command; a turn that cannot be marked keeps UNMARKED_KEY."""
         if turn.command is None:
             set_metadata(invocation, UNMARKED_KEY, True)
         try:
@@ -234,7 +234,7 @@ class MemoryPlugin(BasePlugin):
                 await turn.begin(engine, invocation)
 
     async def _exclude_private_message(self, invocation: InvocationContext, turn: InvocationState) -> None:
-        """Keep a private message from being learned that ADK appended before it was stamped."""
+        """Exclude a private message from learning if ADK appended it without its metadata."""
         event = _new_user_event(invocation)
         if event is None or not is_private(invocation):
             return
@@ -258,7 +258,7 @@ class MemoryPlugin(BasePlugin):
 
     @asynccontextmanager
     async def _engine_for(self, turn: InvocationState) -> AsyncIterator[Engine | None]:
-        """Give the engine for a hook, None where it was not opened; the plugin may be closed while a turn runs."""
+        """Yield the engine for a hook; None if it was not opened. The plugin may be closed while a turn runs."""
         if not turn.is_memory_open:
             yield None
             return
@@ -266,7 +266,7 @@ class MemoryPlugin(BasePlugin):
             yield engine
 
     async def _current_profile_block(self, invocation: InvocationContext, turn: InvocationState) -> str | None:
-        """Return the profile block for the agent that asks its model next; None where it gets nothing of memory."""
+        """Return the profile block for the agent that calls its model next; None if it gets no memory."""
         async with self._engine_for(turn) as engine:
             if engine is None or not is_enabled_for(engine.config, invocation.agent, turn.root_agent_name):
                 return None
@@ -275,9 +275,9 @@ class MemoryPlugin(BasePlugin):
         return turn.profile_block
 
     async def _inject_into_agent_tool(self, invocation: InvocationContext, request: LlmRequest) -> None:
-        """Put the profile into the prompt of an agent inside an AgentTool, where the configuration wants it there.
+        """Add the profile to the prompt of an agent inside an AgentTool, if the configuration says so.
 
-        It gets no tools: what it is told comes from the agent that calls it, and not from the person.
+        It gets no tools: its messages come from the calling agent, not from the user.
         """
         turn = outer_invocation.get()
         if turn is None or self._turns.get(turn.start.invocation.id) is not turn:
@@ -297,21 +297,21 @@ class MemoryPlugin(BasePlugin):
             if engine is not None:
                 await turn.end(engine)
             elif turn.command is None:
-                # Memory could not be opened, which is logged; what is not counted is never looked for.
+                # Memory could not be opened, which is logged; an uncounted turn would never be learned.
                 self._unrecorded_turns[turn.key] = turn.start.invocation
                 if len(self._unrecorded_turns) > _MAX_TRACKED_TURNS:
                     self._unrecorded_turns.popitem(last=False)
 
 
 def _new_user_event(invocation: InvocationContext) -> Event | None:
-    """Return the event of what the person just said; None where an earlier turn is resumed."""
+    """Return the event of the user's new message; None if an earlier turn is resumed."""
     last = invocation.session.events[-1] if invocation.session.events else None
     is_new = last is not None and last.author == "user" and last.invocation_id == invocation.invocation_id
     return last if is_new else None
 
 
 def _root_agent_name(invocation: InvocationContext) -> str | None:
-    """Return the root agent's name where it is an LlmAgent; None for a tree or a Workflow of several."""
+    """Return the root agent's name if it is an LlmAgent; None for another kind of agent and for a Workflow."""
     agent = invocation.agent
     root = agent.root_agent if isinstance(agent, BaseAgent) else None
     return root.name if isinstance(root, LlmAgent) else None

@@ -1,4 +1,4 @@
-"""What memory adds to one request: the tools, how to use them, and the profile."""
+"""Adds memory to one request: the tools, how to use them, and the profile."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ logger = logger_for(__name__)
 
 
 def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str | None) -> None:
-    """Add the tools, their use and the profile `profile_block` to a request; with None nothing of it is shown.
+    """Add the tools, their instructions and `profile_block` to a request; with None, none of it is shown to the model.
 
-    Tools the agent lists itself stay as they are. All of ours can be called in every request, shown or not: a
-    model repeats calls it finds in the conversation, and ADK would end the turn at one it cannot resolve.
+    Tools that the agent lists itself are not changed. Ours can be called in every request, shown or not: a model
+    repeats calls from the conversation, and ADK would end the turn at a call that it cannot resolve.
     """
     missing = [tool for tool in tools if tool.name not in request.tools_dict]
     if profile_block is not None:
@@ -43,10 +43,10 @@ def inject(request: LlmRequest, tools: Sequence[BaseTool], *, profile_block: str
 
 
 def is_enabled_for(config: GaiaConfig, agent: BaseNode | None, root_name: str | None) -> bool:
-    """Say whether an agent gets the profile and the tools.
+    """Return True if an agent gets the profile and the tools.
 
-    `root_name` names the root agent where it is an LlmAgent; where it is none, it has no prompt of its own, and
-    `memory.profile_agents: root_name` means every agent of the tree.
+    `root_name` is the name of the root agent if it is an LlmAgent. Otherwise the root has no prompt of its own, and
+    `memory.profile_agents: root` means every agent of the tree.
     """
     profile_agents = config.memory.profile_agents
     if not config.memory.enabled or agent is None:
@@ -57,7 +57,7 @@ def is_enabled_for(config: GaiaConfig, agent: BaseNode | None, root_name: str | 
 
 
 def has_profile_in_agent_tool(config: GaiaConfig, agent: BaseNode | None) -> bool:
-    """Say whether an agent inside an AgentTool gets the profile: where all do, or its name is given."""
+    """Return True if an agent inside an AgentTool gets the profile: all agents do, or it is named."""
     profile_agents = config.memory.profile_agents
     if not config.memory.enabled or agent is None or profile_agents == "root":
         return False
@@ -65,14 +65,14 @@ def has_profile_in_agent_tool(config: GaiaConfig, agent: BaseNode | None) -> boo
 
 
 class ProfileAgentsCheck:
-    """Says once of each name in `memory.profile_agents` that no agent of the tree has it."""
+    """Warns once about each name in `memory.profile_agents` that no agent of the tree has."""
 
     def __init__(self) -> None:
-        """Nothing was said yet."""
+        """Start without warnings."""
         self._warned_names: set[str] = set()
 
     def check(self, config: GaiaConfig, agent: BaseNode | None) -> None:
-        """Warn of names that are unknown in the tree of `agent`; what a Workflow is made of cannot be seen."""
+        """Warn about names that no agent in the tree of `agent` has; the nodes of a Workflow cannot be listed."""
         profile_agents = config.memory.profile_agents
         if isinstance(profile_agents, str) or not isinstance(agent, BaseAgent):
             return
@@ -95,13 +95,13 @@ def _agent_names(agent: BaseAgent) -> Iterator[str]:
 
 
 def _agent_tool_agents(agent: BaseAgent) -> list[BaseAgent]:
-    """Return the agents that an agent calls as tools; what a toolset holds cannot be seen."""
+    """Return the agents that an agent calls as tools; the contents of a toolset cannot be listed."""
     tools = agent.tools if isinstance(agent, LlmAgent) else []
     return [tool.agent for tool in tools if isinstance(tool, AgentTool)]
 
 
 def _accepts_functions(request: LlmRequest) -> bool:
-    """Say whether functions can be added: models refuse them beside an answer schema or a built-in tool."""
+    """Return True if functions can be added: models reject them together with a response schema or a built-in tool."""
     config = request.config
     if config.response_schema or config.response_json_schema:
         return False

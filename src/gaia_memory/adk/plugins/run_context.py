@@ -1,4 +1,4 @@
-"""What the running code belongs to: the leases it runs under, the tool call it is in, the message being answered."""
+"""The context of the running code: the leases it runs under, its tool call, and the message being answered."""
 
 from __future__ import annotations
 

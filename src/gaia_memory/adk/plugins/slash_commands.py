@@ -1,4 +1,4 @@
-"""Slash commands inside somebody's Runner: recognised, answered, and kept from every later request."""
+"""Slash commands in any Runner: parsed, answered, and left out of every later request."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ UNAVAILABLE_BECAUSE = "Memory cannot answer right now, and nothing was changed:"
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """What a command answers, and whether the session is to be cleared once its run is over."""
+    """The answer to a command, and whether to clear the session after its run."""
 
     text: str
     clears_session: bool = False
 
 
 def parse_command(message: types.Content | None) -> tuple[str, str] | None:
-    """Return the name and argument of a known command, when that is all the text of a message.
+    """Return the name and argument of a known command, if it is all the text of a message.
 
-    What is attached to it is not looked at. An unknown command is the host's own business, or the model's.
+    Attachments are ignored. Unknown commands are left to the host or the model.
     """
     parts = (message.parts if message else None) or []
     if any(part.thought or part.function_call or part.function_response for part in parts):
@@ -47,14 +47,14 @@ def parse_command(message: types.Content | None) -> tuple[str, str] | None:
 
 
 def parse_message(message: types.Content | None) -> tuple[tuple[str, str] | None, str | None]:
-    """Return the command that a message is, and the text of `/private TEXT`, which is a turn and no command."""
+    """Return the command of a message, and the text of `/private TEXT`, which is a turn and not a command."""
     command = parse_command(message)
     private_text = private_message(*command) if command is not None else None
     return (command, None) if private_text is None else (None, private_text)
 
 
 def with_text(message: types.Content, text: str) -> types.Content:
-    """Return a message with this text in place of its own, and with what is attached to it."""
+    """Return a message with its text replaced and its attachments kept."""
     attached = [part for part in message.parts or [] if not part.text]
     return message.model_copy(update={"parts": [types.Part(text=text), *attached]})
 
@@ -67,7 +67,7 @@ def build_call(
     *,
     is_admin: bool = False,
 ) -> Call:
-    """Return the use of a command in a conversation; whom `people:` names an admin now is one in any case."""
+    """Return the call of a command in a conversation; admins in `people:` are admins in any case."""
     person = engine.config.people.users.get(key.user)
     return Call(
         scope=engine.scope(key.app, key.user),
@@ -85,8 +85,8 @@ def build_call(
 def drop_commands(events: Sequence[Event]) -> list[Event]:
     """Return the events without the turns of slash commands.
 
-    A command's turn to which a rewind goes back is emptied instead of dropped: ADK ignores a rewind whose
-    target is missing, and would bring back what was rewound.
+    A command's turn that is the target of a rewind is emptied instead of dropped: ADK ignores a rewind with a missing
+    target, and would restore the rewound events.
     """
     command_indices = indices_with_key(events, COMMAND_KEY)
     if not command_indices:
@@ -110,11 +110,11 @@ async def answer_command(
     open_error: GaiaMemoryError | None = None,
     lease_owner: str = "",
 ) -> CommandAnswer:
-    """Return the answer to a command, whatever happens: it must not become talk because memory is away.
+    """Return the answer to a command, even if memory is unavailable: the command must not be sent to the model.
 
-    `open_error` is what kept the engine from being opened, said without the places that the log names; `lease_owner`
-    holds the conversation meanwhile. A reset learns now, so that its answer is true. It clears after the run: ADK still
-    appends the command's own events to the session it has loaded.
+    `open_error` is why the engine could not be opened; its file locations are left out of the answer. `lease_owner` is
+    the owner of the lease meanwhile. A reset learns at once, so that its answer is true, and clears after the run: ADK
+    still appends the command's own events to the loaded session.
     """
     if engine is None:
         return CommandAnswer(

@@ -1,4 +1,4 @@
-"""Whether one run of a host's wants content in its spans."""
+"""Reads whether a run wants content in its spans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def wants_span_content(run_config: RunConfig | None) -> bool | None:
-    """Return what `RunConfig.telemetry` says, as ADK reads it for its own spans; None where it says nothing."""
+    """Return the setting of `RunConfig.telemetry`, as ADK reads it for its own spans; None if it is not set."""
     telemetry = run_config.telemetry if run_config is not None else None
     if telemetry is None or telemetry.capture_message_content is None:
         return None

@@ -1,4 +1,4 @@
-"""Replays the last turns of a conversation instead of all of it, in anybody's Runner."""
+"""Replays the last turns of a conversation instead of all of it, in any Runner."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 logger = logger_for(__name__)
 
 START_ANCHOR = WindowAnchor(turn_no=0, timestamp=0.0)
-"""The anchor of a load that leaves nothing out."""
+"""The anchor of a full load."""
 
 _ABORTED_ERROR_CODE = "INVOCATION_ABORTED"
-"""ADK's error code of the responses with which it settles the calls of a turn that was broken off."""
+"""ADK's error code of the responses to open calls of an aborted turn."""
 
 _MICROSECONDS_PER_SECOND = 1_000_000
-"""Session databases keep and compare the times of events in microseconds."""
+"""Session databases store and compare the times of events in microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetainedContext:
-    """A load that leaves out what lies between the window and older turns that are still needed.
+    """Older turns that are still needed, kept so that a load can leave out the turns between them and the window.
 
-    `start` is where the newest turns begin, with the event `event_id`; `older` are the events kept from before.
+    `start` is where the newest turns begin, with the event `event_id`; `older_events` are the events kept from before.
     """
 
     start: WindowAnchor
@@ -49,11 +49,10 @@ class RetainedContext:
 
 
 class WindowedSessionLoad(GetSessionConfig):
-    """Bounds the load of a session and says which turn of the whole conversation it begins with.
+    """Limits the load of a session and says with which turn of the whole conversation it begins.
 
-    `save_start` keeps where the next load can begin: the anchor when it moved, and what is nearer than that. It
-    travels in the `RunConfig`, which ADK hands on to the Runner of an `AgentTool`: `key` tells that one's session
-    from the one it was made for.
+    `save_start` stores where the next load can begin: the anchor if it moved, and the retained context. The load is
+    part of the `RunConfig`, which ADK passes on to the Runner of an `AgentTool`: `key` is the session it is meant for.
     """
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
@@ -64,16 +63,16 @@ class WindowedSessionLoad(GetSessionConfig):
     save_start: Callable[[WindowAnchor | None, RetainedContext | None], Awaitable[None]]
 
     def matches(self, events: Sequence[Event]) -> bool:
-        """Say whether a load begins where it has to; a session that was made anew does not."""
+        """Return True if the loaded events begin where expected; those of a recreated session do not."""
         return self.retained is None or (bool(events) and events[0].id == self.retained.event_id)
 
 
 class SessionWindowPlugin(BasePlugin):
-    """Trims the loaded session before a turn; what is stored stays as it is.
+    """Trims the loaded session before a turn; the stored session is not changed.
 
-    `window_turns` is how many turns are replayed at most, the current one included; between two cuts it may be
-    a third fewer, so that a prompt cache can reuse the beginning. Without it the configuration's
-    `sessions.window_turns` counts. With it the plugin needs no configuration and opens nothing.
+    `window_turns` is the maximum of replayed turns, including the current one. Turns are cut in steps of a third of
+    it, so that a prompt cache can reuse the beginning. The default is `sessions.window_turns` of the configuration;
+    with the argument, the plugin needs no configuration and opens nothing.
     """
 
     def __init__(
@@ -94,14 +93,14 @@ class SessionWindowPlugin(BasePlugin):
         self._has_warned = False
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Drop the turns before the window from the loaded session; the turn goes on whatever happens."""
+        """Drop the turns before the window from the loaded session; a failure does not end the turn."""
         if self._window_turns is None and should_skip(invocation_context, self._source):
             return
         with ErrorBoundary("trimming the session to the replay window"):
             await self._trim(invocation_context)
 
     async def close(self) -> None:
-        """Give the engine back."""
+        """Release the engine."""
         await self._source.release()
 
     async def _trim(self, context: InvocationContext) -> None:
@@ -115,10 +114,10 @@ class SessionWindowPlugin(BasePlugin):
             context, events, window_turns, base=load.turn_no if load else 0, older_count=len(older_events)
         )
         if load is not None and load.after_timestamp and (selection.is_incomplete or not load.matches(session.events)):
-            # The window grew, a rewind brought earlier turns back into it, or it is another session by now.
+            # The window grew, a rewind moved earlier turns into it, or the session was recreated.
             events, is_complete = await _all_events(context), True
             selection = _select_window(context, events, window_turns)
-        # In place: ADK already holds this list. It is a copy of what is stored and never written back.
+        # In place: ADK already uses this list. It is a copy of the stored events and never written back.
         session.events[:] = [events[place] for place in selection.indices]
         if load is not None:
             await load.save_start(
@@ -172,13 +171,13 @@ def _select_window(
         base_turn_no=base,
         older_count=older_count,
         current_invocation_id=context.invocation_id,
-        # The nodes of a Workflow find where they stopped in their invocation's events.
+        # The nodes of a Workflow resume from their invocation's events.
         whole_invocations=context.agent is None,
     )
 
 
 def _next_anchor(events: Sequence[Event], selection: WindowSelection, *, is_complete: bool) -> WindowAnchor | None:
-    """Return where the next load can begin; None where that did not move."""
+    """Return where the next load can begin; None if that did not move."""
     anchor = _time_boundary(events, selection.start)
     return START_ANCHOR if anchor is None and is_complete else anchor
 
@@ -193,7 +192,7 @@ def _retained_context(events: Sequence[Event], selection: WindowSelection) -> Re
 
 
 def _time_boundary(events: Sequence[Event], start: WindowStart | None) -> WindowAnchor | None:
-    """Return a start as a time, when the events from there on are exactly those not before that time."""
+    """Return a start as a time; None unless exactly the events from there on are at or after that time."""
     if start is None:
         return None
     times = [round(event.timestamp * _MICROSECONDS_PER_SECOND) for event in events]
@@ -203,7 +202,7 @@ def _time_boundary(events: Sequence[Event], start: WindowStart | None) -> Window
 
 
 def event_views(events: Sequence[Event]) -> list[EventView]:
-    """Return ADK's events as the window sees them."""
+    """Return the window's views of ADK's events."""
     commands = indices_with_key(events, COMMAND_KEY)
     return [_view(event, is_command=place in commands) for place, event in enumerate(events)]
 
@@ -224,7 +223,7 @@ def _view(event: Event, *, is_command: bool) -> EventView:
 
 
 def _is_user_turn(event: Event) -> bool:
-    """Say whether a person begins to speak: not where they answer a call, nor with nothing a model is shown."""
+    """Return True if a user's turn begins: not with the answer to a call, nor without content for the model."""
     if event.author != "user" or event.actions.compaction is not None or event.get_function_responses():
         return False
     if event.content is None:

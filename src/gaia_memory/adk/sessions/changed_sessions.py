@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from gaia_memory.models import SessionKey
 
 VERSION_TABLE = "adk_internal_metadata"
-"""ADK's `DatabaseSessionService` makes it first; a database without it is of another kind, or not made yet."""
+"""ADK's `DatabaseSessionService` creates it first; a database without it is not ADK's, or has no tables yet."""
 
 EVAL_SESSION_PREFIXES = ("adk-eval-session-", "___eval___session___")
-"""How the ids of sessions begin in which ADK evaluated an agent, now and in older versions."""
+"""The id prefixes of ADK's evaluation sessions, in its current and older versions."""
 
 SessionChanges = dict[tuple[str, str], float]
-"""When each session, by user and id, was changed last, in seconds since the epoch."""
+"""The time of the last change of each session, by user and id, in seconds since the epoch."""
 
 _sessions = table(
     "sessions",
     column("app_name", String()),
     column("user_id", String()),
     column("id", String()),
-    # Without a type it comes as the driver gives it: SQLite may hold text or a number.
+    # Without a type the driver's value is returned: SQLite may store text or a number.
     column("update_time"),
 )
 _columns = _sessions.c
@@ -43,7 +43,7 @@ async def query_changed_sessions(engine: AsyncEngine, app: str, *, since: float 
     """Return the sessions of an app that were changed at `since` or later; None for all."""
     statement = select(_columns.user_id, _columns.id, _columns.update_time).where(_columns.app_name == app)
     if since is not None:
-        # ADK keeps UTC without saying so.
+        # ADK stores UTC without a time zone.
         at = datetime.fromtimestamp(since, UTC).replace(tzinfo=None)
         statement = statement.where(_columns.update_time >= literal(at, DateTime()))
     found: SessionChanges = {}
@@ -67,14 +67,14 @@ async def find_changed_sessions(service: BaseSessionService, app: str, *, since:
         await service.prepare_tables()
         if has_current_schema(service):
             return await query_changed_sessions(service.db_engine, app, since=since)
-    # It loads every session's state.
+    # This loads every session's state.
     listed = (await service.list_sessions(app_name=app)).sessions
     found = {(session.user_id, session.id): session.last_update_time for session in listed}
     return {session: at for session, at in found.items() if since is None or at >= since}
 
 
 async def session_exists(engine: AsyncEngine, key: SessionKey) -> bool:
-    """Say whether a session is there."""
+    """Return True if a session exists."""
     statement = select(literal(1)).where(
         _columns.app_name == key.app, _columns.user_id == key.user, _columns.id == key.session
     )

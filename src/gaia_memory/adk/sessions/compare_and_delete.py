@@ -1,4 +1,4 @@
-"""A session is deleted only as it was read: ADK's own `delete_session` compares nothing, and a word would be lost."""
+"""Deletes a session only if it is unchanged: ADK's `delete_session` does not compare and would lose new messages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 async def delete_if_unchanged(service: BaseSessionService, session: Session) -> bool:
-    """Delete a session with its events; False, and nothing deleted, where it changed since it was loaded.
+    """Delete a session with its events; return False, and delete nothing, if it changed since it was loaded.
 
-    A service whose tables are not known here is asked to delete it, whatever it holds by then.
+    A service with unknown tables deletes it unconditionally.
     """
     service = await unwrap_service(service, session.app_name)
     if (
@@ -69,7 +69,7 @@ async def _delete_from_database(engine: AsyncEngine, session: Session) -> bool:
             return True
         if StorageSession(update_time=stored_update_time).get_update_marker() != update_marker(session):
             return False
-        # What is read does not lock: whoever spoke since then is found by the condition.
+        # Reading takes no lock: the condition finds a change since then.
         deleted = await connection.execute(
             delete(StorageSession).where(session_filter, StorageSession.update_time == stored_update_time)
         )

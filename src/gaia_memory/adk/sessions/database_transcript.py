@@ -22,7 +22,7 @@ logger = logger_for(__name__)
 class DatabaseTranscript:
     """The `Transcript` of one app in the configured session database.
 
-    A sweep that finds nothing to learn there goes without ADK: which sessions changed is asked of the table alone.
+    A sweep that finds nothing to learn does not load ADK: the table alone shows which sessions changed.
     """
 
     def __init__(
@@ -40,17 +40,17 @@ class DatabaseTranscript:
         self._app = app
 
     def __eq__(self, other: object) -> bool:
-        """Say whether another transcript reads the same sessions, however it clears them."""
+        """Return True if another transcript reads the same sessions, however it clears them."""
         if isinstance(other, DatabaseTranscript):
             return (self.database, self._app) == (other.database, other._app)
         return self.database.has_service and self._adk_transcript() == other
 
     def __hash__(self) -> int:
-        """Go by the app alone, as every transcript does."""
+        """Hash the app alone, as every transcript does."""
         return hash(self._app)
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
-        """Return the sessions of the app changed at `since` or later, with when, but for those of evaluations."""
+        """Return when each session of the app was changed, if at `since` or later; evaluations are left out."""
         found = await self.database.changed_sessions(self._app, since=since)
         if found is None:
             return await (await self._open_transcript()).sessions(since=since)
@@ -61,7 +61,7 @@ class DatabaseTranscript:
         }
 
     async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
-        """Return what was said after a mark; None when there is no such session."""
+        """Return the messages after a position; None if there is no such session."""
         if await self._is_empty():
             return None
         return await (await self._open_transcript()).read(key, after=after, turns_before=turns_before)
@@ -69,7 +69,7 @@ class DatabaseTranscript:
     async def read_out_of_order(
         self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> tuple[Turn, ...] | None:
-        """Return what was said in some invocations and reading on from a mark misses; None without a session."""
+        """Return the turns of these invocations that reading from `after` misses; None if there is no such session."""
         if await self._is_empty():
             return None
         return await (await self._open_transcript()).read_out_of_order(
@@ -77,7 +77,7 @@ class DatabaseTranscript:
         )
 
     async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
-        """Clear what was read; False, and nothing changed, when somebody spoke since."""
+        """Clear what was read; return False, and change nothing, if there was a new message since."""
         return await (await self._open_transcript()).clear(conversation, how=how)
 
     async def _is_empty(self) -> bool:
@@ -110,5 +110,5 @@ class DatabaseTranscriptFinder:
         except (ValueError, SQLAlchemyError, OSError) as error:
             logger.info("the configured session database cannot be read for other apps: %s", type(error).__name__)
             return None
-        # Turns of that app run in a Runner that we do not know, and it may keep other sessions elsewhere.
+        # The app's turns run in an unknown Runner, which may keep other sessions elsewhere.
         return DatabaseTranscript(self._database, key.app, clear_method="rewind", is_complete=False)

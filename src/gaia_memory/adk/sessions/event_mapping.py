@@ -1,4 +1,4 @@
-"""ADK events as turns: what the person and the agent said to each other, and nothing else."""
+"""Maps ADK events to turns: the messages of the user and the agent, and nothing else."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ PRIVATE_KEY = "gaia:private"
 """Key in an event's custom metadata: part of a private turn; replayed, never learned."""
 
 UNMARKED_KEY = "gaia:unmarked"
-"""Key in an event's custom metadata: part of a turn for which it could not be looked up whether it is private."""
+"""Key in an event's custom metadata: part of a turn whose privacy could not be looked up."""
 
 MEMORY_OFF_KEY = "gaia:off"
-"""Key in an event's custom metadata: part of a turn while memory was off; replayed, never learned."""
+"""Key in an event's custom metadata: part of a turn that ran while memory was off; replayed, never learned."""
 
 UNLEARNED_KEYS = frozenset({COMMAND_KEY, PRIVATE_KEY, MEMORY_OFF_KEY})
-"""What carries one of these is not learned, nor what is said in the same breath."""
+"""An event with one of these keys is not learned, nor are the others of its message group."""
 
 TIME_ZONE_KEY = "user:time_zone"
-"""Key in a session's state: the IANA name of the time zone the person is in."""
+"""Key in a session's state: the IANA name of the user's time zone."""
 
 USER_REQUEST_CALLS = frozenset({"adk_request_credential", "adk_request_confirmation", "adk_request_input"})
-"""Calls with which ADK itself asks the person for something; their text is no talk."""
+"""Calls with which ADK itself asks the user for something; their text is not part of the conversation."""
 
 _MAX_TOKENS_ERROR_CODE = "MAX_TOKENS"
-"""ADK's error code of a streamed answer that is too long; the person read what there is of it."""
+"""ADK's error code of a streamed answer that was cut off; the user has read its beginning."""
 
 MessageGroup = tuple[str, int | str]
-"""An invocation with the number of what the person said last in it, or no invocation with an event."""
+"""An invocation and the number of the latest user message in it, or an empty invocation and an event id."""
 
 NO_KEYS: frozenset[str] = frozenset()
 _USER_ROLES = frozenset({None, "", "user"})
@@ -51,7 +51,7 @@ _NON_SPEAKER_AUTHORS = frozenset({"", "system", "tool", "function", "developer"}
 
 
 async def zone_of(session: Session) -> tzinfo:
-    """Return where the person of a session is, as its state says; UTC, which says nothing, where it does not."""
+    """Return the user's time zone from the session's state; UTC, which counts as unknown, if it has none."""
     name = session.state.get(TIME_ZONE_KEY)
     if isinstance(name, str) and name:
         with suppress(ValueError):
@@ -60,26 +60,26 @@ async def zone_of(session: Session) -> tzinfo:
 
 
 def position_of(event: Event) -> EventPosition:
-    """Return an event's place in its transcript."""
+    """Return an event's position in its transcript."""
     return EventPosition(event.timestamp, event.id)
 
 
 def live_events(events: Sequence[Event]) -> list[Event]:
-    """Return the events that no rewind took back, in order.
+    """Return the events that were not rewound, in order.
 
-    A rewind to an invocation that is not among them takes everything before it back: the invocation was
-    before the part that was loaded.
+    A rewind to an invocation that is not among them rewinds everything before it: the invocation is before the loaded
+    part.
     """
     indices = live_indices((event.invocation_id, event.actions.rewind_before_invocation_id or None) for event in events)
     return [events[place] for place in indices]
 
 
 def turns_of(events: Sequence[Event], *, turns_before: int, zone: tzinfo = UTC) -> tuple[Turn, ...]:
-    """Return the talk in `events` as turns numbered from `turns_before` + 1, said in `zone` where that is known.
+    """Return the messages in `events` as turns numbered from `turns_before` + 1, with times in `zone`.
 
-    A turn begins where the person speaks; what an agent says before that is a turn of its own. Left out are
-    rewound, partial and failed events, commands, turns that were private or held while memory was off, other
-    branches, thoughts, calls, responses, files, and whatever is neither the person's nor an agent's.
+    A turn begins with a message of the user; agent messages before the first one form a turn of their own. Left out
+    are rewound, partial and failed events, commands, private turns and those that ran while memory was off, other
+    branches, thoughts, calls, responses, files, and everything that is neither the user's nor an agent's.
     """
     live = live_events(events)
     keys_by_group = MessageGroups(live).keys_by_group
@@ -89,17 +89,17 @@ def turns_of(events: Sequence[Event], *, turns_before: int, zone: tzinfo = UTC) 
 
 
 class TurnBuilder:
-    """Makes turns of events that are told one by one: those that no rewind took back, in order."""
+    """Builds turns from events that are added one by one, in order and without the rewound ones."""
 
     def __init__(self, turns_before: int, zone: tzinfo = UTC) -> None:
-        """Number the turns from `turns_before` + 1, said in `zone`."""
+        """Number the turns from `turns_before` + 1, with times in `zone`."""
         self._seq = turns_before
         self._zone = zone
         self._messages: list[Message] = []
         self._last_position: EventPosition | None = None
 
     def add(self, event: Event, keys: frozenset[str]) -> Turn | None:
-        """Return the turn that is over with this event, which is said in a breath with these stamps."""
+        """Add an event, whose message group has these metadata keys; return the turn that it ends, if any."""
         finished_turn = None
         message = None if keys & UNLEARNED_KEYS else message_of(event, self._zone)
         if message is not None:
@@ -110,7 +110,7 @@ class TurnBuilder:
         return finished_turn
 
     def finish(self) -> Turn | None:
-        """Return the turn that is not over."""
+        """Return the turn so far and end it; None if it is empty."""
         if not self._messages or self._last_position is None:
             return None
         messages, self._messages = tuple(self._messages), []
@@ -119,7 +119,7 @@ class TurnBuilder:
 
 
 def message_of(event: Event, zone: tzinfo = UTC) -> Message | None:
-    """Return what was said in an event, or None when it holds no talk; `zone` is where it was said."""
+    """Return the message of an event, with its time in `zone`; None if the event has no message."""
     if not _is_conversation(event):
         return None
     role = _role(event)
@@ -136,33 +136,33 @@ def message_of(event: Event, zone: tzinfo = UTC) -> Message | None:
 
 
 def metadata_keys(event: Event) -> frozenset[str]:
-    """Return our stamps that an event carries itself."""
+    """Return our metadata keys of an event."""
     metadata = event.custom_metadata or {}
     return frozenset(stamp for stamp in (*UNLEARNED_KEYS, UNMARKED_KEY) if metadata.get(stamp))
 
 
 def indices_with_key(events: Sequence[Event], key: str) -> set[int]:
-    """Return the places of events that carry one of our stamps, and of those said in the same breath."""
+    """Return the indices of events with one of our metadata keys, and of the others of their message groups."""
     keys_by_group, groups = MessageGroups(events).keys_by_group, MessageGroups()
     return {place for place, event in enumerate(events) if key in keys_by_group.get(groups.group_of(event), NO_KEYS)}
 
 
 class MessageGroups:
-    """Tells in which breath each event of a talk is said: in one invocation, up to what the person says next.
+    """Assigns events to message groups: a user message and what follows in its invocation, up to the next message.
 
-    ADK does not put a stamp on a message that another plugin replaced. What else is in the invocation may be talk:
-    a message that comes while a task waits for the person joins the task's invocation.
+    Metadata keys apply to the whole group, because ADK sets none on a message that another plugin replaced. They do not
+    apply to the whole invocation: a message that arrives while a task waits for the user joins the task's invocation.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """Begin where a talk begins; `stamps` are those of the breaths with any, as far as events were told."""
+        """Start with the first events of a conversation; `keys_by_group` contains the keys of the groups with any."""
         self.keys_by_group: dict[MessageGroup, frozenset[str]] = {}
         self._message_counts: Counter[str] = Counter()
         for event in events:
             self.group_of(event)
 
     def group_of(self, event: Event) -> MessageGroup:
-        """Return the breath of the next event; number 0 of an invocation began before the events that were told."""
+        """Return the group of the next event; number 0 of an invocation began before the given events."""
         group: MessageGroup = ("", event.id)
         if event.invocation_id:
             is_message = event.author == "user" and bool(event.content) and not event.get_function_responses()
@@ -202,5 +202,5 @@ def _text(event: Event) -> str:
         for transcription in (event.input_transcription, event.output_transcription)
         if transcription is not None and transcription.text and transcription.finished is not False
     ]
-    # A model cuts its answer anywhere; the parts of a person's message are things said one after the other.
+    # A model splits its answer anywhere; the parts of a user's message are separate.
     return ("\n" if event.author == "user" or not written else "").join(written or spoken)

@@ -1,4 +1,4 @@
-"""The events of one session, part by part: a long talk is never in memory as a whole."""
+"""Reads the events of one session page by page: a long conversation is never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncEngine
 
 PAGE_SIZE = 100
-"""Events that are read at once."""
+"""Events read at once."""
 
 EventMarker = Literal["rewind", "stamp"]
-"""What an event may carry that bears on others: it takes them back, or says that they are not to be learned."""
+"""A mark of an event that affects others: it rewinds them, or says that they are not to be learned."""
 
 _MARKER_TEXTS: dict[EventMarker, str] = {"rewind": "rewind_before_invocation_id", "stamp": "gaia:"}
-"""What the stored form of an event that carries it holds; other events may hold it too."""
+"""The text that every stored event with the mark contains; other events may contain it too."""
 
 _DIALECTS = ("sqlite", "postgresql")
 _PER_AGENT_SERVICE = "PerAgentDatabaseSessionService"
-"""What `adk web` takes when it is given none: a service for each app, in a module that brings a command line along."""
+"""The default of `adk web`: one service per app. Its module is not imported, because that loads a command line."""
 
 _SESSION_FILTER = "app_name = ? AND user_id = ? AND session_id = ?"
 _MAX_ROWID = 2**62
@@ -43,9 +43,9 @@ _MAX_ROWID = 2**62
 
 @dataclass(frozen=True, slots=True)
 class EventRange:
-    """A part of a transcript: behind `after`, up to `until` and ahead of `before`, each where it is given.
+    """A part of a transcript: after `after`, up to and including `until`, and before `before`, as far as given.
 
-    Of what is `carrying` something it holds all, and maybe others; of `invocations` only theirs.
+    With `carrying` it contains all events with that mark, and maybe others; with `invocations`, only their events.
     """
 
     after: EventPosition | None = None
@@ -59,7 +59,7 @@ class StoredEvents(Protocol):
     """The events of one session in the order of its service."""
 
     async def select(self, event_range: EventRange, *, limit: int, newest: bool = False) -> list[Event]:
-        """Return the oldest events of a part, or (`newest`) the newest ones with the last one first."""
+        """Return the oldest events of a part, or with `newest` the newest ones in reverse order."""
 
 
 async def pages(events: StoredEvents, event_range: EventRange) -> AsyncIterator[list[Event]]:
@@ -74,10 +74,10 @@ async def pages(events: StoredEvents, event_range: EventRange) -> AsyncIterator[
 
 
 async def event_reader_for(service: BaseSessionService, app: str) -> Callable[[Session], StoredEvents] | None:
-    """Return what reads an app's session in parts; None where this service can only load it as a whole.
+    """Return a reader for parts of an app's session; None if this service can only load it as a whole.
 
-    ADK's own services are asked past `get_session`, which has no way to read on from an event: only where that
-    is what it would return, and the tables are those known here.
+    ADK's `get_session` cannot continue from an event. The tables of ADK's own services are therefore read directly, if
+    `get_session` is not overridden and the tables are known.
     """
     service = await unwrap_service(service, app)
     if isinstance(service, DatabaseSessionService) and _uses_get_session_of(service, DatabaseSessionService):
@@ -95,12 +95,12 @@ def _uses_get_session_of(service: BaseSessionService, kind: type[BaseSessionServ
 
 
 def is_per_agent_service(service: BaseSessionService) -> bool:
-    """Say whether it is the service of `adk web`, which keeps a `SqliteSessionService` for each app."""
+    """Return True for the service of `adk web`, which has a `SqliteSessionService` for each app."""
     return type(service).__name__ == _PER_AGENT_SERVICE
 
 
 async def unwrap_service(service: BaseSessionService, app: str) -> BaseSessionService:
-    """Return the service that keeps an app's sessions, where one stands for many."""
+    """Return the service with an app's sessions, if `service` delegates to one service per app."""
     if is_per_agent_service(service) and hasattr(service, "_get_service"):
         app_service: BaseSessionService = await service._get_service(app)
         return app_service
@@ -108,8 +108,8 @@ async def unwrap_service(service: BaseSessionService, app: str) -> BaseSessionSe
 
 
 def has_current_schema(service: DatabaseSessionService) -> bool:
-    """Say whether its tables are those of ADK's present version."""
-    # ADK's older tables keep what is asked for here in pickles.
+    """Return True if its tables are those of ADK's current version."""
+    # The older tables store the queried fields in pickles.
     classes = getattr(service, "_get_schema_classes", lambda: None)()
     return getattr(classes, "StorageEvent", None) is StorageEvent
 
@@ -122,7 +122,7 @@ class LoadedEvents:
         self._indices = {event.id: place for place, event in enumerate(events)}
 
     async def select(self, event_range: EventRange, *, limit: int, newest: bool = False) -> list[Event]:
-        """Return events of a part; the oldest ones all at once."""
+        """Return events of a part; `limit` applies only with `newest`."""
         found: list[Event] = []
         indices = self._index_range(event_range)
         for index in reversed(indices) if newest else indices:
@@ -162,9 +162,9 @@ def _has_marker(event: Event, marker: EventMarker) -> bool:
 
 
 class DatabaseEvents:
-    """The events of a session in the tables of ADK's `DatabaseSessionService`, which are only read.
+    """The events of a session in the tables of ADK's `DatabaseSessionService`, read-only.
 
-    Places are compared by the database, as ADK sorts: it alone knows how it sorts ids.
+    The database compares positions, in ADK's order: only the database knows how it sorts ids.
     """
 
     def __init__(self, engine: AsyncEngine, session: Session) -> None:
@@ -204,14 +204,14 @@ class DatabaseEvents:
         return conditions
 
     def _stored_time(self, mark: EventPosition) -> ColumnElement[Any]:
-        """Return a mark's time as it is stored, also where that is not what we would store."""
+        """Return the stored time of an event, which may be rounded; the given time if there is no such event."""
         stored = select(StorageEvent.timestamp).where(self._session_filter, StorageEvent.id == mark.event_id)
         given_time = literal(timestamp_to_utc_datetime(mark.timestamp), StorageEvent.timestamp.type)
         return func.coalesce(stored.scalar_subquery(), given_time)
 
 
 class SqliteEvents:
-    """The events of a session in the tables of ADK's `SqliteSessionService`, which are only read."""
+    """The events of a session in the tables of ADK's `SqliteSessionService`, read-only."""
 
     def __init__(self, connect: Callable[[], AbstractAsyncContextManager[Any]], session: Session) -> None:
         self._connect = connect
@@ -238,7 +238,7 @@ class SqliteEvents:
             where.append("instr(event_data, ?)")
             values.append(_MARKER_TEXTS[event_range.carrying])
         order = "timestamp DESC, rowid DESC" if newest else "timestamp, rowid"
-        # The places are sorted without what was said, which may be long.
+        # Sort row ids without the event data, which may be long.
         selected_rowids = f"SELECT rowid FROM events WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
         statement = f"SELECT event_data FROM events WHERE rowid IN ({selected_rowids}) ORDER BY {order}"
         async with self._connect() as connection:

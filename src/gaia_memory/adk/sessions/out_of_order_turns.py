@@ -1,7 +1,7 @@
-"""Turns that were said while the clock was behind: they lie before the watermark, or before a rewind of ours.
+"""Reads out-of-order turns: the clock was behind when they ran, so they are before the watermark or a rewind of ours.
 
-They are found by their invocations. ADK's order of a session says nothing of them: in it an earlier rewind seems to
-take them back, though they were said after it.
+They are found by their invocations. ADK's order of a session is wrong for them: an earlier rewind seems to rewind
+them, although they ran after it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gaia_memory.adk.sessions.event_pages import StoredEvents
 
 _ROUNDING_SECONDS = 0.01
-"""How much before its turn an event may be stamped: databases round."""
+"""How far an event's time may be before the start of its turn: databases round."""
 
 _MAX_INVOCATIONS_PER_QUERY = 100
 
@@ -35,10 +35,10 @@ async def read_out_of_order_turns(
     turns_before: int,
     zone: tzinfo = UTC,
 ) -> tuple[Turn, ...]:
-    """Return the turns of invocations, said since each `started_at`, whose first event lies at or before `boundary`.
+    """Return the turns of invocations, from each `started_at` on, whose first event is at or before `boundary`.
 
-    The others are met by whoever reads on from there. A rewind of a person that goes back to one of them takes it
-    back; our own ones, which carry `own_rewind_key` in the state, were made before it.
+    Reading from there finds the others. A user's rewind to one of them rewinds it; our own rewinds, which have
+    `own_rewind_key` in the state, were made before it.
     """
     from_start = EventRange(after=EventPosition(min(started_at.values()) - _ROUNDING_SECONDS, ""))
     turn_events = [

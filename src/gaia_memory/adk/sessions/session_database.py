@@ -1,6 +1,6 @@
-"""The configured session database, looked at without ADK, and opened with it once a session is wanted.
+"""The configured session database: inspected without ADK, and opened with ADK when a session is needed.
 
-Importing ADK costs most of a second and some 60 MB, which a program that only remembers and recalls need not pay.
+Importing ADK takes most of a second and some 60 MB, which a program that only remembers and recalls does not need.
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _CREATE_PRIVILEGE_QUERY = text(
 
 @dataclass(frozen=True, slots=True)
 class SessionTables:
-    """What stands in a session database; `adk_metadata` is what ADK noted about it, None without its table for that."""
+    """The contents of a session database; `adk_metadata` are the rows of ADK's metadata table, None without it."""
 
     adk_metadata: Mapping[str, str] | None = None
     has_sessions: bool = False
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing of ADK's, and so no session."""
+        """Whether there are no tables of ADK, and so no session."""
         return self.adk_metadata is None and not self.has_sessions
 
     @property
     def is_current(self) -> bool:
-        """Whether the tables are those of ADK's present version, and all there."""
+        """Whether the tables are complete and those of ADK's current version."""
         return (
             self.has_sessions
             and self.adk_metadata is not None
@@ -67,7 +67,7 @@ class SessionTables:
 
 
 class SessionDatabase:
-    """The database of `sessions.database_url`: nothing is made in it before `service` is used."""
+    """The database of `sessions.database_url`: no table is created before `service` is used."""
 
     def __init__(self, engine: Engine) -> None:
         """Open nothing yet."""
@@ -76,26 +76,26 @@ class SessionDatabase:
 
     @cached_property
     def service(self) -> DatabaseSessionService:
-        """ADK's session service over it, which makes the tables that are missing; loads ADK."""
+        """ADK's session service for it, which creates missing tables; this loads ADK."""
         from gaia_memory.adk.sessions.session_service import RaceSafeSessionService
 
         return RaceSafeSessionService(db_engine=self._engine.sessions_engine())
 
     @property
     def has_service(self) -> bool:
-        """Whether the session service was made, and so ADK is loaded."""
+        """Whether the session service was created, and so ADK is loaded."""
         return "service" in self.__dict__
 
     async def load_service(self) -> DatabaseSessionService:
-        """Return the session service, with ADK imported beside the event loop."""
+        """Return the session service; ADK is imported off the event loop."""
         await load_module("sessions.session_service")
         return self.service
 
     async def require_usable(self) -> None:
-        """Return only where sessions can be kept, as far as that can be seen without changing anything.
+        """Check that sessions can be stored, as far as possible without changing the database.
 
         Raises:
-            MemoryUnavailable: the session database cannot be opened, or is none.
+            MemoryUnavailable: the session database cannot be opened, or is not a session database.
         """
         try:
             file = database_path(self._engine.config.sessions_url)
@@ -112,7 +112,7 @@ class SessionDatabase:
             raise MemoryUnavailable(reason, remedy=remedy) from error
 
     async def tables(self) -> SessionTables:
-        """Return what stands in it; a file that is not there holds nothing, and is not made."""
+        """Return the tables of the database; a missing file has none, and is not created."""
         if self._cached_tables is not None:
             return self._cached_tables
         file = database_path(self._engine.config.sessions_url)
@@ -122,19 +122,19 @@ class SessionDatabase:
             connection = await raw_connection.execution_options(**{READ_ONLY_OPTION: True})
             found = await connection.run_sync(_inspect_tables)
         if found.is_current:
-            # Nobody takes them away again.
+            # Complete tables are not dropped, so the result can be cached.
             self._cached_tables = found
         return found
 
     async def changed_sessions(self, app: str, *, since: float | None) -> SessionChanges | None:
-        """Return an app's sessions that were changed at `since` or later; None where only ADK knows how to read it."""
+        """Return an app's sessions that were changed at `since` or later; None if only ADK can read them."""
         tables = await self.tables()
         if tables.is_current:
             return await query_changed_sessions(self._engine.sessions_engine(), app, since=since)
         return {} if tables.is_empty else None
 
     async def has_session(self, key: SessionKey) -> bool:
-        """Say whether it holds a session, in tables that ADK made."""
+        """Return True if the database contains a session, in tables that ADK created."""
         tables = await self.tables()
         if tables.is_current:
             return await session_exists(self._engine.sessions_engine(), key)
@@ -157,7 +157,7 @@ async def _service_has_session(service: DatabaseSessionService, key: SessionKey)
 
 
 def _require_writable(file: Path) -> None:
-    """Return only where a file can be written, or made; its folder is made here."""
+    """Check that a file can be written or created; create its folder."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not os.access(file if file.exists() else file.parent, os.W_OK):
         raise PermissionError

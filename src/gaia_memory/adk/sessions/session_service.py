@@ -1,4 +1,4 @@
-"""ADK's session service, making its tables also where several processes do so at once."""
+"""ADK's session service, made safe for several processes that create its tables at once."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MAX_ATTEMPTS = 6
 
 
 class RaceSafeSessionService(DatabaseSessionService):
-    """A `DatabaseSessionService` whose tables are ready at its first use, whoever else makes them just then.
+    """A `DatabaseSessionService` whose tables are ready at its first use, even if other processes create them too.
 
-    ADK creates them and enters their version in two steps: another process that looks in between finds tables
-    without a version, or enters it at the same time. Both are over a moment later, unless it was killed in between:
-    ADK then refuses the database for ever.
+    ADK creates the tables and inserts their version in two steps: a second process may find tables without a version,
+    or insert it at the same time. A retry succeeds, unless the first process was killed in between: ADK then refuses
+    the database forever.
     """
 
     def __init__(self, **arguments: Any) -> None:
@@ -35,7 +35,7 @@ class RaceSafeSessionService(DatabaseSessionService):
         self._is_prepared = False
 
     async def prepare_tables(self) -> None:
-        """Make the tables that are missing; ADK calls it before whatever it does."""
+        """Create missing tables; ADK calls this before every operation."""
         if self._is_prepared:
             return
         prepare = super().prepare_tables
@@ -44,14 +44,14 @@ class RaceSafeSessionService(DatabaseSessionService):
         except ValueError:
             async with self.db_engine.begin() as connection:
                 await connection.run_sync(_drop_if_empty)
-            # Somebody else may have removed it, too, or made it anew by now.
+            # Another process may have dropped it too, or created it again.
             await _with_retries(prepare)
         self._is_prepared = True
 
 
 async def _with_retries(prepare: Callable[[], Awaitable[None]]) -> None:
     retrying = AsyncRetrying(
-        # Who was silent for long is not asked six times.
+        # A database that timed out is not tried again.
         retry=retry_if_exception_type((ValueError, SQLAlchemyError, OSError))
         & retry_if_not_exception_type(TimeoutError),
         stop=stop_after_attempt(MAX_ATTEMPTS),
@@ -62,7 +62,7 @@ async def _with_retries(prepare: Callable[[], Awaitable[None]]) -> None:
 
 
 def _drop_if_empty(connection: Connection) -> None:
-    """Remove the table of the version where it is empty, so that ADK makes it once more."""
+    """Drop the version table if it is empty, so that ADK creates it again."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return
     if not connection.execute(text(f"SELECT count(*) FROM {VERSION_TABLE}")).scalar_one():

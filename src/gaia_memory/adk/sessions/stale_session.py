@@ -1,4 +1,4 @@
-"""A session that somebody changed after it was loaded: brought up to date in place, before ADK finds out."""
+"""Updates a loaded session that was changed meanwhile in place, before ADK rejects an append to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def detects_stale(invocation: InvocationContext) -> bool:
-    """Say whether the session service refuses what is appended to a session that changed since it was loaded."""
+    """Return True if the session service rejects an append to a session that changed since it was loaded."""
     service = invocation.session_service
     return (
         update_marker(invocation.session) is not None
@@ -28,24 +28,24 @@ def detects_stale(invocation: InvocationContext) -> bool:
 
 
 def update_marker(session: Session) -> str | None:
-    """Return by what ADK knows a loaded session's state; services without a marker have the time alone."""
-    # It is private, and may be gone in ADK's next version.
+    """Return ADK's marker of a loaded session's revision; None for services that only have the update time."""
+    # The attribute is private and may not exist in every version of ADK.
     marker: str | None = getattr(session, "_storage_update_marker", None)
     return marker
 
 
 def is_stale_error(error: Exception) -> bool:
-    """Say whether an append was refused: the session changed, or is gone."""
+    """Return True if an append was rejected because the session was changed or deleted."""
     # ADK's error for a session that changed meanwhile is a ValueError in a private module.
     return isinstance(error, SessionNotFoundError) or type(error).__name__ == "StaleSessionError"
 
 
 async def reload_if_stale(invocation: InvocationContext, *, is_deleted: bool = False) -> None:
-    """Load the invocation's session again where somebody spoke in it, or cleared it, since it was loaded.
+    """Reload the invocation's session if it got messages, or was cleared, since it was loaded.
 
-    ADK's next append would end the turn with a StaleSessionError. Whether it is stale is asked of the session
-    service, not of the times: events carry the host's clock, the ledger ours. One that `is_deleted`, because it was
-    cleared so, begins anew.
+    Otherwise ADK's next append would end the turn with a StaleSessionError. The session service decides whether it is
+    stale, not the times: events have the host's clock, the ledger ours. With `is_deleted`, a session that was deleted
+    by a clear is created again.
     """
     session = invocation.session
     stored = await _get_session(invocation, GetSessionConfig(num_recent_events=0))
@@ -66,7 +66,7 @@ async def reload_if_stale(invocation: InvocationContext, *, is_deleted: bool = F
 
 async def _recreate_session(invocation: InvocationContext) -> None:
     session = invocation.session
-    # Another message may have made it meanwhile.
+    # Another message may have created it meanwhile.
     with suppress(AlreadyExistsError):
         await invocation.session_service.create_session(
             app_name=session.app_name, user_id=session.user_id, session_id=session.id

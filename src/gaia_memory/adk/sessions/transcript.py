@@ -1,4 +1,4 @@
-"""A conversation as ADK's session service keeps it: read from a mark on, and cleared only when nobody spoke since."""
+"""Conversations in ADK's session service: read after a position, and cleared only if there was no new message."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from gaia_memory.adk.sessions.event_pages import StoredEvents
 
 CLEARED_AT_KEY = "gaia:cleared_at"
-"""Key in a session's state: everything before this time was rewound, so that it need not be read again."""
+"""Key in a session's state: everything before this time was rewound and need not be read again."""
 
 _TICK_SECONDS = 1e-6
 _LEAD_SECONDS = 3600.0
-"""How far ahead of a mark a session is loaded that cannot be read in parts."""
+"""How long before a position the load of a session starts if it cannot be read in parts."""
 
 
 class SessionTranscript:
@@ -54,18 +54,18 @@ class SessionTranscript:
         self._app = app
 
     def __eq__(self, other: object) -> bool:
-        """Say whether another transcript reads the same sessions, however it clears them."""
+        """Return True if another transcript reads the same sessions, however it clears them."""
         if not isinstance(other, SessionTranscript):
-            # One that opens the same service only when it reads knows by itself whether it is the same.
+            # A `DatabaseTranscript` opens the same service lazily and makes this comparison itself.
             return NotImplemented
         return (self._service, self._app) == (other._service, other._app)
 
     def __hash__(self) -> int:
-        """Go by the app alone, as every transcript does."""
+        """Hash the app alone, as every transcript does."""
         return hash(self._app)
 
     async def sessions(self, *, since: float | None = None) -> dict[SessionKey, float]:
-        """Return the sessions of the app changed at `since` or later, with when, but for those of evaluations."""
+        """Return when each session of the app was changed, if at `since` or later; evaluations are left out."""
         found = await find_changed_sessions(self._service, self._app, since=since)
         return {
             SessionKey(self._app, user, session): at
@@ -74,13 +74,13 @@ class SessionTranscript:
         }
 
     async def read(self, key: SessionKey, *, after: EventPosition | None, turns_before: int) -> TranscriptSlice | None:
-        """Return what was said after a mark; None when there is no such session."""
+        """Return the messages after a position; None if there is no such session."""
         opened = await self._open(key, since=None if after is None else after.timestamp - _LEAD_SECONDS)
         if opened is None:
             return None
         session, events = opened
         if self.clear_method == "delete" and after is not None and not await _has_event_at(events, after):
-            # Deleted and begun anew: all of it is new, also what a host with a slower clock said.
+            # The session was deleted and started again: all of it is new, even if a host's clock is behind.
             session, events = await self._open(key, since=None) or opened
             after = after if await _has_event_at(events, after) else None
         end = await _end_position(session.events, events, after)
@@ -91,7 +91,7 @@ class SessionTranscript:
     async def read_out_of_order(
         self, key: SessionKey, started_at: Mapping[str, float], *, after: EventPosition | None, turns_before: int
     ) -> tuple[Turn, ...] | None:
-        """Return what was said in some invocations and reading on from a mark misses; None without a session."""
+        """Return the turns of these invocations that reading from `after` misses; None if there is no such session."""
         opened = await self._open(key, since=min(started_at.values()) - _LEAD_SECONDS)
         if opened is None:
             return None
@@ -112,7 +112,7 @@ class SessionTranscript:
         return await turns
 
     async def clear(self, conversation: TranscriptSlice, *, how: Literal["delete", "rewind"]) -> bool:
-        """Clear what was read; False, and nothing changed, when somebody spoke since."""
+        """Clear what was read; return False, and change nothing, if there was a new message since."""
         if how == "rewind":
             return await self._rewind(conversation)
         newest = await self._load(conversation.key, GetSessionConfig(num_recent_events=1))
@@ -123,7 +123,7 @@ class SessionTranscript:
         return await delete_if_unchanged(self._service, cast("Session", conversation.host_session))
 
     async def _rewind(self, conversation: TranscriptSlice) -> bool:
-        """Append one event that takes everything back, with the session that was read as compare-and-swap."""
+        """Append one event that rewinds everything, as a compare-and-swap on the session that was read."""
         loaded = cast("Session", conversation.host_session)
         since = loaded.state.get(CLEARED_AT_KEY)
         opened = await self._open(conversation.key, since=since if isinstance(since, float) else None)
@@ -149,7 +149,7 @@ class SessionTranscript:
         return True
 
     async def _open(self, key: SessionKey, *, since: float | None) -> tuple[Session, StoredEvents] | None:
-        """Load a session with its newest event, and a way to read the others; or with all since a time."""
+        """Load a session with its newest event and return a reader for the others; or load all events since a time."""
         reader_for = await event_reader_for(self._service, self._app)
         if reader_for is None:
             session = await self._load(key, GetSessionConfig(after_timestamp=since))
@@ -171,16 +171,16 @@ async def _has_event_at(events: StoredEvents, mark: EventPosition) -> bool:
 async def _end_position(
     newest: Sequence[Event], events: StoredEvents, after: EventPosition | None
 ) -> EventPosition | None:
-    """Return the mark of the newest event where it is behind `after`."""
+    """Return the position of the newest event, or `after` if none is newer."""
     if newest and (after is None or newest[-1].timestamp > after.timestamp):
         return position_of(newest[-1])
-    # Times alone do not say which is behind the other: databases round them, and ADK keeps some sessions as appended.
+    # Times alone do not give the order: databases round them, and ADK stores some sessions in the order of appends.
     newer = await events.select(EventRange(after=after), limit=1, newest=True)
     return position_of(newer[0]) if newer else after
 
 
 async def _first_visible(events: StoredEvents, after: EventPosition | None, end: EventPosition | None) -> Event | None:
-    """Return the first event that no rewind took back and that another one can go back to."""
+    """Return the first event that was not rewound and that a rewind can go back to."""
     ranges, _ = await live_ranges(events, EventRange(after=after, until=end))
     for event_range in ranges:
         async for page in pages(events, event_range):
@@ -200,7 +200,7 @@ def _build_rewind(first: Event, last: Event) -> Event:
         author="user",
         actions=EventActions(rewind_before_invocation_id=first.invocation_id),
     )
-    # A host whose clock is behind must not sort the rewind before what it takes back.
+    # If the host's clock is behind, the rewind must still sort after the events it rewinds.
     event.timestamp = max(event.timestamp, last.timestamp + _TICK_SECONDS)
     event.actions.state_delta = {CLEARED_AT_KEY: event.timestamp}
     return event

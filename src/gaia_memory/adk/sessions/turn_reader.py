@@ -1,4 +1,4 @@
-"""A transcript as a stream of turns: what counts is found out first, then the events are read page by page."""
+"""Reads a transcript as a stream of turns: find the live parts first, then read their events page by page."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from gaia_memory.adk.sessions.event_pages import StoredEvents
 
 MAX_LEAD_EVENTS = 50
-"""Events ahead of the first unread one that are looked at: it may reply to them, or be said in a breath with them."""
+"""Events read before the first unread one: it may reply to them, or belong to their message group."""
 
 _MAX_INVOCATIONS_PER_QUERY = 100
 
 
 @dataclass(frozen=True, slots=True)
 class TurnReader:
-    """What was said in a part of a transcript, read anew whenever it is iterated, and the little just ahead of it.
+    """The turns of a part of a transcript, read again at each iteration, and the events just before it (the lead).
 
-    `ranges` and `lead` are what no rewind took back; where the lead `is_cut`, something was said before it. `stamps`
-    are those of the breaths with any.
+    `ranges` and `lead` contain no rewound events; with `is_lead_truncated`, there are events before the lead.
+    `keys_by_group` contains the metadata keys of the message groups with any.
     """
 
     events: StoredEvents
@@ -56,7 +56,7 @@ class TurnReader:
         turns_before: int,
         zone: tzinfo = UTC,
     ) -> TurnReader:
-        """Find out what counts behind `after` up to `end`; turns are numbered from `turns_before` + 1."""
+        """Find the live events after `after` up to `end`; turns are numbered from `turns_before` + 1."""
         if end is None or end == after:
             return cls(events, turns_before, zone)
         ranges, first = await live_ranges(events, EventRange(after=after, until=end))
@@ -73,7 +73,7 @@ class TurnReader:
         )
 
     async def __aiter__(self) -> AsyncIterator[Turn]:
-        """Yield the turns of the part, a page in memory at a time."""
+        """Yield the turns of the part, with one page in memory at a time."""
         builder, groups = TurnBuilder(self.turns_before, self.zone), MessageGroups()
         invocations = {invocation for invocation, _ in self.keys_by_group}
         for event in self.lead:
@@ -89,19 +89,19 @@ class TurnReader:
             yield last_turn
 
     def lead_turns(self) -> tuple[Turn, ...]:
-        """Return the turns of the lead, as far as it is known that they may be shown."""
+        """Return the turns of the lead, without messages that may be private."""
         builder, groups = TurnBuilder(self.turns_before - len(self.lead), self.zone), MessageGroups()
         turns = []
         for event in self.lead:
             group = groups.group_of(event)
-            # What was said before the lead may have been private.
+            # The group began before the lead, and may have been private.
             may_be_private = self.is_lead_truncated and not group[1]
             keys = metadata_keys(event) | self.keys_by_group.get(group, NO_KEYS)
             turns.append(builder.add(event, UNLEARNED_KEYS if may_be_private else keys))
         return tuple(turn for turn in [*turns, builder.finish()] if turn is not None)
 
     def _keys_of(self, event: Event, groups: MessageGroups, invocations: set[str]) -> frozenset[str]:
-        """Return the stamps of the event's breath; of the other invocations nothing has to be remembered."""
+        """Return the metadata keys of the event's group; only invocations with keys are tracked."""
         if event.invocation_id not in invocations:
             return metadata_keys(event)
         return metadata_keys(event) | self.keys_by_group.get(groups.group_of(event), NO_KEYS)
@@ -110,7 +110,7 @@ class TurnReader:
 async def _read_lead(
     events: StoredEvents, after: EventPosition | None, first: EventRange | None
 ) -> tuple[list[Event], bool]:
-    """Return what no rewind took back of the events just ahead, and whether there are more before them."""
+    """Return the live events just before the part, and whether there are more before them."""
     if after is None or first is None:
         return [], False
     lead_range = EventRange(until=after, before=first.before)
@@ -127,10 +127,7 @@ async def _read_lead(
 
 
 async def live_ranges(events: StoredEvents, event_range: EventRange) -> tuple[list[EventRange], EventRange | None]:
-    """Return what no rewind in `event_range` took back, in order.
-
-    And the first of it unless all before it is gone too.
-    """
+    """Return the live parts of `event_range` in order, and the first one unless everything before it is rewound."""
     found: list[EventRange] = []
     remaining: EventRange | None = event_range
     while remaining is not None and (rewind := await _last_rewind(events, remaining)) is not None:
@@ -154,7 +151,7 @@ async def _last_rewind(events: StoredEvents, event_range: EventRange) -> Event |
 
 
 async def _rewind_target(events: StoredEvents, invocation: str, rewind: EventPosition) -> EventPosition | None:
-    """Return to where a rewind goes back: itself where the invocation comes later, None where it is not known."""
+    """Return the target of a rewind: itself if the invocation comes later, None if there is no such invocation."""
     invocation_range = EventRange(invocations=[invocation])
     first = await events.select(replace(invocation_range, before=rewind), limit=1)
     if first:
@@ -165,7 +162,7 @@ async def _rewind_target(events: StoredEvents, invocation: str, rewind: EventPos
 async def _collect_keys(
     events: StoredEvents, lead: Sequence[Event], ranges: Sequence[EventRange]
 ) -> dict[MessageGroup, frozenset[str]]:
-    """Return the stamps of the breaths with any; only the events of their invocations are read."""
+    """Return the metadata keys of the message groups with any; only events of their invocations are read."""
     invocations = {event.invocation_id for event in lead if metadata_keys(event)}
     for event_range in ranges:
         async for page in pages(events, replace(event_range, carrying="stamp")):

@@ -16,7 +16,7 @@ ClearMode = Literal["auto", "delete", "rewind", "keep"]
 
 
 class SessionClearer:
-    """Clears conversations whose lease the client holds."""
+    """Clears conversations under a lease of the client."""
 
     def __init__(self, client: LedgerClient, locks: SessionLocks) -> None:
         self._client = client
@@ -30,7 +30,7 @@ class SessionClearer:
         *,
         mode: ClearMode,
     ) -> bool:
-        """Clear what was read, as configured; False where somebody spoke meanwhile."""
+        """Clear what was read, as `mode` says; False if there was a new message meanwhile."""
         effective_mode = _auto_mode(lease.row, transcript) if mode == "auto" else mode
         row, key, owner = lease.row, lease.row.key, self._client.owner
         if effective_mode == "keep":
@@ -60,10 +60,10 @@ class SessionClearer:
         return cleared_at is not None
 
     def _turn_lock(self, lease: ConversationLease) -> AbstractAsyncContextManager[Any]:
-        """Keep turns of this process out; the turn that asks for the clear does so, and they may wait for it."""
+        """Return the lock against turns of this process; none for a turn's own clear, which they may wait for."""
         return nullcontext() if lease.turn_owner else self._locks.for_session(lease.row.key)
 
 
 def _auto_mode(row: LedgerRow, transcript: Transcript) -> Literal["delete", "rewind"]:
-    """Say how "auto" clears: a session in which somebody else's Runner talks may be open in a browser."""
+    """Return how "auto" clears: a session of a foreign Runner is rewound, because it may be open in a browser."""
     return "rewind" if row.session.is_foreign else transcript.clear_method

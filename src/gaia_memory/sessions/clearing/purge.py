@@ -1,4 +1,4 @@
-"""Talk that was cleared by a rewind is still in the host's session, hidden: after a while it is deleted."""
+"""Deletes sessions some time after they were cleared by a rewind, which only hides their messages."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gaia_memory.telemetry import log_fields
 logger = logger_for(__name__)
 
 MAX_SESSIONS_PER_PURGE = 50
-"""Sessions that one sweep deletes at most: deleting must not hold up learning."""
+"""The most sessions that one sweep deletes: deleting must not delay learning."""
 
 
 class SessionPurger:
-    """Deletes sessions that were cleared long ago and in which nobody has spoken since."""
+    """Deletes sessions that were cleared long ago and had no message since."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class SessionPurger:
         self._clearer = SessionClearer(client, locks)
 
     async def purge_expired(self, *, retain_seconds: float) -> int:
-        """Delete what was cleared longer ago, the oldest first; return how many sessions that were."""
+        """Delete sessions cleared more than `retain_seconds` ago, oldest first; return how many were deleted."""
         cutoff = self._client.now() - retain_seconds
         async with self._client.database.read_transaction() as tx:
             rows = await self._client.ledger.find_purgeable(
@@ -56,7 +56,7 @@ class SessionPurger:
                 key, after=row.progress.watermark, turns_before=row.progress.learned_turns
             )
             if transcript_slice is not None and await anext(aiter(transcript_slice.turns), None) is not None:
-                # Somebody has spoken where no turn was counted: that is not learned.
+                # There are messages for which no turn was counted, and they are not learned.
                 return False
             is_deleted = await self._clearer.clear(lease, transcript_slice, transcript, mode="delete")
         if is_deleted:

@@ -1,4 +1,4 @@
-"""Back-off: when a conversation that could not be learned, or a model that is away, is tried again."""
+"""Back-off: when to retry a conversation that could not be learned, or a model that is unavailable."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PARK_AFTER_BAD_ANSWERS = 8
 """Bad answers in a row before a conversation waits for an admin or a new message; an unreachable model never parks."""
 
 MAX_RETRY_AFTER_SECONDS = 3600.0
-"""A longer `Retry-After` of a provider is not believed: it may be back much earlier."""
+"""A longer `Retry-After` of a provider is cut to this: the provider may be back much earlier."""
 
 JITTER_RATIO = 0.25
-"""How much longer a pause may be, by chance, so that conversations that failed together are not retried together."""
+"""The largest random addition to a pause, as a ratio: conversations that failed together are retried apart."""
 
 _OUTAGE_BACKOFF = wait_exponential(multiplier=15.0, max=600.0 / (1 + JITTER_RATIO))
 _FAILURE_BACKOFF = wait_exponential(multiplier=60.0, max=3600.0 / (1 + JITTER_RATIO))
@@ -49,7 +49,7 @@ def _with_jitter(backoff: wait_exponential, count: int) -> float:
 
 
 class FailureRecorder:
-    """Records failed attempts and schedules the next one, under leases that the client holds."""
+    """Records failed attempts and schedules the next one, under leases of the client."""
 
     def __init__(self, client: LedgerClient) -> None:
         self._client = client
@@ -57,8 +57,8 @@ class FailureRecorder:
     async def record_failure(self, lease: ConversationLease, reason: str, error: Exception | None = None) -> None:
         """Record a failed attempt and release the lease.
 
-        Only repeated bad answers park a conversation: other causes, such as a model or a session service that is away,
-        end without a change to the conversation. `reason` contains no text of the user.
+        Only repeated bad answers park a conversation: other causes, such as an unavailable model or session service,
+        pass without a change to the conversation. `reason` contains no text of the user.
         """
         key, now = lease.row.key, self._client.now()
         is_bad_answer = isinstance(error, BadAnswerError)

@@ -1,7 +1,7 @@
 """The circuit breaker for the model that learns, as seen by this process.
 
-While the model is away, every call would fail: one conversation is tried now and then, and any answer, even a bad
-one, closes the circuit.
+While the model is unavailable, one conversation is tried from time to time; any answer, even a bad one, closes the
+circuit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gaia_memory.telemetry import log_fields
 logger = logger_for(__name__)
 
 FAILURE_THRESHOLD = 3
-"""Users in a row whose calls failed before the circuit opens for all users.
+"""How many users in a row must have failed calls before the circuit opens for all users.
 
 One user whose calls always time out must not stop the others. For a single user it is the number of failed calls
 before that user's other conversations wait.
@@ -98,7 +98,7 @@ class ModelCircuitBreaker:
         return streak.outage() if streak is not None else None
 
     def users_backing_off(self, now: float) -> set[str]:
-        """Return the users who wait for their back-off while the circuit is closed for others."""
+        """Return the users in back-off while the circuit is closed for others."""
         return {
             person
             for person, streak in self._streaks_by_user.items()

@@ -1,6 +1,6 @@
-"""A quiet conversation becomes facts: claimed, read, extracted, committed, and only then cleared.
+"""Turns a quiet conversation into facts: claim it, read, extract, commit, and only then clear.
 
-Killed before a chunk's commit, nothing of it happened; killed after it, nothing of it is asked again.
+If the process is killed before a chunk's commit, the chunk is learned again; after it, the model is not asked again.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gaia_memory.telemetry import log_fields
 logger = logger_for(__name__)
 
 Outcome = Literal["learned", "kept", "failed", "skipped"]
-"""How it ended: learned, and cleared where that was wanted; learned, and kept because somebody spoke meanwhile;
-not learned; somebody else at work."""
+"""learned: also cleared, if requested. kept: learned, but not cleared, because there was a new message meanwhile.
+failed: not learned. skipped: left to another process or to a later attempt."""
 
 MISSING_SESSION_TIMEOUT_SECONDS = 24 * 3600.0
 
@@ -61,14 +61,14 @@ class Consolidator:
     async def consolidate(
         self, key: SessionKey, *, clear: bool = True, only_due: bool = False, turn_owner: str = ""
     ) -> Outcome:
-        """Learn what was said since the watermark and clear what was learned.
+        """Learn the messages since the watermark, and with `clear` clear what was learned.
 
         `turn_owner` is the turn that asks for it.
 
-        Returns "kept" when somebody spoke meanwhile, so that it was learned and not cleared; "skipped" when
-        somebody else is at it, the person is talking, memory was switched off or the lease was lost; "failed" when
-        the model gave no usable answer, the session is not found here, or something broke, which is noted for a
-        later try. With `only_due` what somebody else has finished is skipped, too.
+        Returns "kept" if it was learned but not cleared, because there was a new message meanwhile; "skipped" if
+        another owner has the lease, a turn is running, memory was switched off or the lease was lost; "failed" if the
+        model gave no usable answer, the session is not found here, or another error occurred: it is recorded and tried
+        again later. With `only_due`, a conversation that is already done is skipped, too.
         """
         if key.app not in self._transcripts.apps:
             return "skipped"
@@ -80,7 +80,7 @@ class Consolidator:
         return outcome
 
     async def clear(self, key: SessionKey, *, turn_owner: str = "") -> Outcome:
-        """Clear a conversation that nobody wants learned; what was said in it is gone."""
+        """Clear a conversation without learning it; its unlearned messages are lost."""
         if key.app not in self._transcripts.apps:
             return "skipped"
         async with self._leases.acquire(key, turn_owner=turn_owner) as lease:
@@ -94,10 +94,10 @@ class Consolidator:
         return "learned" if is_cleared else "kept"
 
     async def learn(self, key: SessionKey, turns: Sequence[Turn]) -> int:
-        """Learn turns handed over by the host, each event once, whether or not their session can be read.
+        """Learn turns given by the host, each event once, even if their session cannot be read.
 
-        Returns the number of facts written or confirmed. Raises `ModelError` when the model gave no usable
-        answer, and `MemoryDisabledError` when memory was switched off; then nothing of that chunk is kept or marked.
+        Returns the number of facts written or confirmed. Raises `ModelError` if the model gave no usable answer, and
+        `MemoryDisabledError` if memory was switched off; then nothing of that chunk is stored or marked as learned.
         """
         async with self._leases.acquire(key) as lease:
             if lease is None:
@@ -133,10 +133,10 @@ class Consolidator:
             logger.info("conversation %s is not learned to its end now: %s", key.session, interruption, extra=fields)
             return "skipped"
         except MemoryUnavailable:
-            # The memory database is away, so that nothing can be noted in it.
+            # The memory database is unavailable, so the failure cannot be recorded.
             raise
         except Exception as error:
-            # Whatever breaks one conversation, such as a session service that is away, is counted and told.
+            # Any other error, such as an unavailable session service, is counted and logged.
             record.span.record_error(error)
             await self._failure_recorder.record_failure(
                 lease, f"reading or clearing it broke off ({type(error).__name__})", error
@@ -147,7 +147,7 @@ class Consolidator:
     async def _learn_transcript(
         self, row: LedgerRow, record: LearningRecord
     ) -> tuple[TranscriptSlice | None, Transcript]:
-        """Learn what was said since the watermark; returns what was read, and from where."""
+        """Learn the messages since the watermark; return them and the transcript they are from."""
         learning = await self._start_learning(row, record)
         row = await self._out_of_order_learner.learn(learning)
         transcript_slice, transcript = await self._transcripts.read(
@@ -164,7 +164,7 @@ class Consolidator:
         return await self.learner.start(row, self._scope_of(row.key.app, row.key.user), record)
 
     def _may_be_elsewhere(self, row: LedgerRow, transcript: Transcript) -> bool:
-        """Say whether a session that is not found may belong to another process; after a day it was deleted."""
+        """Return True if a missing session may be in another process; after a day it is presumed deleted."""
         is_presumed_deleted = (
             transcript.is_complete and self._client.now() - row.turn.touched >= MISSING_SESSION_TIMEOUT_SECONDS
         )

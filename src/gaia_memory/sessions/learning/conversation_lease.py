@@ -1,4 +1,4 @@
-"""A lease on a conversation, kept while somebody works under it."""
+"""Leases on conversations, renewed while work goes on under them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ RENEWAL_INTERVAL_SECONDS = 10.0
 
 @dataclass(slots=True)
 class ConversationLease:
-    """A lease taken; `is_released` once a step returned it in its own transaction.
+    """An acquired lease; `is_released` once a step released it in its own transaction.
 
-    `turn_owner` is the turn for which it was taken, and which does not stand in its way.
+    `turn_owner` is the turn for which it was acquired, and which does not block it.
     """
 
     row: LedgerRow
@@ -31,14 +31,14 @@ class ConversationLease:
 
 
 class ConversationLeases:
-    """Takes leases on conversations for one owner, renews them and gives them back."""
+    """Acquires, renews and releases leases on conversations for one owner."""
 
     def __init__(self, client: LedgerClient) -> None:
         self._client = client
 
     @asynccontextmanager
     async def acquire(self, key: SessionKey, *, turn_owner: str = "") -> AsyncIterator[ConversationLease | None]:
-        """Hold a conversation; None where somebody else is at it or the person is talking, but for `turn_owner`."""
+        """Yield the lease of a conversation; None if another owner has it, or a turn other than `turn_owner` runs."""
         row = await self._client.claim(key, turn_owner=turn_owner)
         if row is None:
             yield None
@@ -60,7 +60,7 @@ class ConversationLeases:
             try:
                 is_held = await self._client.renew(key)
             except MemoryUnavailable as error:
-                # A database that is away for a moment costs one renewal: the lease outlasts two.
+                # A short outage of the database costs one renewal: the lease outlasts two.
                 fields = log_fields("lease.not_renewed", key, error=type(error).__name__)
                 message = "the lease on conversation %s could not be renewed: %s"
                 logger.warning(message, key.session, error, extra=fields)

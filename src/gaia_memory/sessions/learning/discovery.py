@@ -16,7 +16,7 @@ from gaia_memory.telemetry import log_fields
 logger = logger_for(__name__)
 
 _TIMESTAMP_ROUNDING_SECONDS = 1e-3
-"""By how much the time of a session's last change may lie behind that of its last event: databases round them."""
+"""How far the time of a session's last change may be behind that of its last event: databases round them."""
 
 
 class Discovery:
@@ -103,17 +103,17 @@ class Discovery:
             except GaiaMemoryError:
                 raise
             except Exception as error:
-                # A host's session service that is away must not keep other apps from being learned.
+                # An unavailable session service of one app must not stop the learning of other apps.
                 error_type = self._transcripts.listing_errors[app] = type(error).__name__
                 fields = log_fields("sessions.not_listed", app=app, error=error_type)
                 logger.error("the sessions of app %s cannot be listed yet: %s", app, error_type, extra=fields)
 
 
 def _may_have_unrecorded_turns(row: LedgerRow | None, changed_at: float) -> bool:
-    """Return True if a session changed after everything the ledger knows of it, and is not due already."""
+    """Return True if a session changed after everything the ledger knows about it, and is not due already."""
     if row is None:
         return True
-    # A session that exists although it was deleted was started again.
+    # A session that was deleted and exists was started again.
     rewound_until = row.clearing.cleared_at if row.clearing.rewound_at is not None else None
     known_times = [
         row.progress.watermark.timestamp if row.progress.watermark is not None else None,

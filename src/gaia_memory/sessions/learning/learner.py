@@ -1,4 +1,4 @@
-"""Turns become facts chunk by chunk: asked for, screened, embedded, and committed with the watermark at once."""
+"""Turns messages into facts chunk by chunk: extract, screen, embed, and commit together with the watermark."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ TURNS_PER_SKIP_QUERY = 50
 
 @dataclass(frozen=True, slots=True)
 class LearnSettings:
-    """What consolidation takes from the configuration.
+    """The settings of consolidation.
 
-    `zone` is where people are, None this machine's; `learns_from_assistant`: also what only the assistant said becomes
-    a fact.
+    `zone` is the users' time zone, None for this machine's. With `learns_from_assistant`, statements that only the
+    assistant made become facts too.
     """
 
     instructions: str
@@ -44,11 +44,11 @@ class LearnSettings:
 
 @dataclass(frozen=True, slots=True)
 class LearningState:
-    """One conversation at work: the lease's row, what was read, and the scope it belongs to.
+    """The state of learning one conversation: the row of its lease, its scope, and the progress.
 
-    `marked_event_ids` are the events of the last chunk, where they were put on the skip list because they are learned,
-    and `learned_fact_ids` the facts they gave: that one of these was forgotten since, the list does not tell. Of a turn
-    that is handed over in parts the rest is learned, too: there the list says what came before.
+    `marked_event_ids` are the events of the last chunk if they were put on the skip list as learned, and
+    `learned_fact_ids` the facts they gave: the skip list does not show whether one of these was forgotten since.
+    With `is_handed_over`, the rest of a turn is learned even if the skip list contains its first part.
     """
 
     row: LedgerRow
@@ -72,7 +72,7 @@ def learn_settings(config: GaiaConfig) -> LearnSettings:
 
 
 class Learner:
-    """Learns turns of conversations whose lease the client holds."""
+    """Learns turns of conversations under a lease of the client."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Learner:
         self._settings = settings
 
     async def start(self, row: LedgerRow, scope: Scope, record: LearningRecord) -> LearningState:
-        """Begin with a conversation whose lease is held."""
+        """Return the initial state for a conversation whose lease was acquired."""
         async with self._client.database.read_transaction() as tx:
             state = await self._facts.state(tx, scope)
         return LearningState(
@@ -108,10 +108,10 @@ class Learner:
         before: Sequence[Turn] = (),
         end: EventPosition | None = None,
     ) -> None:
-        """Learn chunk by chunk; with each commit the watermark moves, at last to `end`.
+        """Learn chunk by chunk; each commit moves the watermark, the last one to `end`.
 
-        Without `end` the turns are marked instead. A turn that had to be cut is committed with its last piece.
-        `before` are the turns ahead of them, for context.
+        Without `end` the events are marked as learned instead. A turn that is split is committed with its last piece.
+        `before` are the preceding turns, for context.
         """
         row, zone = learning.row, self._settings().zone
         context = await self._context_before(before, learning)
@@ -136,7 +136,7 @@ class Learner:
             await self._commit(learning, [], [], new_watermark=end)
 
     async def _context_before(self, before: Sequence[Turn], learning: LearningState) -> Sequence[Message]:
-        """Return what was said just ahead; nothing where that must not be shown, whatever was said before it."""
+        """Return the messages of the turn before; none if any of it must not be shown."""
         kept = [turn async for turn in self._learnable_turns(to_async_iter(before[-1:]), learning)]
         is_whole = bool(kept) and kept[-1].event_ids[-1] == before[-1].event_ids[-1]
         return kept[-1].messages if is_whole else ()
@@ -151,7 +151,7 @@ class Learner:
                 skipped = await self._client.ledger.skipped_events(tx, learning.row.key, event_ids=ids)
             for turn in kept:
                 messages = tuple(message for message in turn.messages if _may_be_learned(message, learning, skipped))
-                # An answer to what must not be learned from repeats it.
+                # An answer to a message that must not be learned from may repeat it.
                 if messages and (learning.is_handed_over or not _only_answers(messages, turn, skipped)):
                     yield replace(turn, messages=messages)
 
@@ -189,7 +189,7 @@ class Learner:
                 is_complete=is_complete,
             ):
                 raise LeaseLostError(f"conversation {key.session!r} was taken over: nothing was written")
-            # Whoever reads late turns by name would meet some of these again.
+            # Reading out-of-order turns by invocation would return some of these events again.
             is_marked = new_watermark is None or bool(await self._client.ledger.out_of_order_turns(tx, key))
             marked_event_ids = frozenset(_event_ids(committed_chunks) if is_marked else ())
             await self._client.ledger.skip_events(tx, key, marked_event_ids)
@@ -202,13 +202,13 @@ class Learner:
         return replace(learning, row=row, marked_event_ids=marked_event_ids, learned_fact_ids=learned_fact_ids)
 
     async def _without_forgotten(self, tx: Transaction, scope: Scope, drafts: Sequence[Draft]) -> list[Draft]:
-        """Return the drafts that do not say what was forgotten."""
+        """Return the drafts that do not repeat a forgotten fact."""
         has_tombstone = await self._facts.have_tombstones(tx, scope, [draft.fact.text for draft in drafts])
         is_paraphrase = await self._facts.paraphrases_forgotten(tx, scope, [draft.fact for draft in drafts])
         return [draft for draft, *gone in zip(drafts, has_tombstone, is_paraphrase, strict=True) if not any(gone)]
 
     async def _check_unchanged(self, tx: Transaction, learning: LearningState, chunk_batch: Sequence[Chunk]) -> None:
-        """Refuse talk, and context, that was forgotten or learned by somebody else since it was read."""
+        """Raise `LeaseLostError` if messages or context were forgotten or learned elsewhere since they were read."""
         state = await self._facts.state(tx, learning.scope)
         context = {message.event_id for chunk in chunk_batch for message in chunk.before}
         event_ids = _event_ids(chunk_batch) | context
@@ -225,10 +225,12 @@ class Learner:
             raise LeaseLostError(f"conversation {learning.row.key.session!r} was taken over: nothing was written")
         cutoff = _latest(state.forgotten_at, row.progress.forgotten_at)
         if cutoff != learning.forgotten_at or skipped or has_missing_facts:
-            raise LeaseLostError(f"talk of {learning.row.key.session!r} was forgotten meanwhile: nothing was written")
+            raise LeaseLostError(
+                f"conversation {learning.row.key.session!r} was forgotten meanwhile: nothing was written"
+            )
 
     def require_enabled(self) -> None:
-        """Return only while memory is on.
+        """Check that memory is on.
 
         Raises:
             MemoryDisabledError: it was switched off.
@@ -251,6 +253,6 @@ def _may_be_learned(message: Message, learning: LearningState, skipped: Collecti
 
 
 def _only_answers(kept_messages: Sequence[Message], turn: Turn, skipped: Collection[str]) -> bool:
-    """Say whether nothing of the user's is left of a turn, because some of it must not be learned from."""
+    """Return True if a turn lost all messages of the user because some must not be learned from."""
     left_out = any(message.role == "user" and message.event_id in skipped for message in turn.messages)
     return left_out and not any(message.role == "user" for message in kept_messages)

@@ -1,4 +1,4 @@
-"""What learning a conversation looks like from outside: one span, and one line in the log."""
+"""Reports the learning of a conversation: one span and one log line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEARNED_OUTCOMES = ("learned", "kept")
 
 @dataclass(slots=True)
 class LearningRecord:
-    """Counts what one conversation gave while it is learned; `outcome` is empty until that is known."""
+    """Counts the results of learning one conversation; `outcome` is empty until it is known."""
 
     span: MemorySpan
     outcome: str = ""
@@ -30,11 +30,11 @@ class LearningRecord:
 
     @property
     def elapsed_seconds(self) -> float:
-        """How long it takes so far."""
+        """The seconds since the start."""
         return round(time.monotonic() - self._started_at, 3)
 
     def add_committed(self, chunks: Sequence[Chunk], drafts: Sequence[Draft]) -> None:
-        """Count chunks whose facts are on disk; their texts are kept only for a span that shows them."""
+        """Count chunks whose facts are committed; their texts are kept only for a span with content capture."""
         self.chunks += len(chunks)
         self.turns += len({turn.seq for chunk in chunks for turn in chunk.turns})
         self.facts += len(drafts)
@@ -44,7 +44,7 @@ class LearningRecord:
 
 @contextmanager
 def record_learning(key: SessionKey, scope: Scope) -> Iterator[LearningRecord]:
-    """Tell of a conversation at work, under the current span or as a root of its own, and of its end."""
+    """Report the learning of a conversation in a child of the current span, or a root span, and log its success."""
     with memory_span("upsert_memory", scope, session=key.session) as span:
         record = LearningRecord(span)
         try:

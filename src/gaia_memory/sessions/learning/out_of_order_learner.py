@@ -1,4 +1,4 @@
-"""What was said while the clock was behind is learned before what comes after the watermark."""
+"""Learns out-of-order turns, which ran while the clock was behind, before the messages after the watermark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaia_memory.sessions.transcript_registry import TranscriptRegistry
 
 
 class OutOfOrderLearner:
-    """Learns the turns of conversations that a reading from their watermark on misses."""
+    """Learns the turns of conversations that reading from the watermark misses."""
 
     def __init__(self, client: LedgerClient, transcripts: TranscriptRegistry, learner: Learner) -> None:
         self._client = client
@@ -21,9 +21,9 @@ class OutOfOrderLearner:
         self._learner = learner
 
     async def learn(self, learning: LearningState) -> LedgerRow:
-        """Learn them and remember them no more; return the row with their turns counted.
+        """Learn them and delete their records; return the row with their turns counted.
 
-        Their events are marked one by one: killed in between, none of them is asked for again.
+        Their events are marked as learned with each chunk: after a crash, the model is not asked about them again.
         """
         row, key = learning.row, learning.row.key
         async with self._client.database.read_transaction() as tx:

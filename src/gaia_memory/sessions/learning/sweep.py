@@ -21,7 +21,7 @@ from gaia_memory.telemetry import TurnSpans, error_frames, log_fields
 logger = logger_for(__name__)
 
 MAX_PARALLEL_CONVERSATIONS = 4
-"""Conversations consolidated at once in one process, by all its sweeps: a slow model call does not stop the others."""
+"""Conversations consolidated at once by all sweeps of a process: a slow model call does not stop the others."""
 
 POLL_SECONDS = 15.0
 """How long a sweep waits for a slow conversation before it looks for others that have become due."""
@@ -85,13 +85,13 @@ class Sweeper:
         self._is_stopped = False
 
     async def sweep(self, *, force: bool = False, progress: Progress | None = None) -> SweepReport:
-        """Consolidate every due conversation once, oldest first, and of each person one at a time.
+        """Consolidate every due conversation once, oldest first, and one at a time per user.
 
-        While the model is away, one conversation is tried after the back-off, or at once with `force`; the others
-        follow when it succeeds. `force` also ignores idleness, back-off and parking, but never an active turn.
-        Conversations that must wait are counted as skipped: the model is away; with `force` also those with an active
-        turn, those that another process works on, and those whose sessions cannot be read here. A forced sweep also
-        waits for the conversations of this process's other sweeps, which count them.
+        While the model is unavailable, one conversation is tried after the back-off, or at once with `force`; the
+        others follow when it succeeds. `force` also ignores idleness, back-off and parking, but never an active turn.
+        Conversations that wait for the model are counted as skipped; with `force` also those with an active turn,
+        those that another process works on, and those whose sessions cannot be read here. A forced sweep also waits
+        for the conversations of this process's other sweeps, which count them.
         """
         run = _SweepRun(force=force, failures_before=self._circuit_breaker.failure_count)
         if await self._should_continue():
@@ -118,7 +118,7 @@ class Sweeper:
         return await self._report(run)
 
     async def stop(self) -> None:
-        """End every sweep and cancel its conversations: what they did not commit is learned later."""
+        """Stop all sweeps and cancel their conversations: what they did not commit is learned later."""
         self._is_stopped = True
         for task in self._tasks_by_user.values():
             task.cancel()
@@ -147,7 +147,7 @@ class Sweeper:
         )
 
     async def _next_keys(self, run: _SweepRun) -> list[SessionKey]:
-        """Return the conversations to start now; while the model is away, one, and only if nothing else runs."""
+        """Return the conversations to start now; while the model is unavailable, one, and only if nothing else runs."""
         excluded_users = self._users_to_skip(run) | self._tasks_by_user.keys()
         if self._circuit_breaker.current_outage() is None:
             return await self._due_keys(
@@ -155,7 +155,7 @@ class Sweeper:
             )
         if self._tasks_by_user or self._is_circuit_open(run):
             return []
-        # The oldest may be one that always fails; an untried one is a better probe.
+        # The oldest conversation may always fail; an untried one is a better probe.
         untried = await self._due_keys(
             run, limit=1, excluded_users=excluded_users | self._circuit_breaker.recent_failures
         )
@@ -172,7 +172,7 @@ class Sweeper:
         return max(1, MAX_PARALLEL_CONVERSATIONS - len(self._circuit_breaker.recent_failures))
 
     def _is_circuit_open(self, run: _SweepRun) -> bool:
-        """Return True if this sweep does not call the model again: it was found to be away a moment ago."""
+        """Return True if this sweep must not call the model: it was found unavailable a moment ago."""
         outage = self._circuit_breaker.current_outage()
         if outage is None:
             return False

@@ -1,4 +1,4 @@
-"""The beat at which this process looks for quiet conversations."""
+"""The scheduler that looks for quiet conversations in this process."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 logger = logger_for(__name__)
 
 MAX_INTERVAL_SECONDS = 60.0
-"""The longest time between two looks; with a short idle time it is a quarter of that."""
+"""The longest interval between two sweeps; a short idle time makes it a quarter of the idle time."""
 
 SHUTDOWN_GRACE_SECONDS = 0.5
-"""How long a stop waits for a sweep: one with nothing to learn takes milliseconds, a model call is not waited for."""
+"""How long `stop` waits for a sweep: one with nothing to learn takes milliseconds; a model call is cancelled."""
 
 _EXECUTOR_NAME = "gaia_memory"
-"""What APScheduler calls our executor, and its logger: a host's own scheduler has others."""
+"""The name of our executor and loggers in APScheduler, to keep them apart from a host's own scheduler."""
 
 
 class SweepScheduler:
-    """Calls `sweep` at once and then again and again, never twice at a time, until it is stopped."""
+    """Calls `sweep` at regular intervals, never twice at a time, until it is stopped."""
 
     def __init__(self, sweep: Callable[[], Awaitable[object]], *, idle_seconds: float) -> None:
         self._sweep = sweep
@@ -41,9 +41,9 @@ class SweepScheduler:
         self._is_rerun_requested = False
 
     def start(self, *, delay_seconds: float = 0.0) -> None:
-        """Begin in the running event loop, `delay_seconds` so many seconds.
+        """Start in the running event loop; the first sweep follows after `delay_seconds`.
 
-        Of two beginnings the earlier one counts.
+        If it is called twice, the earlier first sweep counts.
         """
         now = datetime.now(UTC)
         first_run_at = now + timedelta(seconds=delay_seconds)
@@ -59,7 +59,7 @@ class SweepScheduler:
         executors = {_EXECUTOR_NAME: AsyncIOExecutor()}
         self._scheduler = AsyncIOScheduler(timezone=UTC, executors=executors, logger=_quiet_logger("scheduler"))
         _quiet_logger("executors")
-        # Without a grace time a beat that a busy loop delays is made up for instead of left out.
+        # None: a run that a busy event loop delays is caught up, not skipped.
         self._job = self._scheduler.add_job(
             self._run_if_idle,
             "interval",
@@ -73,7 +73,7 @@ class SweepScheduler:
         self._scheduler.start()
 
     def reschedule(self, idle_seconds: float) -> None:
-        """Go on at the beat of another idle time; the next one is a whole beat away."""
+        """Change the interval to that of another idle time; the next sweep is a whole interval away."""
         previous_seconds, self._interval_seconds = self._interval_seconds, _interval_from_idle(idle_seconds)
         if self._job is None or self._scheduler is None or previous_seconds == self._interval_seconds:
             return
@@ -82,32 +82,32 @@ class SweepScheduler:
             self._job.modify(next_run_time=self._first_run_at)
 
     def trigger(self) -> None:
-        """Sweep without waiting for the next beat, once it has begun: there is more to be read."""
+        """Sweep without waiting for the next interval, if the first sweep has started: there is more to read."""
         if self._scheduler is not None and datetime.now(UTC) >= self._first_run_at:
             self._run_or_queue()
 
     async def stop(self) -> None:
-        """End, and cancel a sweep that takes longer: what it did not commit is learned later."""
+        """Stop, and cancel a sweep that takes too long: what it did not commit is learned later."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
         if self._sweep_task is not None:
-            # A statement that is cancelled in its thread ends after the event loop, and complains there.
+            # A statement cancelled in its thread outlives the event loop and logs an error.
             await asyncio.wait({self._sweep_task}, timeout=SHUTDOWN_GRACE_SECONDS)
             self._sweep_task.cancel()
             await asyncio.gather(self._sweep_task, return_exceptions=True)
 
     async def _run_if_idle(self) -> None:
-        # Not awaited: the scheduler would complain of each beat during a long sweep, and of one that is cancelled.
+        # Not awaited: the scheduler would warn at each interval of a long sweep, and about a cancelled one.
         if self._sweep_task is None or self._sweep_task.done():
             self._run_or_queue()
 
     def _run_or_queue(self) -> None:
-        """Begin a sweep; one that is running is followed by another one."""
+        """Start a sweep; if one is running, another one follows."""
         if self._sweep_task is not None and not self._sweep_task.done():
             self._is_rerun_requested = True
         else:
-            # What is learned for everybody must not carry on the trace of whoever happened to be there.
+            # An empty context: the sweep must not continue the trace of the request that triggered it.
             self._sweep_task = asyncio.get_running_loop().create_task(self._sweep_loop(), context=Context())
 
     async def _sweep_loop(self) -> None:
@@ -117,7 +117,7 @@ class SweepScheduler:
             try:
                 await self._sweep()
             except Exception as error:
-                # A database that is away for a moment must not end the beat.
+                # A short outage of the database must not stop the schedule.
                 error_type = type(error).__name__
                 fields = log_fields("sweep.failed", error=error_type)
                 logger.error("the sweep failed and is tried again: %s", error_type, extra=fields)
@@ -125,7 +125,7 @@ class SweepScheduler:
 
 
 def _quiet_logger(component: str) -> logging.Logger:
-    """Return APScheduler's logger for a part of ours: it tells each beat, which a host that logs INFO would read."""
+    """Return APScheduler's logger for a component of ours, set to WARNING: at INFO it logs every run."""
     component_logger = logging.getLogger(f"apscheduler.{component}.{_EXECUTOR_NAME}")
     if component_logger.level == logging.NOTSET:
         component_logger.setLevel(logging.WARNING)

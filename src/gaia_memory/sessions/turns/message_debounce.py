@@ -1,4 +1,4 @@
-"""Debounces messages: a burst is answered together, and all messages of a conversation are processed in order."""
+"""Debounces messages: a burst gets one answer, and all messages of a conversation are processed in order."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class MessageDebouncer:
     def turn_lock(self, key: SessionKey) -> asyncio.Lock:
         """Return the lock that runs a conversation's turns and commands one after the other.
 
-        It is acquired before the conversation's lock of `SessionLocks`, which a clear takes too: a command that clears
-        holds only this one, so that its clear can take the other.
+        Acquire it before the conversation's lock of `SessionLocks`, which a clear takes too: a command that clears
+        acquires only this one, so that its clear can take the other.
         """
         return self._turn_locks.for_session(key)
 

@@ -1,4 +1,4 @@
-"""One lock a conversation, over turns, commands and the clear, within a process and an event loop."""
+"""One lock per conversation for turns, commands and clears, within a process and an event loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gaia_memory.models import SessionKey
 
 
 class SessionLocks:
-    """Hands out one `asyncio.Lock` for each conversation; a lock nobody holds or waits for is dropped."""
+    """Hands out one `asyncio.Lock` for each conversation; unused locks are dropped."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[SessionKey, asyncio.Lock] = WeakValueDictionary()

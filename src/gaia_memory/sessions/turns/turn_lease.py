@@ -11,7 +11,7 @@ TURN_WAIT_SECONDS = 120.0
 """How long a turn in a foreign Runner waits for another turn of its session, which may be waiting for this one."""
 
 HEARTBEAT_TIMEOUT_SECONDS = 120.0
-"""A run without a heartbeat for this long counts as cancelled: ADK calls no hook for a cancelled turn."""
+"""A run without a heartbeat for this long is considered cancelled: ADK calls no hook for a cancelled turn."""
 
 SHARED_OWNER_SUFFIX = "~"
 """The end of the owner name of a shared lease."""
@@ -26,8 +26,8 @@ class TurnLease:
     `row` is the ledger's row when the lease was last acquired, and `expires_at` the time its mark expires.
     `is_turn_recorded`: a turn was counted under it; `is_turn_unclaimed`: no invocation has begun in that turn yet.
     `clock_rollbacks` lists turns during which the clock was set back. `has_user_message`: the user's message is in the
-    session (None: not tracked). A lease that `is_shared` excludes nobody. With `may_be_cancelled` the holder may
-    disappear without releasing it; heartbeats then decide whether it is alive.
+    session (None: not tracked). A lease that `is_shared` does not exclude other turns. With `may_be_cancelled` the
+    holder may disappear without releasing it; heartbeats then decide whether it is alive.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TurnLease:
         self._last_heartbeat_at = monotonic_time()
 
     def heartbeat(self, *, is_agent_task: bool = False) -> None:
-        """Record that the run goes on; the calling task belongs to the run, unless it is the one that started it."""
+        """Record that the run is alive; the calling task belongs to the run, unless it is the one that started it."""
         self._last_heartbeat_at = monotonic_time()
         task = asyncio.current_task()
         if task is not None and not self.is_owner_task:
@@ -67,7 +67,7 @@ class TurnLease:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the run goes on, as far as is known."""
+        """Whether the run is still going, as far as is known."""
         if self.is_released or not self._may_be_cancelled or any(not task.done() for task in self._tasks):
             return not self.is_released
         return self.seconds_since_heartbeat < (TASK_GAP_SECONDS if self._has_agent_task else HEARTBEAT_TIMEOUT_SECONDS)

@@ -1,4 +1,4 @@
-"""Marks turns in the ledger: who has one, and that there is something to learn."""
+"""Marks turns in the ledger: which owner has one, and that there is something to learn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TurnStatement = Callable[..., Awaitable[LedgerRow]]
 
 
 class TurnPresence:
-    """Records in the ledger who has a turn. Each mark is one short transaction."""
+    """Records in the ledger which owner has a turn. Each mark is one short transaction."""
 
     def __init__(self, client: LedgerClient, spans: TurnSpans) -> None:
         self._client = client
@@ -57,8 +57,8 @@ class TurnPresence:
 
         This waits for a running clear and, unless the lease is shared, for another owner's turn: at most
         `timeout_seconds`, and never for an owner that is dead. Acquiring a lease again renews it. With `counts_turn`
-        the same statement counts a turn, which the first `begin_turn` under the lease claims; a turn that nobody
-        claims is taken off the count on release.
+        the same statement counts a turn, which the first `begin_turn` under the lease claims; an unclaimed turn is
+        removed from the count on release.
         """
         statement = self._client.ledger.begin_turn if counts_turn else self._client.ledger.reserve_turn
         # Set first: a caller that is cancelled may have written the turn all the same.
@@ -72,8 +72,8 @@ class TurnPresence:
     ) -> LedgerRow:
         """Count a turn, and acquire the lease if needed; a turn that cannot be counted now is counted later.
 
-        A turn that `acquire` has counted is claimed instead: nothing is written. An `invocation` said while the clock
-        is behind the watermark is recorded, so that it is learned too.
+        A turn that `acquire` has counted is claimed instead, without a write. An `invocation` that starts while the
+        clock is behind the watermark is recorded, so that it is learned too.
         """
         try:
             row = await self._claim_turn(lease, invocation)
@@ -88,16 +88,16 @@ class TurnPresence:
         return row
 
     def defer(self, key: SessionKey, invocation: Invocation) -> None:
-        """Count a turn later that ran in a foreign Runner while memory could not be opened."""
+        """Schedule the count of a turn that ran in a foreign Runner while memory could not be opened."""
         lease = self.new_lease(key, is_foreign=True, is_shared=True)
         lease.is_released = True
         self._unrecorded_turns.add(lease, invocation)
 
     async def record_deferred(self) -> None:
-        """Count the turns that ran while the ledger was away.
+        """Count the turns that ran while the ledger was unavailable.
 
         Raises:
-            MemoryUnavailable: it is still away.
+            MemoryUnavailable: it still is.
         """
         for deferred_lease, invocation in self._unrecorded_turns.finished_turns:
             lease = self.new_lease(deferred_lease.key, is_foreign=deferred_lease.is_foreign, is_shared=True)
@@ -131,13 +131,13 @@ class TurnPresence:
         if lease.row is not None:
             await self._release_in_ledger(lease, lease.expires_at)
         elif lease.expires_at is not None:
-            # Whether the mark was written is not known; it expires in any case.
+            # The mark may or may not have been written; it expires in any case.
             with suppress(MemoryUnavailable, OSError):
                 await self._release_in_ledger(lease, lease.expires_at)
         self._local_leases.pop(lease.owner, None)
 
     async def _claim_turn(self, lease: TurnLease, invocation: Invocation | None) -> LedgerRow | None:
-        """Return the row of a turn that was counted with the lease; None where the turn is still to be counted."""
+        """Return the row of a turn that was counted with the lease; None if no turn is counted yet."""
         is_unclaimed, lease.is_turn_unclaimed = lease.is_turn_unclaimed, False
         if not is_unclaimed or lease.row is None:
             return None
@@ -160,7 +160,7 @@ class TurnPresence:
             )
         except asyncio.CancelledError:
             if is_new:
-                # The mark may have been written, and nothing else would end it.
+                # The mark may have been written, and nothing else would remove it.
                 await self.release(lease)
             raise
         self._local_leases[lease.owner] = lease
@@ -201,7 +201,7 @@ class TurnPresence:
             await self._transfer_to_shared(tx, lease)
 
     async def _transfer_to_shared(self, tx: Transaction, lease: TurnLease) -> None:
-        """Give the mark to another running turn that shares the conversation, so that no process clears it."""
+        """Transfer the mark to another running turn that shares the conversation, so that no process clears it."""
         others = (
             each
             for each in self._local_leases.values()
@@ -216,7 +216,7 @@ class TurnPresence:
             return
 
     async def _release_abandoned(self, row: LedgerRow, *, is_renewal_overdue: bool) -> None:
-        """End an abandoned mark: of a cancelled turn of this process, or of a process that stopped renewing it."""
+        """Remove an abandoned mark: of a cancelled turn of this process, or of a process that stopped renewing it."""
         owner, expires_at = row.turn.active_owner, row.turn.active_until
         local_lease = self._local_leases.get(owner) if owner is not None else None
         if local_lease is not None and not local_lease.is_alive:
@@ -244,7 +244,7 @@ class TurnPresence:
         self._schedule_renewal(lease)
 
     async def _renew(self, lease: TurnLease) -> None:
-        # A database that is away for a moment costs one renewal: the mark outlasts several.
+        # A short outage of the database costs one renewal: the mark outlasts several.
         with suppress(MemoryUnavailable):
             async with self._client.database.transaction() as tx:
                 if lease.is_released:
@@ -257,7 +257,7 @@ class TurnPresence:
 
 
 class _AcquireWait:
-    """What a turn still waits for, and since when."""
+    """The state of a turn's wait: what blocks it, and since when."""
 
     def __init__(self, key: SessionKey, timeout_seconds: float | None) -> None:
         self._key = key
@@ -302,7 +302,7 @@ class _AcquireWait:
 
 
 class _UnrecordedTurns:
-    """Turns of this process that could not be counted: the ledger was away."""
+    """Turns of this process that could not be counted because the ledger was unavailable."""
 
     def __init__(self) -> None:
         self._turns: list[tuple[TurnLease, Invocation | None]] = []
@@ -317,5 +317,5 @@ class _UnrecordedTurns:
 
     @property
     def finished_turns(self) -> list[tuple[TurnLease, Invocation | None]]:
-        """Those whose turn is over: a turn that is still running is counted at its end."""
+        """Those whose turn has ended: a turn that is still running is counted at its end."""
         return [(lease, invocation) for lease, invocation in self._turns if not lease.is_alive]
