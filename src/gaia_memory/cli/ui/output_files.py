@@ -46,7 +46,7 @@ def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file atomically; a link keeps its target.
 
     The file gets the permissions `mode`, or those of the file it replaces, or the default of the process; a new file is
-    never writable for everybody, because it may contain code or the names of admins. A pipe or a device is written to
+    never writable by all users, because it may contain code or the names of admins. A pipe or a device is written to
     directly.
 
     Raises:
@@ -89,14 +89,14 @@ def require_no_database(path: Path) -> None:
         with path.open("rb") as file:
             is_database = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
     except OSError:
-        # Whoever writes into it is told what is wrong with it.
+        # Writing to it later reports what is wrong.
         return
     if is_database:
         raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
 
 
 def _is_special_file(path: Path) -> bool:
-    """Say whether a path stands for a pipe, a device or an open descriptor, which a new file must not replace."""
+    """Say whether a path is a pipe, a device or an open descriptor, which a new file must not replace."""
     try:
         is_special = path.exists() and not path.is_file() and not path.is_dir()
     except OSError as error:
