@@ -147,6 +147,6 @@ class GeminiEmbedder:
 
 
 def normalize(vector: Sequence[float]) -> list[float]:
-    """Return `vector` at length 1; a zero vector as it is."""
+    """Return `vector` at length 1; a zero vector unchanged."""
     length = math.hypot(*vector)
     return [value / length for value in vector] if length else list(vector)
