@@ -12,7 +12,7 @@ from typing import Literal
 from gaia_memory.errors import InvalidInputError
 
 Outcome = Literal["made", "kept", "added", "replaced", "wrong"]
-"""A file was created; was right already; got missing lines; was rewritten with a backup; or is wrong and was left."""
+"""Created; already correct; completed with missing lines; rewritten with a backup; or invalid and left unchanged."""
 
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -107,7 +107,7 @@ def _is_special_file(path: Path) -> bool:
 
 def _write_into(path: Path, text: str) -> None:
     try:
-        # Without O_CREAT: what went away meanwhile does not come back as a file.
+        # Without O_CREAT: a path that was removed meanwhile must not become a regular file.
         with os.fdopen(os.open(path, os.O_WRONLY), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
