@@ -78,7 +78,7 @@ def write_services(folder: Path, *, force: bool) -> FileStep:
             write_file(path, extended)
             return FileStep(path, "added", "next to the services that it already lists")
         remedy = f"add to the list `services`, or pass --force: {_inline_entry()}"
-        message = "an entry cannot be added automatically to the way it is written"
+        message = "its layout does not allow adding an entry automatically"
     else:
         remedy, message = "correct it, or pass --force", inspection.message
     if not force:
