@@ -1,4 +1,4 @@
-"""Write everything that is rendered from the code: `python -m docs.render` in the top folder of a checkout.
+"""Write every page and file rendered from the code: `python -m docs.render` in the top folder of a checkout.
 
 It writes `docs/reference/*.md`, `config/gaia.yaml` and `config/gaia.schema.json`.
 """

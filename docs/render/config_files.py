@@ -81,7 +81,7 @@ with a password into `GAIA_MEMORY__DATABASE_URL` or `GAIA_SESSIONS__DATABASE_URL
 
 
 def rendered_files() -> dict[str, str]:
-    """Return the files by their path in the checkout."""
+    """Return the content of each file by its path in the checkout."""
     return {
         "config/gaia.yaml": render_yaml(),
         "config/gaia.schema.json": render_json_schema(),

@@ -25,7 +25,7 @@ to standard output; progress, warnings and questions go to standard error.
 """
 
 MIN_SHARING_COMMANDS = 4
-"""An option of so many commands is described once, at the top of the page."""
+"""Options of at least this many commands are described once, at the top of the page."""
 
 _SHARED_HEAD = """
 ## Common options
@@ -152,7 +152,7 @@ def render_errors() -> str:
 
 
 def rendered_pages() -> dict[str, str]:
-    """Return the pages by their path in the checkout."""
+    """Return the content of each page by its path in the checkout."""
     return {
         "docs/reference/cli.md": render_cli(),
         "docs/reference/commands.md": render_commands(),

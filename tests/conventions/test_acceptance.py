@@ -1,4 +1,4 @@
-"""The acceptance contract and the tests that name its checks stay in step."""
+"""The acceptance contract and the tests that name its checks agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.acceptance import (
 
 
 def test_the_contract_has_116_checks():
-    """None is lost, none is invented."""
+    """No check is lost or invented."""
     ids = contract_checks()
 
     assert len(ids) == 116
@@ -27,7 +27,7 @@ def test_the_contract_has_116_checks():
 
 
 def test_every_acceptance_id_that_a_test_names_is_in_the_contract():
-    """A mistyped id would claim a check that nobody asked for."""
+    """A mistyped id would claim a check that does not exist."""
     unknown = {name: places for name, places in checks_named_by_tests().items() if name not in contract_checks()}
 
     assert unknown == {}
@@ -51,7 +51,7 @@ def test_every_check_that_a_test_names_is_held_in_the_normal_tier():
     ],
 )
 def test_a_test_is_normal_where_one_of_its_cases_is(marks, is_normal):
-    """A slow case takes out that case alone."""
+    """A slow case excludes only itself."""
     (function,) = ast.parse(f"{marks}\ndef test_S03():\n  pass").body
 
     assert runs_in_the_normal_tier(function) == is_normal
@@ -78,5 +78,5 @@ def test_the_coverage_of_the_contract_is_told(request):
     ],
 )
 def test_an_id_is_read_from_the_name_of_a_test(name, ids):
-    """With a capital anywhere, with a small letter at the start."""
+    """In capitals anywhere, or with a small letter at the start."""
     assert check_ids(name) == ids

@@ -1,4 +1,4 @@
-"""Which room may import what from outside, wherever in the file it does: at the top, in a function, for types only."""
+"""Which package may import which library, anywhere in a file: at the top, in a function or for types only."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ BORDERS = {
     "rich": ("cli/",),
     "prompt_toolkit": ("cli/",),
     "gaia_memory.testing": ("testing.py",),
-    # Its calls block: the driver's own thread, a process that probes a damaged store, and the thread that looks
-    # whether a store nobody has open may be replaced, may make them.
+    # Its calls block: only the driver's thread, the process that probes a damaged store and the thread that checks
+    # whether a store may be replaced may make them.
     "sqlite3": ("database/", "backend/mem0_store/chroma/probe.py", "backend/mem0_store/chroma/folders.py"),
 }
 
 
 @pytest.mark.parametrize("module", BORDERS)
 def test_a_library_stays_behind_its_border(module):
-    """What knows a library by name has to change with it."""
+    """Every module that names a library has to change with it."""
     allowed = BORDERS[module]
     crossings = [
         str(found)
@@ -54,16 +54,16 @@ def test_a_library_stays_behind_its_border(module):
 
 
 def test_every_border_is_one_that_is_used():
-    """A border around nothing is a name that changed."""
+    """A border without code behind it is a name that changed."""
     used = {found.module for file in python_files(PACKAGE) for found in imports(file)}
     unused = [module for module in BORDERS if not any(is_within(name, module) for name in used)]
 
-    # The fakes are for tests alone.
+    # The fakes are only for tests.
     assert unused == ["gaia_memory.testing"]
 
 
 def test_spans_are_made_with_the_interface_alone():
-    """What collects them, and sends them somewhere, is the host's choice and not installed with us."""
+    """The host chooses what collects spans and sends them; none of that is installed with the package."""
     found = [found for file in python_files(PACKAGE) for found in imports(file)]
     strays = [
         str(each) for each in found for part in ("sdk", "exporter") if is_within(each.module, f"opentelemetry.{part}")
@@ -73,7 +73,7 @@ def test_spans_are_made_with_the_interface_alone():
 
 
 def calls(name: str, *, but: tuple[str, ...]) -> list[str]:
-    """Where the package calls something by its dotted name, in other modules than those."""
+    """Where the package calls a function by its dotted name, except in the modules `but`."""
     return [
         f"{relative_name(file)}:{node.lineno}"
         for file in python_files(PACKAGE)
@@ -84,8 +84,8 @@ def calls(name: str, *, but: tuple[str, ...]) -> list[str]:
 
 
 def test_every_logger_makes_legible_what_it_is_given():
-    """An id with a line break or an escape sequence would write a log line of its own."""
-    # These silence what other packages log.
+    """An id with a line break or an escape sequence could forge a log line."""
+    # These silence the logs of other packages.
     others = ("backend/mem0_import.py", "cli/ui/terminal.py", "sessions/learning/sweep_scheduler.py")
     strays = calls("logging.getLogger", but=("log.py", *others))
     loud = [place for level in ("info", "warning", "error") for place in calls(f"logging.{level}", but=())]
@@ -94,7 +94,7 @@ def test_every_logger_makes_legible_what_it_is_given():
 
 
 def test_a_command_shows_text_through_one_door():
-    """`say` and its like keep ids and facts from steering a terminal."""
+    """`say` and the functions next to it keep ids and facts from controlling a terminal."""
     strays = calls("typer.echo", but=("cli/ui/terminal.py", "cli/ui/fact_output.py"))
     strays = [place for place in strays if not is_blank_line(place)] + calls("print", but=())
 
@@ -108,7 +108,7 @@ def is_blank_line(place: str) -> bool:
 
 
 def canonical(name: str) -> str:
-    """The name of a distribution as an index compares it."""
+    """The name of a distribution as a package index compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -118,7 +118,7 @@ def named(lines: list[str]) -> set[str]:
 
 
 def test_what_is_imported_is_what_is_declared():
-    """An undeclared library is there by luck, an unused one costs every installation."""
+    """An undeclared library is installed by chance; an unused one burdens every installation."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = named(project["dependencies"])
     extras = set().union(*(named(lines) for extra, lines in project["optional-dependencies"].items() if extra != "dev"))

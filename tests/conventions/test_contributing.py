@@ -1,4 +1,4 @@
-"""`docs/CONTRIBUTING.md` leads to files that exist, and the changelog begins with the version of the package."""
+"""`docs/CONTRIBUTING.md` refers to files that exist, and the changelog begins with the package's version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUBJECT_CHARACTERS = 72
 
 
 def paths_on_the_page() -> list[str]:
-    """The code on the page that is a path: a Python, TOML, YAML or text file, or a folder."""
+    """The inline code on the page that is a path: a Python, TOML, YAML or text file, or a folder."""
     return re.findall(r"`([\w./-]+(?:/|\.(?:py|toml|txt|yaml)))`", PAGE)
 
 
@@ -30,12 +30,12 @@ def test_every_path_on_the_page_exists():
 
 @pytest.mark.parametrize("rule", ["400 lines", "functions 60", "folders 12 files", f"{SUBJECT_CHARACTERS} characters"])
 def test_the_page_states_the_limits_of_size(rule: str):
-    """A contributor meets them before the tests do."""
+    """A contributor reads them before a test fails."""
     assert rule in " ".join(PAGE.split())
 
 
 def test_the_changelog_begins_with_the_version_of_the_package():
-    """Versions fall from there, each with its date."""
+    """Versions descend from there, each with its date."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     versions = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", CHANGELOG, re.MULTILINE)
 

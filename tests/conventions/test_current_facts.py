@@ -1,4 +1,4 @@
-"""Every statement that reads facts says which: current ones or, for forgetting and moving, all."""
+"""Every statement that reads facts says which: current facts or, for forgetting and moving, all."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fine(tx):
 
 
 def table_names(tree: ast.Module) -> set[str]:
-    """Return what a module calls the table of facts and the lists of its columns."""
+    """Return the names under which a module knows the table of facts and the lists of its columns."""
     names = set(COLUMN_LISTS)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "gaia_memory.facts.tables":
@@ -87,7 +87,7 @@ def _expression(node: ast.AST) -> ast.expr:
 
 
 def violations(tree: ast.Module) -> Iterator[str]:
-    """Yield the owners of statements that do not say which facts they read, or may not read all."""
+    """Yield the owners of statements that do not say which facts they read, or that must not read all."""
     tables = table_names(tree)
     for owner, statement in statements(tree):
         nodes = list(ast.walk(statement))
@@ -103,7 +103,7 @@ def violations(tree: ast.Module) -> Iterator[str]:
 
 
 def test_every_statement_that_reads_facts_says_which() -> None:
-    """So that a fact that is not current any more is nowhere shown as one."""
+    """A past fact must not appear as a current one."""
     files = [file for file in python_files(PACKAGE) if "migrations" not in file.parts]
     found = [
         f"{relative_name(file)}: {violation}"
@@ -116,7 +116,7 @@ def test_every_statement_that_reads_facts_says_which() -> None:
 
 
 def test_a_statement_that_does_not_is_found() -> None:
-    """In any of its forms: with another name of the table, as text, and where all facts are read without need."""
+    """In each form: with another name for the table, as text, and reading all facts without need."""
     assert list(violations(ast.parse(PLANTED))) == [
         "count selects facts without current()",
         "found has SQL over facts without current_sql()",

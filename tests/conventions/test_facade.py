@@ -1,4 +1,4 @@
-"""The façade: commands and ADK parts ask `Memory` and `Engine`, and never reach through them to a store."""
+"""Commands and ADK parts call the façade (`Memory` and `Engine`) and never reach through it to a store."""
 
 from __future__ import annotations
 

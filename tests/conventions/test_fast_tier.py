@@ -20,7 +20,7 @@ sys.exit(code)
 
 
 def test_the_fast_tier_has_a_thousand_tests_and_loads_no_slow_library():
-    """Its time is not measured here: that would fail on a busy machine. What makes it slow is counted instead."""
+    """Counts imports instead of measuring time, which would fail on a busy machine."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -22,7 +22,7 @@ def names_of_tests(file: Path) -> set[str]:
 
 
 def test_every_limit_names_a_test():
-    """Limits of other software excepted."""
+    """Except limits of other software."""
     limits = re.findall(r"^- (.+?)(?=^- |^$|\Z)", PAGE.partition(OUTSIDE)[0], re.MULTILINE | re.DOTALL)
     untested = [" ".join(limit.split()) for limit in limits if not NAMED_TEST.search(limit)]
 
@@ -38,7 +38,7 @@ def test_every_test_named_on_the_page_exists():
 
 
 def test_every_test_of_a_limit_is_on_the_page():
-    """A test that only pins a limit is of no use to a reader who does not find the limit."""
+    """A reader must be able to find every limit that a test pins."""
     named = {f"{file}::{name}" for file, name in NAMED_TEST.findall(PAGE)}
     written = {
         f"unit/limits/{file.name}::{name}"

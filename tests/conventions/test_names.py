@@ -1,4 +1,4 @@
-"""Names that a stranger can search for: files are unique, classes are nouns, constants carry a noun or a unit."""
+"""Searchable names: files are unique, classes are nouns, constants contain a noun or a unit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_FILES_IN_FOLDER = 12
 MIGRATIONS = Path("database/migrations/versions")
 
 SHARED_FILE_NAMES = {"__init__", "errors", "prompts", "registry", "render", "rows", "settings", "tables"}
-"""These say what a file is in its package, so each package may have one."""
+"""These describe a file's part in its package, so each package may have one."""
 PROVIDER_FILE_NAMES = {"gemini", "local", "offline", "ollama", "openai", "openrouter"}
 COMMAND_FOLDERS = ("cli", "commands")
 COMMAND_FILE_NAMES = {"embedder", "forget", "memory", "people", "reindex", "sweep", "transfer"}
@@ -108,14 +108,14 @@ def test_no_file_name_is_used_twice():
 
 
 def test_no_folder_holds_more_than_twelve_files():
-    """A longer list is not read."""
+    """A longer list is hard to scan."""
     large = large_folders(PACKAGE)
 
     assert not large, violation_message(large, f"more than {MAX_FILES_IN_FOLDER} files:")
 
 
 def test_classes_are_nouns_and_constants_have_a_noun_or_unit():
-    """A name is understood without its definition."""
+    """A name is clear without its definition."""
     files = [file for file in python_files(PACKAGE) if file.parent.relative_to(PACKAGE) != MIGRATIONS]
     refused = [f"{relative_name(file)}: {name}" for file in files for name in refused_names([file])]
 
@@ -133,7 +133,7 @@ def test_classes_are_nouns_and_constants_have_a_noun_or_unit():
     ],
 )
 def test_a_repeated_file_name_is_found(tmp_path, paths, found):
-    """Unless it is a shared name, a provider's or a command's."""
+    """Unless it is a shared name, a provider or a command."""
     for path in paths:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).touch()

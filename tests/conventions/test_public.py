@@ -1,4 +1,4 @@
-"""What the package shows, and what it costs to look at it."""
+"""The public names of the package, and the cost of importing it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SLOW = ("google.adk", "google.genai", "mem0", "chromadb")
 
 
 def python(code: str) -> str:
-    """What a fresh interpreter prints, with the checkout's source first."""
+    """Return the output of a fresh interpreter that imports the checkout's source first."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True, check=False
@@ -50,12 +50,12 @@ def python(code: str) -> str:
 
 
 def test_the_public_names_are_pinned():
-    """A name more is a promise more: decide it here."""
+    """Every additional name is a promise: decide about it here."""
     assert list(gaia_memory.__all__) == PUBLIC
 
 
 def test_every_public_name_can_be_imported():
-    """They load lazily, so only the use shows a wrong home."""
+    """They load lazily, so only using them reveals a wrong path."""
     missing = [name for name in PUBLIC if getattr(gaia_memory, name, None) is None]
 
     assert missing == []
@@ -70,14 +70,14 @@ def test_an_unknown_name_is_refused_like_anywhere():
 
 @pytest.mark.acceptance("G10")
 def test_importing_the_package_loads_nothing_heavy():
-    """Whoever imports a name for a type pays milliseconds."""
+    """Importing a name for a type hint takes milliseconds."""
     loaded = python("import gaia_memory, sys; print(*sorted(sys.modules))").split()
 
     assert [name for name in HEAVY if name in loaded] == []
 
 
 def test_loading_a_configuration_loads_neither_adk_nor_mem0():
-    """`gaia config check` and every part that looks its configuration up stay quick."""
+    """`gaia config check` and every part that reads the configuration stay fast."""
     loaded = python(
         "import sys; from gaia_memory.config.sources.load import load; load({}); print(*sys.modules)"
     ).split()
@@ -101,7 +101,7 @@ def test_the_help_of_the_command_line_loads_neither_adk_nor_mem0():
 
 
 def drawn_tree() -> dict[str, str]:
-    """Each class of the tree in the docstring of `errors`, with the class it hangs on."""
+    """Each class of the tree in the docstring of `errors`, with its parent."""
     parents: dict[str, str] = {}
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
@@ -113,7 +113,7 @@ def drawn_tree() -> dict[str, str]:
 
 
 def test_every_error_stands_in_the_drawn_tree_under_its_parent():
-    """The tree is what readers catch by."""
+    """Callers choose from the tree what to catch."""
     defined = {
         name: kind.__bases__[0].__name__
         for name, kind in inspect.getmembers(errors, inspect.isclass)
@@ -124,7 +124,7 @@ def test_every_error_stands_in_the_drawn_tree_under_its_parent():
 
 
 def test_every_exception_of_the_package_stands_in_errors():
-    """One tree: the rooms raise, and define none. The fakes may: their failures are the test's."""
+    """Packages raise errors and define none, except the fakes, whose failures belong to the test."""
     known = {name for name, kind in vars(errors).items() if inspect.isclass(kind)}
     strays = [
         f"{relative_name(file)}:{node.lineno} {node.name}"
@@ -140,7 +140,7 @@ def test_every_exception_of_the_package_stands_in_errors():
 
 
 def test_the_wheel_holds_the_package_with_its_type_marker_and_nothing_else(tmp_path: Path):
-    """Type checkers look for py.typed in what is installed."""
+    """Type checkers look for py.typed in the installed package."""
     code = f"from hatchling.build import build_wheel; print(build_wheel({str(tmp_path)!r}))"
     wheel = tmp_path / python(code).split()[-1]
     names = zipfile.ZipFile(wheel).namelist()

@@ -1,4 +1,4 @@
-"""The README's map shows the house as it is."""
+"""The README's map names every folder and module of the package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def on_the_map() -> set[str]:
-    """The rooms that the table `src/gaia_memory/` names in its first column."""
+    """The folders and modules in the first column of the table `src/gaia_memory/`."""
     table = README.partition("| `src/gaia_memory/` |")[2].partition("\n\n")[0]
     return {name for line in table.splitlines()[2:] for name in re.findall(r"`([\w/]+)`", line.split("|")[1])}
 
@@ -22,7 +22,7 @@ def rooms() -> set[str]:
 
 
 def test_every_room_is_on_the_map():
-    """Whoever looks for a room finds it in the README."""
+    """A reader finds every folder and module in the README."""
     missing = sorted(rooms() - on_the_map())
 
     assert not missing, violation_message(missing, "not in the map of README.md:")
@@ -36,7 +36,7 @@ def test_the_map_names_no_room_that_is_gone():
 
 
 def test_the_first_two_commands_of_the_readme_are_the_demo_and_the_tests():
-    """Both stand before anything else that could be typed."""
+    """No other command comes before them."""
     commands = re.findall(r"<!-- (\w+) command -->\n```bash\n(.+?)\n```", README)
 
     assert [name for name, _ in commands] == ["demo", "test"]

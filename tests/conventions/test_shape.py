@@ -1,4 +1,4 @@
-"""Sizes, names and docstrings: what keeps a room readable for somebody who did not write it."""
+"""Sizes, names and docstrings that keep a package readable for newcomers."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ BANNED_NAMES = {"base", "common", "core", "helper", "helpers", "manager", "misc"
 TOP_LEVEL = {"LICENSE", "README.md", "config", "docs", "pyproject.toml", "src", "tests"}
 BUILT = {"build", "dist"}
 
-# The places that stand between us and code that may raise anything; each says why in the code, too.
+# Places that call code that may raise anything; each also says why in the code.
 CATCH_ALL = {
     "src/gaia_memory/adk/plugins/error_boundary.py": "a plugin callback that raises ends the person's turn",
-    "src/gaia_memory/backend/builder.py": "somebody's provider may raise anything, and some exit",
-    "src/gaia_memory/backend/providers/swappable_llm.py": "a client of somebody's own making may fail to close",
-    "src/gaia_memory/backend/embedder.py": "somebody's provider may raise anything, and some exit",
+    "src/gaia_memory/backend/builder.py": "a third-party provider may raise anything, and some exit",
+    "src/gaia_memory/backend/providers/swappable_llm.py": "a third-party client may fail to close",
+    "src/gaia_memory/backend/embedder.py": "a third-party provider may raise anything, and some exit",
     "src/gaia_memory/backend/mem0_store/erasures.py": "a locked file must not keep the other facts from being followed",
     "src/gaia_memory/backend/mem0_store/follower.py": "the loop that follows tries again, whatever failed",
     "src/gaia_memory/backend/mem0_store/open_store.py": "a broken store may fail to be read or closed in any way",
-    "src/gaia_memory/backend/language_model.py": "somebody's provider may raise anything, and some exit",
+    "src/gaia_memory/backend/language_model.py": "a third-party provider may raise anything, and some exit",
     "src/gaia_memory/backend/mem0_store/vector_stores.py": "a damaged folder may fail in any way; it is replaced",
     "src/gaia_memory/backend/thread_pools.py": "an error of a worker thread is handed to the one who waits",
     "src/gaia_memory/backend/mem0_store/chroma/probe.py": "whatever a damaged folder raises means damaged",
-    "src/gaia_memory/backend/providers/reranker.py": "somebody's provider may raise anything, and some exit",
+    "src/gaia_memory/backend/providers/reranker.py": "a third-party provider may raise anything, and some exit",
     "src/gaia_memory/backend/mem0_store/store.py": "each store of mem0 refuses a fact with errors of its own",
     "src/gaia_memory/backend/mem0_store/vector_backfill.py": "a provider may raise anything; the vector comes later",
     "src/gaia_memory/cli/__init__.py": "a person at a terminal is helped by a sentence, not by a traceback",
@@ -48,26 +48,26 @@ CATCH_ALL = {
     "src/gaia_memory/sessions/learning/sweep_scheduler.py": "a database outage must not end the scheduler",
     "src/gaia_memory/profile/distil.py": "the host's hook may fail in any way",
     "src/gaia_memory/recall/retrieval.py": "a retriever costs its share, not the answer",
-    "src/gaia_memory/telemetry/spans.py": "somebody's tracer or processor may raise anything",
+    "src/gaia_memory/telemetry/spans.py": "a third-party tracer or processor may raise anything",
     "src/gaia_memory/sessions/learning/consolidate.py": "a broken conversation is counted, reported and retried",
     "src/gaia_memory/sessions/learning/discovery.py": "a host's session service may fail in any way",
     "src/gaia_memory/sessions/learning/sweep.py": "one conversation that breaks must not keep the others waiting",
 }
 
 CONSTRUCTOR_ARGUMENTS = 8
-# Services that still take more.
+# Services that take more arguments than the limit.
 LONG_CONSTRUCTORS = {"src/gaia_memory/adk/plugins/invocation_state.py:InvocationState"}
 
 
 def test_modules_are_short():
-    """Whoever opens a room reads it to the end."""
+    """A reader reads a module to its end."""
     long = [f"{relative_name(file)}: {size}" for file in python_files(PACKAGE) if (size := lines(file)) > MODULE_LINES]
 
     assert not long, violation_message(long, f"more than {MODULE_LINES} lines:")
 
 
 def test_functions_are_short():
-    """One function, one thought."""
+    """One function has one task."""
     long = [
         f"{relative_name(file)}:{function.lineno} {function.name}: {size}"
         for file in python_files(PACKAGE)
@@ -109,7 +109,7 @@ def test_constructor_arguments_are_counted(code, found):
 
 
 def test_no_module_is_named_for_nothing():
-    """A drawer called `utils` fills up; a name says what is inside."""
+    """A module called `utils` collects everything; a name says what is inside."""
     paths = [*PACKAGE.rglob("*.py"), *(folder for folder in PACKAGE.rglob("*") if folder.is_dir())]
     banned = sorted(
         relative_name(path) for path in paths if not BANNED_NAMES.isdisjoint(path.stem.strip("_").split("_"))
@@ -119,7 +119,7 @@ def test_no_module_is_named_for_nothing():
 
 
 def test_the_top_level_holds_what_the_layout_names():
-    """Everything else has a room of its own below."""
+    """Everything else belongs in a folder below."""
     found = {path.name for path in ROOT.iterdir() if not path.name.startswith(".")}
 
     strays = sorted(found - TOP_LEVEL - BUILT)
@@ -127,7 +127,7 @@ def test_the_top_level_holds_what_the_layout_names():
 
 
 def test_catch_alls_stand_at_borders_only():
-    """Elsewhere an `except Exception` hides a mistake."""
+    """Anywhere else an `except Exception` hides a mistake."""
     found = {relative_name(file) for file in python_files(PACKAGE) if catch_alls(file)}
     strays, stale = sorted(found - set(CATCH_ALL)), sorted(set(CATCH_ALL) - found)
 
@@ -136,7 +136,7 @@ def test_catch_alls_stand_at_borders_only():
 
 
 def test_every_catch_all_says_why():
-    """In a comment on its line or beside it."""
+    """In a comment on its line or next to it."""
     silent = [
         f"{relative_name(file)}:{line}"
         for file in python_files(PACKAGE)
@@ -159,7 +159,7 @@ def test_every_catch_all_says_why():
     ],
 )
 def test_a_catch_all_is_recognised_in_every_form(tmp_path, code, found):
-    """What cleans up and raises again catches nothing."""
+    """Code that cleans up and raises again catches nothing."""
     file = tmp_path / "module.py"
     file.write_text(code, encoding="utf-8")
 
@@ -167,7 +167,7 @@ def test_a_catch_all_is_recognised_in_every_form(tmp_path, code, found):
 
 
 def test_every_test_says_in_a_sentence_what_it_holds():
-    """`pytest --collect-only` and the docstrings read as the specification."""
+    """The docstrings serve as the specification (`pytest --collect-only`)."""
     silent = [
         f"{relative_name(file)}:{function.lineno} {function.name}"
         for file in python_files(TESTS)
@@ -200,7 +200,7 @@ def is_constructor_field(member: ast.stmt) -> bool:
 
 
 def lines(file: Path) -> int:
-    """How many lines a file has."""
+    """Return the number of lines of a file."""
     return len(file.read_text(encoding="utf-8").splitlines())
 
 

@@ -1,4 +1,4 @@
-"""The linter, the type checker and the import contracts have nothing to say."""
+"""The linter, the type checker and the import contracts report nothing."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from support.checkout import ROOT, SOURCE
 
 
 def run(*arguments: str) -> None:
-    """Run a Python program in the checkout, and fail with its words."""
-    # The checkout's source comes first, also where the package is installed as a copy.
+    """Run a Python program in the checkout, and fail with its output."""
+    # The checkout's source comes first, even if the package is installed as a copy.
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "NO_COLOR": "1", "COLUMNS": "120"}
     done = subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -24,7 +24,7 @@ def run(*arguments: str) -> None:
 
 
 def test_ruff_finds_nothing():
-    """The rules stand in pyproject.toml."""
+    """The rules are in pyproject.toml."""
     run("-m", "ruff", "check", "--no-cache", "--output-format=concise", ".")
 
 
@@ -41,6 +41,6 @@ def test_the_types_hold():
 
 
 def test_imports_point_one_way(tmp_path: Path):
-    """The layers and the borders of the stores stand in pyproject.toml."""
+    """The layers and the borders of the stores are in pyproject.toml."""
     command = "import sys; from importlinter.cli import lint_imports_command as lint; lint()"
     run("-c", command, "--no-logo", "--cache-dir", str(tmp_path))

@@ -17,13 +17,13 @@ from support.checkout import TESTS, Function, functions, python_files, relative_
 
 CONTRACT = TESTS / "conventions" / "acceptance.txt"
 
-# In a name: `test_S03_…` and `test_the_window_S03`; small letters only right after `test_`.
+# In a name: `test_S03_…` and `test_the_window_S03`; small letters only directly after `test_`.
 _ID_PATTERN = re.compile(r"(?:(?<=_)|(?<=^test_))([SLIRPQCG]\d{2})(?=_|$)")
 _LEADING_IDS_PATTERN = re.compile(r"^test_((?:[slirpqcg]\d{2}_)+)")
 
 
 def contract_checks() -> dict[str, str]:
-    """Each id of the contract with what it is about."""
+    """Each id of the contract with its subject."""
     lines = CONTRACT.read_text(encoding="utf-8").splitlines()
     return dict(line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
 
@@ -34,12 +34,12 @@ def checks_named_by_tests(folder: Path = TESTS) -> dict[str, list[str]]:
 
 
 def checks_of_the_normal_tier(folder: Path = TESTS) -> dict[str, list[str]]:
-    """Each id that a test names which runs without `-m slow` or `-m live`, in at least one of its cases."""
+    """Each id named by a test that runs without `-m slow` or `-m live` in at least one of its cases."""
     return _collect(folder, runs_in_the_normal_tier)
 
 
 def runs_in_the_normal_tier(test: Function | ast.Module) -> bool:
-    """Say whether neither the marks of a test nor those of all its cases leave it out."""
+    """Say whether a test runs by default, by its own marks and by those of at least one of its cases."""
     if isinstance(test, ast.Module):
         marks = [node.value for node in test.body if isinstance(node, ast.Assign) and _assigns_marks(node)]
     else:
@@ -101,7 +101,7 @@ def check_ids(name: str) -> set[str]:
 
 
 def report() -> str:
-    """The coverage of the contract, one line an id."""
+    """The coverage of the contract, one line per id."""
     ids, locations = contract_checks(), checks_named_by_tests()
     lines = [f"{name}  {len(locations.get(name, []))}  {about}" for name, about in ids.items()]
     missing = [name for name in ids if name not in locations]

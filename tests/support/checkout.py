@@ -18,7 +18,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported module, wherever in the file it stands: at the top, in a function, for type checking only."""
+    """One imported module, anywhere in the file: at the top, in a function, or for type checking only."""
 
     file: str
     line: int
@@ -35,7 +35,7 @@ def python_files(folder: Path) -> list[Path]:
 
 
 def relative_name(file: Path) -> str:
-    """The file as messages name it: its path in the checkout."""
+    """The path of the file in the checkout, for messages."""
     return file.relative_to(ROOT).as_posix()
 
 
@@ -46,7 +46,7 @@ def syntax_tree(file: Path) -> ast.Module:
 
 
 def functions(file: Path) -> Iterator[Function]:
-    """Every function and method of a file, also nested ones."""
+    """Every function and method of a file, including nested ones."""
     for node in ast.walk(syntax_tree(file)):
         if isinstance(node, Function):
             yield node
@@ -70,12 +70,12 @@ def imports(file: Path) -> Iterator[Import]:
 
 
 def is_within(module: str, package: str) -> bool:
-    """Say whether `module` is `package` or lies in it."""
+    """Say whether `module` is `package` or inside it."""
     return module == package or module.startswith(package + ".")
 
 
 def violation_message(violations: Iterable[object], rule: str) -> str:
-    """The message of a failed convention: the rule, and every place that breaks it on a line of its own."""
+    """The message of a failed convention: the rule, then one line for each place that breaks it."""
     return "\n  ".join([rule, *(str(place) for place in violations)])
 
 

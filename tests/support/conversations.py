@@ -1,4 +1,4 @@
-"""Conversations on the real parts, with a scripted model."""
+"""Conversations on real parts, with a scripted model."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ USER = "itay"
 
 
 class Conversations:
-    """One open memory and one agent, for the conversations of anybody."""
+    """One open memory and one agent, for conversations of any user."""
 
     def __init__(self, gaia: Gaia, agent: BaseAgent) -> None:
-        """Talk to `agent`."""
+        """Hold a conversation with `agent`."""
         self.gaia = gaia
         self.agent = agent
 
     @property
     def engine(self) -> Engine:
-        """The engine behind it."""
+        """The engine of the memory."""
         return self.gaia._engine
 
     def get(self, user: str = USER, channel: str = "cli") -> Conversation:
-        """Return a person's conversation on a channel, a new object at each call as hosts make them."""
+        """Return a user's conversation on a channel: a new object at each call, as in a host."""
         return self.gaia.conversation(self.agent, user_id=user, channel=channel)
 
     async def send(self, text: str, user: str = USER, channel: str = "cli", **arguments: Any) -> str:
@@ -41,13 +41,13 @@ class Conversations:
         return (await self.get(user, channel).send(text, **arguments)).text
 
     async def load_session(self, user: str = USER, channel: str = "cli") -> Session | None:
-        """Return the session as it is stored."""
+        """Return the stored session."""
         return await self.gaia.session_service.get_session(
             app_name="gaia", user_id=user, session_id=f"{user}:{channel}"
         )
 
     async def fact_texts(self, user: str = USER) -> list[str]:
-        """Return the texts of a person's facts."""
+        """Return the texts of a user's facts."""
         return [fact.text for fact in await self.gaia.memory.facts(self.gaia.scope(user_id=user))]
 
 
@@ -55,9 +55,9 @@ class Conversations:
 async def open_conversations(
     home: Path, model: Any, config: Mapping[str, Any] | None = None, *, coalesce_seconds: float = 0, **arguments: Any
 ) -> AsyncIterator[Conversations]:
-    """Open memory with an agent over `model`, or over an agent that is given as it is.
+    """Open memory with an agent over `model`, or with the given agent.
 
-    Bursts last `coalesce_seconds` s.
+    Messages of one burst may be `coalesce_seconds` apart.
     """
     merged = {
         **(config or {}),

@@ -18,7 +18,7 @@ from gaia_memory.database.metadata import metadata
 from gaia_memory.database.sql_engine import SqlDatabase, open_database, open_engine
 from gaia_memory.models import Draft, Fact, NewFact, Scope, Source, Vector
 
-# Read before any test: each test runs without GAIA_ variables.
+# Read before any test, because each test runs without GAIA_ variables.
 POSTGRES_URL = make_url(
     os.environ.get("GAIA_TEST_POSTGRES_URL", "postgresql+asyncpg://postgres@127.0.0.1:5432/postgres")
 )
@@ -34,7 +34,7 @@ on_each_database = pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 
 @asynccontextmanager
 async def memory_url(kind: str, folder: Path) -> AsyncIterator[URL]:
-    """Give the address of a database that is not there yet (SQLite) or empty (PostgreSQL)."""
+    """Yield the address of a database that does not exist yet (SQLite) or is empty (PostgreSQL)."""
     if kind == "sqlite":
         yield URL.create("sqlite+aiosqlite", database=str(folder / "memory.db"))
         return
@@ -47,7 +47,7 @@ async def memory_url(kind: str, folder: Path) -> AsyncIterator[URL]:
 
 
 async def _execute_on_server(statement: str) -> None:
-    # However impatient the test is.
+    # Independent of the test's own timeouts.
     server = open_engine(POSTGRES_URL, connect_args={"timeout": 60.0, "command_timeout": None})
     try:
         async with server.connect() as plain:
@@ -63,7 +63,7 @@ async def _execute_on_server(statement: str) -> None:
 
 @asynccontextmanager
 async def memory_database(kind: str, folder: Path) -> AsyncIterator[SqlDatabase]:
-    """Give an open, empty memory database."""
+    """Yield an open, empty memory database."""
     async with memory_url(kind, folder) as url:
         database = await open_database(url, home=folder)
         try:
@@ -74,7 +74,7 @@ async def memory_database(kind: str, folder: Path) -> AsyncIterator[SqlDatabase]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlDatabase]:
-    """Give an empty memory database of each kind."""
+    """Yield an empty memory database of each kind."""
     if request.param == "sqlite":
         async with memory_database("sqlite", tmp_path) as opened:
             yield opened
@@ -88,7 +88,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 
 async def shared_postgres_url(config: pytest.Config) -> URL:
-    """Give the one PostgreSQL database of this process: making one takes a quarter of a second."""
+    """Yield the one PostgreSQL database of this process: creating one takes 0.25 s."""
     if "address" not in _SHARED_URLS:
         name = f"gaia_test_{uuid.uuid4().hex}"
         await _execute_on_server(f"CREATE DATABASE {name}")
@@ -98,7 +98,7 @@ async def shared_postgres_url(config: pytest.Config) -> URL:
 
 
 async def empty_postgres_url(config: pytest.Config, home: Path) -> URL:
-    """Give the one PostgreSQL database of this process with nothing in it, neither facts nor ADK's sessions."""
+    """Yield the one PostgreSQL database of this process, emptied of facts and of ADK's sessions."""
     url = await shared_postgres_url(config)
     opened = await open_database(url, home=home)
     try:
@@ -113,7 +113,7 @@ async def empty_postgres_url(config: pytest.Config, home: Path) -> URL:
 
 
 async def empty_database(opened: SqlDatabase) -> None:
-    """Take everything out of a memory database."""
+    """Empty a memory database."""
     async with opened.transaction() as tx:
         for table in reversed(metadata.sorted_tables):
             if table.name == "gaia_store":
@@ -134,12 +134,12 @@ def make_draft(
     said_at: datetime | None = None,
     **metadata: str,
 ) -> Draft:
-    """Give a draft with what matters to a test."""
+    """Return a draft with the values that matter to a test."""
     fact = NewFact(fact_text, said_at=said_at, session_id=session, seq=seq, metadata=metadata)
     app = None if session is None else "gaia"
     return Draft(fact=fact, source=source, app=app, event_ids=tuple(events), vector=vector, embedder=embedder)
 
 
 def fact_texts(facts: Sequence[Fact]) -> list[str]:
-    """Give the texts of facts."""
+    """Return the texts of facts."""
     return [fact.text for fact in facts]

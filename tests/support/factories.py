@@ -1,4 +1,4 @@
-"""Talk, facts and hits made short, for the tests of learning, recall and profiles."""
+"""Short constructors of messages, facts and hits for the tests of learning, recall and profiles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCOPE = Scope("gaia", "itay")
 
 
 def make_message(role: Role, text: str, *, seq: int = 1, at: datetime = NOON) -> Message:
-    """Return a message whose event id names its turn and side."""
+    """Return a message whose event id names its turn and role."""
     speaker = "itay" if role == "user" else "gaia"
     return Message(role=role, text=text, said_at=at, event_id=f"{seq}-{role}", speaker=speaker)
 

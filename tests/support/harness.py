@@ -1,7 +1,7 @@
-"""The system under test as the acceptance checks see it: from outside, on real parts, with scripted models.
+"""The system under test as seen by the acceptance checks: from outside, on real parts, with scripted models.
 
-The agent's model is a `ScriptedLlm`, extractor, profiler and embedder are providers of mem0, everything else
-is what a person gets: ADK's Runner, SQLite and Chroma in a folder.
+The agent's model is a `ScriptedLlm`; extractor, profiler and embedder are providers of mem0. Everything else is the
+real thing: ADK's Runner, SQLite and Chroma in a folder.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ALL = 100_000
 
 
 def facts(*texts: str) -> str:
-    """Return the extractor's answer that holds these facts."""
+    """Return an extractor's answer with these facts."""
     return json.dumps({"memory": [{"id": str(at), "text": text} for at, text in enumerate(texts)]})
 
 
@@ -50,12 +50,12 @@ def SYS(request: LlmRequest) -> str:
 
 
 def TXT(request: LlmRequest) -> str:
-    """Return all text parts of the contents, one a line."""
+    """Return all text parts of the contents, one per line."""
     return "\n".join(text_parts(request))
 
 
 def ALL(request: LlmRequest) -> str:
-    """Return everything the model was told as text."""
+    """Return everything the model was sent as text."""
     return f"{SYS(request)}\n{TXT(request)}"
 
 
@@ -77,7 +77,7 @@ def tool_names(request: LlmRequest) -> set[str]:
 
 
 def tool_responses(request: LlmRequest) -> list[dict[str, Any]]:
-    """Return what tools answered, in order."""
+    """Return the responses of tools, in order."""
     parts = [part for content in request.contents for part in content.parts or []]
     return [dict(part.function_response.response or {}) for part in parts if part.function_response]
 
@@ -101,7 +101,7 @@ def plain_agent(model: ScriptedLlm) -> LlmAgent:
 
 
 class Sut:
-    """One installation: a home, its configuration and its scripts. `make` opens one."""
+    """One installation: a home, its configuration and its scripts. Open one with `make`."""
 
     def __init__(
         self,
@@ -138,17 +138,17 @@ class Sut:
 
     @property
     def REQ(self) -> list[LlmRequest]:
-        """What the agent's model was asked."""
+        """The requests to the agent's model."""
         return self.main.requests
 
     @property
     def EXT(self) -> list[str]:
-        """What the extractor was asked."""
+        """The requests to the extractor."""
         return self.script.prompts["extractor"]
 
     @property
     def PROF(self) -> list[str]:
-        """What the profiler was asked."""
+        """The requests to the profiler."""
         return self.script.prompts["profiler"]
 
     @property
@@ -157,7 +157,7 @@ class Sut:
         return self.home / "gaia.yaml"
 
     def write_config(self, text: str) -> None:
-        """Write the configuration; the scripted providers are used unless it names others."""
+        """Write the configuration, by default with the scripted providers."""
         self._settings = yaml.safe_load(text) or {}
         self._write_config_file()
 
@@ -178,18 +178,18 @@ class Sut:
         return self
 
     async def close(self) -> None:
-        """Close memory as a host does; closing what is closed does nothing."""
+        """Close memory as a host does; nothing happens if it is closed already."""
         self._gaia = None
         self._conversations.clear()
         await self._stack.aclose()
 
     async def reopen(self) -> Self:
-        """Open again what was closed, with the same clock and scripts."""
+        """Open memory again with the same clock and scripts."""
         await self.close()
         return await self.open()
 
     def conversation(self, user: str, channel: str, *, admin: bool = False) -> Conversation:
-        """Return the conversation of a person on a channel."""
+        """Return the conversation of a user on a channel."""
         key = (user, channel)
         if key not in self._conversations:
             self._conversations[key] = self.gaia.conversation(self.agent, user_id=user, channel=channel, admin=admin)
@@ -198,12 +198,12 @@ class Sut:
     async def chat(
         self, user: str, channel: str, text: str, *, private: bool = False, admin: bool = False
     ) -> list[str]:
-        """Send one message and return the replies: one, or none where a later message is answered instead."""
+        """Send one message and return the replies: one, or none if a later message of the burst is answered instead."""
         reply = await self.conversation(user, channel, admin=admin).send(text, private=private)
         return [] if reply.merged else [reply.text]
 
     async def sweep_after_idle(self, user: str = "", channel: str = "") -> SweepReport:
-        """Let the idle period pass for everybody and sweep once."""
+        """Let the idle period pass for all conversations and sweep once."""
         minutes = self.gaia.config.sessions.idle_consolidate_minutes
         self.clock.advance(timedelta(minutes=minutes, seconds=1))
         return await self.gaia.sweep()
@@ -213,11 +213,11 @@ class Sut:
         return await self.gaia.sweep(force=force)
 
     def scope(self, user: str) -> Scope:
-        """Return the scope of a person."""
+        """Return the scope of a user."""
         return self.gaia.scope(user_id=user)
 
     async def fact_rows(self, user: str) -> list[dict[str, Any]]:
-        """Return all facts of a person, after checking that plain mem0 holds exactly these once settled."""
+        """Return all facts of a user, after checking that plain mem0 has exactly these."""
         memory = self.gaia.memory
         if not self.gaia.config.memory.enabled:
             async with memory.stores.database.read_transaction() as tx:
@@ -238,11 +238,11 @@ class Sut:
         return sorted((row["id"], row["memory"]) for row in answer["results"])
 
     async def texts(self, user: str) -> list[str]:
-        """Return the texts of a person's facts, oldest first."""
+        """Return the texts of a user's facts, oldest first."""
         return [row["text"] for row in await self.fact_rows(user)]
 
     async def session(self, user: str, channel: str) -> Session | None:
-        """Read a session with a second session service on the same database file."""
+        """Read a session through a second session service on the same database file."""
         second = DatabaseSessionService(self.gaia.config.sessions_url)
         try:
             return await second.get_session(app_name=self.gaia.config.app, user_id=user, session_id=f"{user}:{channel}")
@@ -260,7 +260,7 @@ async def make(
     agent: AgentMaker = plain_agent,
     projects: ProjectsProvider | None = None,
 ) -> Sut:
-    """Return an open system in `home`; close it, or use the fixture `make`, which does."""
+    """Return an open system in `home`; close it, or use the fixture `make`, which does so."""
     settings = yaml.safe_load(yaml_text) or {}
     sut = Sut(home, settings, main=main, extractor=extractor, profiler=profiler, agent=agent, projects=projects)
     return await sut.open()

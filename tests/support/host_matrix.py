@@ -1,4 +1,4 @@
-"""One installation in two kinds of host: our own Conversation, and somebody's Runner with our parts dropped in."""
+"""One installation in two kinds of host: our own Conversation, and a third-party Runner with our parts added."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from support.storage.scripted_mem0 import Mem0Script
 
 
 class Host(Protocol):
-    """What a test does with either of them: talk as one person, edit the file, look inside."""
+    """The interface of both for a test: chat as one user, edit the file, look inside."""
 
     main: ScriptedLlm
     script: Mem0Script
     config_path: Path
 
     def write_config(self, text: str) -> None:
-        """Save a configuration with the scripted providers."""
+        """Write a configuration with the scripted providers."""
         ...
 
     async def chat(self, text: str) -> str:
-        """Say something and return the answer."""
+        """Send a message and return the answer."""
         ...
 
     async def engine(self) -> Engine:
-        """Return the engine at work."""
+        """Return the engine in use."""
         ...
 
     async def events(self) -> list[Event]:
@@ -46,7 +46,7 @@ class Host(Protocol):
 
     @property
     def scope(self) -> Scope:
-        """The person's scope."""
+        """The user's scope."""
         ...
 
     async def close(self) -> None:
@@ -83,7 +83,7 @@ class ConversationHost:
 
 
 class RunnerHost:
-    """Somebody's Runner: a service by its URI, and two plugins that were told nothing."""
+    """A third-party Runner: a service by its URI, and two plugins without arguments."""
 
     scope = Scope(APP, USER)
 
@@ -101,7 +101,7 @@ class RunnerHost:
         self.runner = self.build_new_runner()
 
     def build_new_runner(self) -> Any:
-        """Return a Runner over the same parts, as a host makes one after it closed the first."""
+        """Return a Runner over the same parts, like a host that starts again after closing the first."""
         return build_runner(*self.plugins, model=self.main, service=self.service, sessions=self.sessions)
 
     def write_config(self, text: str) -> None:
@@ -125,12 +125,12 @@ class RunnerHost:
 
 
 async def force_sweep(host: Host) -> None:
-    """Sweep now, quiet or not."""
+    """Sweep immediately, without waiting for the idle period."""
     await (await host.engine()).sweep(force=True)
 
 
 async def stored_fact_texts(host: Host) -> list[str]:
-    """Return the texts of the person's facts as the database holds them, whatever is switched off."""
+    """Return the texts of the user's facts in the database, whatever is switched off."""
     memory = (await host.engine()).memory
     async with memory.stores.database.read_transaction() as tx:
         return [fact.text for fact in await memory.stores.facts.facts(tx, host.scope)]

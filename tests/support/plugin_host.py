@@ -1,4 +1,4 @@
-"""Turns on a real ADK Runner: the requests a model got, read as text, and parts that fail."""
+"""Turns on a real ADK Runner: the model's requests read as text, and parts that fail."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ def system_text(request: LlmRequest) -> str:
 
 
 def request_text(request: LlmRequest) -> str:
-    """Return everything the model read."""
+    """Return all text sent to the model."""
     return f"{system_text(request)}\n{contents_text(request)}"
 
 
 def offered_tools(request: LlmRequest) -> list[str]:
-    """Return the names of the tools the model was shown."""
+    """Return the names of the tools offered to the model."""
     declared = [declaration for tool in request.config.tools or [] for declaration in tool.function_declarations or []]
     return [declaration.name or "" for declaration in declared]
 
 
 def function_responses(request: LlmRequest) -> list[dict[str, Any]]:
-    """Return what tools answered, oldest first."""
+    """Return the responses of tools, oldest first."""
     parts = [part for content in request.contents for part in content.parts or []]
     return [part.function_response.response or {} for part in parts if part.function_response]
 
@@ -71,7 +71,7 @@ def user_content(text: str) -> types.Content:
 
 
 class PluginHost:
-    """Somebody's own Runner over a session database of its own, with a MemoryPlugin dropped in."""
+    """A third-party Runner over its own session database, with a MemoryPlugin added."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class PluginHost:
         config: Mapping[str, Any] | None = None,
         plugins: list[BasePlugin] | None = None,
     ) -> None:
-        """Wire it as the README says; `plugins` stand in for the MemoryPlugin."""
+        """Wire it like the README; `plugins` replace the MemoryPlugin."""
         self.config = {"home": str(home / "gaia"), **(config or {})}
         self.source = EngineSource(self.config)
         self.plugin = MemoryPlugin(config=self.config)
@@ -97,7 +97,7 @@ class PluginHost:
         return await self.source.acquire()
 
     async def ledger_row(self) -> LedgerRow | None:
-        """Return the ledger's row of the session."""
+        """Return the session's row in the ledger."""
         return await (await self.engine()).conversations.row(KEY)
 
     async def run_turn(
@@ -114,7 +114,7 @@ class PluginHost:
         return [event async for event in turn]
 
     async def load_session(self, session: str = SESSION) -> Session | None:
-        """Return the session as it is stored."""
+        """Return the stored session."""
         return await self.sessions.get_session(app_name=APP, user_id=USER, session_id=session)
 
     async def close(self) -> None:
@@ -146,7 +146,7 @@ def events_text(events: list[Event]) -> str:
 
 
 def set_profile_model(engine: Engine, model: LanguageModel) -> None:
-    """Let this model write the profiles."""
+    """Write the profiles with this model."""
     distiller = Distiller(
         engine.database, engine.facts, model, None, settings=_profile_settings(engine), clock=engine.clock
     )
@@ -158,12 +158,12 @@ def _profile_settings(engine: Engine) -> Callable[[], ProfileSettings]:
 
 
 def set_extractor(engine: Engine, extractor: Extractor) -> None:
-    """Let this extractor learn."""
+    """Learn with this extractor."""
     engine.consolidator.learner._extractor = extractor
 
 
 async def begin_turn(engine: Engine, key: SessionKey) -> TurnLease:
-    """Count a turn as a host does when it begins, which keeps no other one waiting."""
+    """Count a turn as a host does when it begins, without delaying other turns."""
     turn_lease = engine.turns.new_lease(key, is_shared=True)
     await engine.turns.begin_turn(turn_lease)
     return turn_lease
@@ -175,7 +175,7 @@ async def record_turn(engine: Engine, key: SessionKey) -> None:
 
 
 class BrokenDatabase:
-    """A database that is away; the error quotes what it was asked to write, as SQLAlchemy's do."""
+    """An unavailable database; the error quotes the statement, as SQLAlchemy's errors do."""
 
     def transaction(self) -> Any:
         """Raise."""
@@ -185,13 +185,13 @@ class BrokenDatabase:
 
 
 def broken_ledger_client(engine: Engine) -> LedgerClient:
-    """Return a ledger client whose database is away, to set as `engine.turns._client`."""
+    """Return a ledger client whose database is unavailable, to set as `engine.turns._client`."""
     database: Any = BrokenDatabase()
     return LedgerClient(database, engine.ledger, engine.clock, owner=engine.owner)
 
 
 def break_database(engine: Engine) -> None:
-    """Take the memory database away from the memory, not from the ledger."""
+    """Make the memory database unavailable to the memory, not to the ledger."""
     database: Any = BrokenDatabase()
     memory = engine.memory
     model = engine.backend.language_model

@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 def case_counts(default_cases: int = 200, slow_cases: int = 5_000) -> pytest.MarkDecorator:
     """Give the test the number of `cases` to generate: `default_cases`, or `slow_cases` in the slow tier.
 
-    The fast tier generates as many as its Hypothesis profile allows.
+    The Hypothesis profile of the fast tier limits it further.
     """
     if settings.get_current_profile_name() == "fast":
         default_cases = min(default_cases, settings().max_examples)
@@ -29,7 +29,7 @@ def run_cases(cases: int, test: Callable[..., None], *strategies: SearchStrategy
 
 
 def property_test(*strategies: SearchStrategy[Any], default_cases: int = 200) -> Callable[[Callable[..., None]], Any]:
-    """Make a test of a function that takes what is drawn from the strategies."""
+    """Make a test of a function whose arguments are drawn from the strategies."""
 
     def decorate(test: Callable[..., None]) -> Any:
         def run(cases: int) -> None:

@@ -1,4 +1,4 @@
-"""Spans as a host's OpenTelemetry collects them: one provider for the process, a collector for a test."""
+"""Spans as a host's OpenTelemetry collects them: one provider per process, one collector per test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRACER_NAME = "gaia_memory"
 
 
 class SpanCollector(SpanProcessor):
-    """The spans that ended, in order; `failing_hooks` makes it raise at what it is named for."""
+    """The ended spans, in order; raises in the hooks named in `failing_hooks`."""
 
     def __init__(self) -> None:
         self.ended: list[ReadableSpan] = []
@@ -30,20 +30,20 @@ class SpanCollector(SpanProcessor):
 
     @property
     def memory_spans(self) -> list[ReadableSpan]:
-        """Those of memory."""
+        """The spans of memory."""
         return [span for span in self.ended if _is_memory_span(span)]
 
     def named(self, name: str) -> list[ReadableSpan]:
-        """Those of memory with a name."""
+        """The spans of memory with this name."""
         return [span for span in self.memory_spans if span.name == name]
 
     def only(self, name: str) -> ReadableSpan:
-        """The one span of memory with a name."""
+        """The only span of memory with this name."""
         [span] = self.named(name)
         return span
 
     def parents(self, span: ReadableSpan) -> list[str]:
-        """The names of what a span is under, the nearest first."""
+        """The names of a span's ancestors, the nearest first."""
         by_id = {_id(found): found for found in self.ended}
         names = []
         while span.parent is not None:
@@ -52,17 +52,17 @@ class SpanCollector(SpanProcessor):
         return names
 
     def links(self, span: ReadableSpan) -> list[str]:
-        """The names of what a span links to."""
+        """The names of the spans that a span links to."""
         by_id = {_id(found): found.name for found in self.ended}
         return [by_id[link.context.span_id] for link in span.links]
 
     def json_text(self) -> str:
-        """Everything that the spans of memory tell."""
+        """The names, attributes and events of memory's spans as text."""
         return "\n".join(span.to_json() for span in self.memory_spans)
 
 
 class _CollectorSwitch(SpanProcessor):
-    """Passes spans to the collector of the test that runs, and to nobody between tests."""
+    """Passes spans to the collector of the running test, and to none between tests."""
 
     collector: SpanCollector | None = None
 
@@ -80,7 +80,7 @@ _switch = _CollectorSwitch()
 
 @contextmanager
 def collect_spans() -> Iterator[SpanCollector]:
-    """Collect the spans of the block. The provider is set once: OpenTelemetry takes no second one in a process."""
+    """Collect the spans of the block. The provider is set once: OpenTelemetry accepts no second one in a process."""
     if not isinstance(trace.get_tracer_provider(), TracerProvider):
         provider = TracerProvider(shutdown_on_exit=False)
         provider.add_span_processor(_switch)

@@ -1,4 +1,4 @@
-"""The machine's clock as a test sets it: ADK stamps events with it, and memory counts idleness by it."""
+"""The machine's clock under a test's control: ADK stamps events with it, and memory measures idle periods by it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ YEAR_SECONDS = 365 * DAY_SECONDS
 
 
 class WallClock:
-    """Goes on by a tick whenever it is asked, and anywhere when it is set."""
+    """Advances by a tick at each call, and can be set to any time."""
 
     def __init__(self) -> None:
         self._base = float(int(time.time()))
         self._read_count = itertools.count()
 
     def now_seconds(self) -> float:
-        """Return the time and go on."""
+        """Return the time and advance."""
         return self._base + next(self._read_count) * TICK_SECONDS
 
     def shift(self, seconds: float) -> None:
-        """Set it forward or back by so many seconds."""
+        """Move it forward or back by this many seconds."""
         self._base += seconds
 
     @contextmanager
     def installed(self, patch: pytest.MonkeyPatch) -> Iterator[Self]:
-        """Let ADK and all of memory read this clock, and ADK the machine's again afterwards."""
+        """Make ADK and all of memory read this clock; restore ADK's clock afterwards."""
         patch.setattr("gaia_memory.engine.SystemClock.now", lambda _: datetime.fromtimestamp(self.now_seconds(), UTC))
         platform_time.set_time_provider(self.now_seconds)
         try:

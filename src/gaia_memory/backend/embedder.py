@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MAX_BATCH_TEXTS = 100
 MAX_TEXT_CHARACTERS = 8_000
-"""A vector is made of this part of a text: some providers refuse more, and none gains by it."""
+"""Characters of a text that are embedded: some providers refuse more, and no vector improves with more."""
 
 _MIN_SQUARED_NORM = 1e-200
 OFFLINE_MODEL = "hashed-ngrams-1"

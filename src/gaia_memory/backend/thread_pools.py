@@ -99,7 +99,7 @@ class WorkerPool:
     async def run(self, call: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Return or raise the result of `call`, without blocking the event loop.
 
-        Cancelled before a thread is free, the call is not made; cancelled later, it runs to its end and the result is
+        A call cancelled before a thread is free is not made. One cancelled later runs to its end, and its result is
         dropped.
 
         Raises:

@@ -86,7 +86,7 @@ async def _sweep(loaded: LoadedConfig, *, force: bool) -> tuple[SweepReport, lis
 
 
 async def _finish_erasures(memory: Memory) -> None:
-    """Wait for the erasures: if `gaia sweep` is all that ever runs, nothing else finishes them."""
+    """Wait for the erasures: if only `gaia sweep` ever runs, nothing else finishes them."""
     from gaia_memory.errors import StoreStalledError
 
     if not await memory.pending_erasures():

@@ -1,4 +1,4 @@
-"""From raw data to a checked configuration; one pass reports every problem with its fix."""
+"""Turns raw data into a checked configuration; one pass reports every problem with its fix."""
 
 from __future__ import annotations
 

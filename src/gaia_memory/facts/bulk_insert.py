@@ -56,7 +56,7 @@ class NewRows:
 
 
 async def upsert_rows(tx: Transaction, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Write rows; a known source stays as it is, a waiting change gets the new version."""
+    """Write rows; a known source stays unchanged, a waiting change gets the new version."""
     if rows:
         await tx.exec_driver_sql(_insert_statement(table, tx.dialect), list(rows))
 

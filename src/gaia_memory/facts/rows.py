@@ -58,7 +58,7 @@ def from_epoch_seconds(since_epoch: float) -> datetime:
 
 
 def pack_vector(vector: Vector) -> bytes:
-    """Return a vector as it is stored."""
+    """Return a vector in its stored form."""
     return np.asarray(vector, _VECTOR_DTYPE).tobytes()
 
 

@@ -89,7 +89,7 @@ class _DraftsByForm:
 class FactWriteMixin(FactStore):
     """The part of the fact store that writes drafts.
 
-    Large batches are prepared in a thread and written a few hundred at a time, so that other turns go on meanwhile.
+    Large batches are prepared in a thread and written a few hundred at a time, so that other turns continue meanwhile.
     """
 
     @override

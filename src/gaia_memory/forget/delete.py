@@ -19,9 +19,9 @@ OPEN_SESSION_NOTE = "messages in an open session stay there until that session i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPreview:
-    """What a `forget` would meet, read in one transaction.
+    """The data that a `forget` would affect, read in one transaction.
 
-    `session_fact_ids` are the facts that only the named conversation taught, `pending_erasures` the earlier forgets
+    `session_fact_ids` are the facts learned only from the named conversation, `pending_erasures` the earlier forgets
     whose text may still be in a file. `was_written` is true once anything was stored or forgotten for the scope.
     """
 
@@ -34,7 +34,7 @@ class ForgetPreview:
 
 @dataclass(frozen=True, slots=True)
 class Forgetter:
-    """Removes a user's facts: all, one, or those that one conversation taught."""
+    """Removes a user's facts: all, one, or those learned only from one conversation."""
 
     database: Database
     facts: FactStore
@@ -42,7 +42,7 @@ class Forgetter:
     outbox: Outbox
 
     async def preview(self, scope: Scope, session_id: str | None) -> ForgetPreview:
-        """Return what a forget would meet; nothing is changed."""
+        """Return the data that a forget would affect; change nothing."""
         async with self.database.read_transaction() as tx:
             only = () if session_id is None else await self.facts.sourced_only_from(tx, scope, session_id)
             return ForgetPreview(
@@ -56,7 +56,7 @@ class Forgetter:
     async def forget(
         self, scope: Scope, *, fact_id: str | None, session_id: str | None, now: datetime, said_until: float
     ) -> Receipt:
-        """Forget one fact, what one conversation taught, or, where neither is named, everything."""
+        """Forget one fact, the facts of one conversation or, if neither is given, everything."""
         if fact_id is not None:
             return await self.forget_fact(scope, fact_id, now=now, said_until=said_until)
         if session_id is not None:
@@ -75,7 +75,7 @@ class Forgetter:
     async def forget_fact(self, scope: Scope, fact_id: str, *, now: datetime, said_until: float) -> Receipt:
         """Forget one fact and never learn it again from its source messages.
 
-        Other messages up to `said_until` (the host's wall clock) do not teach it again either, in any wording.
+        It is not learned in any wording from other messages up to `said_until` (the host's wall clock) either.
         """
         async with self._locked_scope(scope) as tx:
             found = await self.facts.get(tx, scope, [fact_id])
@@ -88,7 +88,7 @@ class Forgetter:
         return _receipt(removed, pending, notes)
 
     async def forget_conversation(self, scope: Scope, session_id: str, *, now: datetime, said_until: float) -> Receipt:
-        """Forget the facts that only this conversation taught; facts with other sources lose this source.
+        """Forget the facts learned only from this conversation; facts with other sources lose this source.
 
         Its messages up to `said_until` (the host's wall clock) are never learned, and imports do not restore its facts.
         """

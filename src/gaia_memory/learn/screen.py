@@ -68,7 +68,7 @@ def reject_unkeepable(draft: Draft) -> None:
     """Refuse a verbatim fact that is too long or contains a credential.
 
     Raises:
-        InvalidInputError: the fact is one of these.
+        InvalidInputError: the fact is too long or contains a credential.
     """
     text = draft.fact.text
     max_characters = MAX_FACT_CHARACTERS if draft.source == "remember" else MAX_VERBATIM_CHARACTERS

@@ -12,7 +12,7 @@ from gaia_memory.models import Draft, NewFact, Scope
 from gaia_memory.models.validation import raise_invalid
 
 OnRefused = Literal["raise", "skip"]
-"""What becomes of a list with facts that may not be kept: nothing is written, or only those are left out."""
+"""What to do with facts that may not be kept: write nothing at all, or leave out only those."""
 
 _YIELD_EVERY_FACTS = 200
 """Facts checked, a millisecond of work, before the thread offers the interpreter's lock to the event loop."""

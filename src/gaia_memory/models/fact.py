@@ -126,7 +126,7 @@ class AddResult(Sequence[Fact]):
     """The facts that a write stored or confirmed, in order: a sequence that compares equal to a list of them.
 
     `is_new` says for each whether this write created it; a text given twice is new the first time. `refused` lists the
-    facts that were left out, each with its index in what was given and the reason.
+    facts that were left out, each with its index in the input and the reason.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -210,7 +210,7 @@ class RecallResult:
 class Page:
     """A page of facts, oldest first: those from `offset` on, of `total`.
 
-    `origins` lists the sources of each by the fact's id, where they were asked for.
+    `origins` lists the sources of each by the fact's id, if they were requested.
     """
 
     facts: tuple[Fact, ...] = ()

@@ -35,7 +35,7 @@ class FrozenProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnState:
-    """How many turns were counted, whether one is running (`active_until`, `active_owner`), and the last activity."""
+    """The number of counted turns, the running one if any (`active_until`, `active_owner`), and the last activity."""
 
     turn_no: int = 0
     active_until: float | None = None
@@ -47,7 +47,8 @@ class TurnState:
 class LearningProgress:
     """How far a conversation is learned.
 
-    `is_learned`: every counted turn is learned; `is_done`: and cleared. Nothing said until `forgotten_at` is learned.
+    `is_learned`: every counted turn is learned; `is_done`: it is also cleared. Messages up to `forgotten_at` are never
+    learned.
     """
 
     watermark: EventPosition | None = None
@@ -59,7 +60,7 @@ class LearningProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseState:
-    """Who consolidates a conversation, and until when unless the lease is renewed."""
+    """The owner of the lease on a conversation, and its end unless it is renewed."""
 
     owner: str | None = None
     expires_at: float | None = None
@@ -95,7 +96,7 @@ class SessionState:
     """Flags and frozen values of a session.
 
     `is_foreign`: another Runner than ours runs turns in it. `is_private`: messages from here on are not learned.
-    `has_pending_confirmation`: facts were listed that a yes forgets, and the user has not answered.
+    `has_pending_confirmation`: the user was asked whether to forget the listed facts, and has not answered.
     """
 
     is_foreign: bool = False
@@ -120,7 +121,7 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DirtyFact:
-    """A row of the outbox: fact `fact_id` changed, and the store is to follow to `version`."""
+    """A row of the outbox: fact `fact_id` changed, and the store must apply `version`."""
 
     fact_id: str
     version: int
@@ -163,7 +164,7 @@ class StoreState:
 class PendingConversation:
     """A conversation that waits to be learned, and why; `failing_since` is the first of its failed `attempts`.
 
-    `active_until` and `lease_until`: a turn runs in it, or a process works on it, until then.
+    `active_until` and `lease_until` bound the running turn and the lease of the process that learns it.
     """
 
     key: SessionKey
@@ -209,7 +210,7 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOutage:
-    """A model that cannot be reached: since when, why, and when it is tried again."""
+    """A model that cannot be reached: the start and reason of the outage, and the time of the next attempt."""
 
     since: float
     retry_at: float

@@ -49,7 +49,7 @@ class TurnRequest:
 class Message:
     """The text of one side in a turn.
 
-    `may_be_private`: whether the conversation was private could not be read at the time.
+    `may_be_private`: memory could not check at the time whether the conversation was private.
     """
 
     role: Role
@@ -97,8 +97,8 @@ class TranscriptSlice:
 class Chunk:
     """Turns of one conversation, few enough for one call of the extractor.
 
-    `before` are the messages just before them, for context only. `is_continued`: its only turn goes on in the next
-    chunk. `zone` is the user's time zone; None means this machine's.
+    `before` are the messages just before them, for context only. `is_continued`: its only turn continues in the
+    next chunk. `zone` is the user's time zone; None means this machine's.
     """
 
     key: SessionKey

@@ -40,7 +40,7 @@ class _ProfileInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileSettings:
-    """What the configuration says about a profile: at most `limit` bullets in `tokens` tokens.
+    """The settings of a profile: at most `limit` bullets in `tokens` tokens.
 
     A change of `cache_key` outdates the cached profile.
     """
@@ -60,7 +60,7 @@ def profile_settings(config: GaiaConfig, cache_key: str) -> ProfileSettings:
 class ProfilePreview:
     """The profile that the next session of a person would get, looked up without asking a model.
 
-    `profile` is the one a model wrote from the current facts, None if it has to be asked first. `fallback` is used if
+    `profile` is the one a model wrote from the current facts, None if there is none yet. `fallback` is used if
     the model does not answer, and `fact_count` is the number of facts.
     """
 
@@ -70,7 +70,7 @@ class ProfilePreview:
 
 
 class Distiller:
-    """Makes profiles, with one call of the model and only when something changed.
+    """Creates profiles, with one call of the model and only after a change.
 
     `settings` is called for each profile, so that settings may change at any time.
     """

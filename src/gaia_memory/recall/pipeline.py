@@ -151,7 +151,7 @@ class Recall:
         return _ScopeResult(to_hits(existing, facts, confidence, missing), limit, missing)
 
     async def _rank(self, scope: Scope, question: _Question) -> Ranking:
-        """Rank the facts of a scope by its columns if they are in memory, else by what the database finds."""
+        """Rank the facts of a scope by its columns if they are in memory, else with the database."""
         retrievers: Sequence[Retriever] = self._retrievers
         allowed_ids: set[str] | None = None
         if question.predicate is not None:

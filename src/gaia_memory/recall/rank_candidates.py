@@ -28,7 +28,7 @@ async def rank_candidates(
     allowed_ids: Collection[str] | None,
     now: datetime,
 ) -> Ranking:
-    """Return the facts in order that the retrievers find, and their neighbours in a conversation.
+    """Rank the facts that the retrievers find, and their neighbours in a conversation.
 
     Raises:
         MemoryUnavailable: every retriever failed.

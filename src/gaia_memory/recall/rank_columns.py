@@ -22,7 +22,7 @@ _ANSWERED_BY_COLUMNS = (KEYWORD_RETRIEVER, DATE_RETRIEVER)
 
 
 async def rank_columns(request: ScopeRequest, columns: FactColumns, now: datetime) -> Ranking:
-    """Return the facts in order: those with words of the question, their neighbours, and those retrieved.
+    """Rank the facts with words of the question, their neighbours, and the retrieved facts.
 
     The columns answer for words and dates, so the retrievers of these are not asked. Fallback retrievers are asked only
     if there are fewer facts than wanted. A retriever that fails costs its share.

@@ -1,4 +1,4 @@
-"""Asks retrievers: all at once, each within its time, for the question and for its expansions."""
+"""Asks all retrievers at once, each with a time limit, for the question and its expansions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CandidatesByRetriever = Mapping[str, Sequence[Candidate]]
 
 @dataclass(frozen=True, slots=True)
 class ScopeRequest:
-    """A question put to one scope: its retrievers, expansions and settings, and the facts to order at least."""
+    """A question to one scope, with its expansions, settings and retrievers; `wanted_count` facts are to be ranked."""
 
     scope: Scope
     query: str
@@ -39,18 +39,18 @@ class ScopeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """What was found for the question itself, what for all queries, and which retrievers failed."""
+    """Candidates for the question itself (`own_candidates`) and for all queries, and the failed retrievers."""
 
     own_candidates: CandidatesByRetriever
     candidates: CandidatesByRetriever
     missing: frozenset[str]
 
     def with_retriever(self, found: CandidatesByRetriever, failed: Mapping[str, Exception]) -> Retrieval:
-        """Return this with what further retrievers found for the question."""
+        """Return this with the results of further retrievers for the question."""
         return Retrieval({**self.own_candidates, **found}, {**self.candidates, **found}, self.missing | failed.keys())
 
     def best_scores(self) -> dict[str, dict[str, float]]:
-        """Return the best score that each retriever gave a fact; one that is not finite counts as 0."""
+        """Return the best score of each fact by retriever; a score that is not finite counts as 0."""
         scores: dict[str, dict[str, float]] = {name: {} for name in self.candidates}
         for name, candidates in self.candidates.items():
             for each in candidates:
@@ -61,7 +61,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The facts of one scope in order, with the columns they are compared by and what was retrieved."""
+    """The ranked facts of one scope, with the columns that compare them and the retrieved candidates."""
 
     columns: FactColumns
     ranked: list[RankedFact]
@@ -69,7 +69,7 @@ class Ranking:
 
 
 def retriever_weight(retriever: Retriever, settings: RecallSettings) -> float:
-    """Return the weight of what a retriever finds; 0 switches it off."""
+    """Return the weight of a retriever's candidates; 0 switches it off."""
     return {KEYWORD_RETRIEVER: settings.keywords, DATE_RETRIEVER: settings.dates}.get(retriever.name, settings.vectors)
 
 
@@ -86,7 +86,7 @@ async def retrieve(request: ScopeRequest, retrievers: Sequence[Retriever]) -> tu
 async def ask_retrievers(
     request: ScopeRequest, retrievers: Sequence[Retriever], query: str
 ) -> tuple[dict[str, list[Candidate]], dict[str, Exception]]:
-    """Return what retrievers found and the errors of those that failed; fallbacks are asked only where it is little."""
+    """Return candidates and errors by retriever; fallbacks are asked only if every other list is short."""
     fallback_names, limit = request.settings.fallback_retrievers, request.settings.candidates
     primaries = [each for each in retrievers if each.name not in fallback_names]
     answers = await asyncio.gather(*(_ask_retriever(request, each, query) for each in primaries))

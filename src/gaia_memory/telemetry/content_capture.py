@@ -20,7 +20,7 @@ def shows_content() -> bool:
     """Return whether spans may contain content here: the setting of the run, else that of the environment.
 
     The environment allows it if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is `SPAN_ONLY` or
-    `SPAN_AND_EVENT`, unless `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS` is off. The value `true` of the former stands for
+    `SPAN_AND_EVENT`, unless `ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS` is off. The value `true` of the former means
     events, which memory does not emit. The latter is on by default in ADK, so it can only forbid content.
     """
     override = _capture_override.get()

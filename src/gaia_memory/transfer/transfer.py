@@ -60,7 +60,7 @@ class Transfer:
     async def _with_vectors(
         self, scope: Scope, imported: Sequence[ImportedFact], progress: Progress | None
     ) -> list[ImportedFact]:
-        """Embed what is not here with a vector of this embedder already: who imports twice does not pay twice."""
+        """Embed the facts without a stored vector of this embedder, so that a repeated import costs nothing."""
         async with self.database.read_transaction() as tx:
             known = await self.facts.are_embedded(tx, scope, [item.text for item in imported], self.embedder.identity)
         # One vector for each fact is enough. A fact that is forgotten meanwhile gets its vector later.

@@ -1,4 +1,4 @@
-"""ADK's web interface in Debian's Chromium, as a person uses it: `apt-get install chromium chromium-driver`.
+"""ADK's web interface in Debian's Chromium, driven like a user would: `apt-get install chromium chromium-driver`.
 
 The driver speaks JSON over HTTP (W3C WebDriver), which httpx does: Selenium would be 43 MB for one test.
 """
@@ -28,7 +28,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Nothing but this machine has an address: the page asks for fonts and icons from elsewhere.
+    # Only this machine can be reached: the page requests fonts and icons from elsewhere.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--window-size=1280,800",
 )
@@ -39,17 +39,17 @@ _TRANSIENT_ERRORS = {
     "element not interactable",
     "element click intercepted",
 }
-"""What the driver says of an element while the page draws it anew."""
+"""The driver's errors for an element that the page is redrawing."""
 
 _CONTROL, _RELEASED, _ENTER = "\ue009", "\ue000", "\ue007"
 _PORT = re.compile(r"started successfully on port (\d+)")
 
 
 class AdkWebPage:
-    """ADK's web interface, opened."""
+    """An open page of ADK's web interface."""
 
     def __init__(self, session: httpx.Client) -> None:
-        """Take a session of the driver."""
+        """Accept a session of the driver."""
         self._session = session
 
     def open(self, address: str) -> None:
@@ -57,19 +57,19 @@ class AdkWebPage:
         self._do("url", url=address)
 
     def select_agent(self, agent: str) -> None:
-        """Pick an agent from the list."""
+        """Select an agent from the list."""
         self._click("//button[@mattooltip='Select an app']")
         self._click(f"//button[contains(@class, 'app-selector-item')][.//span[normalize-space()='{agent}']]")
 
     def send_message(self, text: str, answer: str) -> None:
-        """Type a message and wait for an answer that holds this text."""
-        # The page may leave a message in the box after it was sent: type over it.
+        """Type a message and wait for an answer that contains this text."""
+        # The page may leave a sent message in the box: type over it.
         keys = f"{_CONTROL}a{_RELEASED}{text}{_ENTER}"
         self._retry_until_ready("//textarea[contains(@class, 'chat-input-box')]", "value", text=keys)
         wait_for(lambda: answer in self.answer(text), describe=lambda: str(self.messages()))
 
     def answer(self, message: str) -> str:
-        """Return what stands behind a message, as it is seen."""
+        """Return the visible text after a message."""
         talk = self.messages()
         return "\n".join(talk[talk.index(message) + 1 :]) if message in talk else ""
 
@@ -79,16 +79,16 @@ class AdkWebPage:
         wait_for(lambda: not self.messages(), describe=lambda: str(self.messages()))
 
     def messages(self) -> list[str]:
-        """Return what stands in the conversation."""
+        """Return the messages of the conversation."""
         rows = "document.querySelectorAll('app-chat-panel .message-row-container .message-content')"
         return list(self.execute_script(f"return [...{rows}].map(row => row.innerText.trim()).filter(text => text)"))
 
     def execute_script(self, script: str) -> Any:
-        """Run a script in the page and return what it returns."""
+        """Run a script in the page and return its result."""
         return self._do("execute/sync", script=script, args=[])
 
     def screenshot(self) -> bytes:
-        """Return what is to be seen once nothing moves any more, as a PNG."""
+        """Return a screenshot (PNG) taken once nothing moves any more."""
         frames = [b""]
 
         def is_still() -> bool:
@@ -102,7 +102,7 @@ class AdkWebPage:
         self._retry_until_ready(xpath, "click")
 
     def _retry_until_ready(self, xpath: str, action: str, **payload: str) -> None:
-        """Do something to an element as soon as the page lets it be done."""
+        """Act on an element as soon as the page allows it."""
 
         def done() -> bool:
             try:
@@ -122,12 +122,12 @@ class AdkWebPage:
 
 
 class _TransientPageError(Exception):
-    """The page is drawing what was to be used."""
+    """The page is redrawing the element."""
 
 
 @contextmanager
 def open_page(address: str, folder: Path) -> Iterator[AdkWebPage]:
-    """Open an address in a new browser with an empty profile in this folder."""
+    """Open an address in a new browser whose empty profile is in this folder."""
     log = folder / "chromedriver.log"
     folder.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:

@@ -1,4 +1,4 @@
-"""Running `run_gaia`: in this process where that is enough, as a process of its own where it matters."""
+"""Runs `run_gaia`: in this process where that is enough, otherwise as a child process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command left behind."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -28,7 +28,7 @@ class CommandResult:
 
     @property
     def json_output(self) -> Any:
-        """Standard output read as JSON."""
+        """Standard output parsed as JSON."""
         return json.loads(self.out)
 
 
@@ -46,7 +46,7 @@ def run_gaia_process(
     environment: dict[str, str] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> CommandResult:
-    """Run a command as a process of its own."""
+    """Run a command in a child process."""
     completed = subprocess.run(
         [*GAIA_COMMAND, *arguments],
         input=stdin.encode() if isinstance(stdin, str) else stdin,
@@ -59,7 +59,7 @@ def run_gaia_process(
 
 
 def write_offline_config(folder: Path, *lines: str) -> Path:
-    """Write a configuration of these lines; the home is the one the test's environment names."""
+    """Write a configuration of these lines; the test's environment names the home."""
     path = folder / "gaia.yaml"
     path.write_text("\n".join(["model: offline", *lines]), encoding="utf-8")
     return path

@@ -1,6 +1,6 @@
-"""A page of the docs done literally: its files written, its commands typed, their output compared.
+"""Follows a page of the docs literally: writes its files, types its commands, compares their output.
 
-Its Python blocks are run by `tests/docs`, as those of every page.
+`tests/docs` runs its Python blocks, like those of every page.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ WILDCARD = "…"
 TIMEOUT_SECONDS = 170.0
 _BLOCK_END_MARKER = "@@ end of block"
 STUBBED_COMMANDS = ("pip", "ollama", "vllm")
-"""Commands that reach the network or a server of the reader's: noted in a file of their name, and not run."""
+"""Commands that reach the network or a server of the reader's: logged in a file of their name and not run."""
 
 
 @dataclass(frozen=True)
 class FencedBlock:
-    """What stands between two fences."""
+    """A fenced block."""
 
     kind: str
     text: str
@@ -35,14 +35,14 @@ class FencedBlock:
 
 @dataclass(frozen=True)
 class ExpectedOutput:
-    """What a page says a command prints, and what it printed."""
+    """The output that a page promises and the actual output."""
 
     expected: str
     printed: str
 
     @property
     def missing_lines(self) -> list[str]:
-        """The lines that were not printed, in this order; `…` stands for anything, also for no line at all."""
+        """The expected lines that were not printed in this order; `…` matches anything, including no line at all."""
         rest = [line.rstrip() for line in self.printed.splitlines()]
         missing = []
         for line in (each.rstrip() for each in self.expected.splitlines() if each.strip() != WILDCARD):
@@ -64,11 +64,10 @@ def fenced_blocks(page: str) -> list[FencedBlock]:
 def run_page(
     page: str, folder: Path, *, replacements: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[list[ExpectedOutput], str]:
-    """Do what a page says in `folder`, a fresh one; return what it shows, and what the stubs were called with.
+    """Follow a page in `folder`, a fresh one; return its outputs and the calls of the stubs.
 
-    A `yaml` block is written as `gaia.yaml`, `bash` blocks are run in one shell that stops at the first error, a
-    `text` block is what the last `bash` block before it prints. `replacements` puts real addresses in the place of
-    those on the page.
+    A `yaml` block is written as `gaia.yaml`, `bash` blocks run in one shell that stops at the first error, and a `text`
+    block is the output of the last `bash` block before it. `replacements` maps addresses on the page to real ones.
     """
     page_blocks = fenced_blocks(page)
     script = folder / "page.sh"
@@ -85,7 +84,7 @@ def run_page(
 
 
 def _run(script: Path, environ: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run a page beside which a server may be started; nothing of it outlives the page."""
+    """Run a page that may start a server; kill everything it started at the end."""
     with subprocess.Popen(
         ["/bin/bash", "-eu", str(script)],
         cwd=script.parent,

@@ -1,4 +1,4 @@
-"""Takes the picture of `adk web` for the docs: `python -m support.cli.docs_screenshot`, run in tests/."""
+"""Takes the screenshot of `adk web` for the docs: `python -m support.cli.docs_screenshot`, run in tests/."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.hosts.adk_process import AgentsFolder, adk_server
 SCREENSHOT_PATH = ROOT / "docs" / "images" / "adk-web.png"
 AGENT_PATH = ROOT / "docs" / "examples" / "agents" / "assistant" / "agent.py"
 WINDOW_SIZE_FLAG = "--window-size=1000,760"
-# Fonts and icons come from the network; without it the names of the icons would be shown.
+# Fonts and icons come from the network; without it the page shows the names of the icons.
 HIDE_ICONS_SCRIPT = """
     const style = document.createElement('style');
     style.textContent = "mat-icon, .material-symbols-outlined { visibility: hidden !important }"
@@ -27,7 +27,7 @@ HIDE_ICONS_SCRIPT = """
 
 
 def take_screenshot(folder: Path) -> bytes:
-    """Do in a browser what the page says, and return what is to be seen."""
+    """Follow the page in a browser and return the screenshot."""
     agents = AgentsFolder(folder / "agents", assistant=AGENT_PATH.read_text(encoding="utf-8"))
     chromium.FLAGS = (*chromium.FLAGS, WINDOW_SIZE_FLAG)
     with adk_server("web", agents, plugins=()) as server, chromium.open_page(server.url, folder / "browser") as page:

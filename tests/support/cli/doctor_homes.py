@@ -45,18 +45,18 @@ asyncio.run(main())
 
 
 def build_home(folder: Path) -> Path:
-    """Fill a home: one fact, one conversation that waits, and a store that was closed in order."""
+    """Fill a home: one fact, one pending conversation, and a store that was closed cleanly."""
     subprocess.run([sys.executable, "-c", _BUILD_HOME_SCRIPT, str(folder)], check=True, capture_output=True, timeout=60)
     return folder
 
 
 def run_doctor(config: Path | str, *options: str) -> CommandResult:
-    """Let the doctor look, with its findings as data."""
+    """Run the doctor and return its findings as data."""
     return run_gaia("doctor", "--config", str(config), "--json", *options)
 
 
 def findings_of(done: CommandResult, part: str) -> Findings:
-    """Return what was found about a part: state, sentence and remedy."""
+    """Return the findings about a part: state, sentence and remedy."""
     return [
         (each["state"], each["says"], each["remedy"]) for each in done.json_output["findings"] if each["part"] == part
     ]
@@ -72,7 +72,7 @@ def worst_states(done: CommandResult) -> dict[str, str]:
 
 
 def file_stats(folder: Path) -> FileStats:
-    """Return every file and folder with size, time of change and rights."""
+    """Return every file and folder with its size, time of change and permissions."""
     found = {str(path.relative_to(folder)): path.lstat() for path in folder.rglob("*")}
     return {name: (stat.st_size, stat.st_mtime_ns, stat.st_mode) for name, stat in found.items()}
 

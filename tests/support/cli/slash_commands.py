@@ -1,4 +1,4 @@
-"""A memory in a list, for the tests of the commands' words."""
+"""A memory in a list, for tests of the replies to commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.factories import KEY, SCOPE, make_fact
 
 @dataclass
 class ListMemory:
-    """Keeps texts, each under an id of its own; raises `error` from every method while it is set."""
+    """Keeps texts, each under its own id; every method raises `error` while it is set."""
 
     texts: list[str] = field(default_factory=list)
     forget_count: int = 0
@@ -46,7 +46,7 @@ class ListMemory:
         return [make_fact(f"id of {text}", text, scope=scope) for text in self.texts]
 
     async def holding(self, scope: Scope, words: str, *, limit: int) -> list[Fact]:
-        """Return the facts in which a word begins like one of these, the last one best."""
+        """Return the facts with a word that starts like one of these, the best one last."""
         self._check()
         prefixes = tuple(words.casefold().split())
         facts = await self.facts(scope)
@@ -60,7 +60,7 @@ class ListMemory:
         return len(self.texts)
 
     async def forget(self, scope: Scope, *, fact_id: str | None = None) -> Receipt:
-        """Forget everything or one; after `fails_after_forgets` of them memory is away."""
+        """Forget everything or one fact; memory is unavailable after `fails_after_forgets` calls."""
         self._check()
         if self.forget_count == self.fails_after_forgets:
             raise MemoryUnavailable("the disk is full")
@@ -99,7 +99,7 @@ async def run_command(
     settings: Settings | None = None,
     is_admin: bool = False,
 ) -> Reply:
-    """Return the reply to a command as it is typed; a reset ends as `reset`, `settings` are those of no file."""
+    """Return the reply to a typed command; a reset returns `reset`, and `settings` come from no file."""
     parsed = parse(text)
     assert parsed is not None
     name, argument = parsed

@@ -1,4 +1,4 @@
-"""`gaia` with one more model, `slow-PIECES-SECONDS`: it streams numbered pieces, so many seconds apart."""
+"""`gaia` with an additional model, `slow-PIECES-SECONDS`, that streams numbered pieces at that interval."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gaia_memory.cli import main
 
 
 class SlowModel(BaseLlm):
-    """Answers every message alike, with what was said at the end."""
+    """Answers every message with the same pieces and the last message."""
 
     @classmethod
     def supported_models(cls) -> list[str]:
-        """Return what names this model."""
+        """Return the pattern of the model's names."""
         return ["slow-.*"]
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Yield the pieces, and then all of them again, as Gemini does."""
+        """Yield the pieces, then all of them again, like Gemini."""
         _, pieces, seconds = self.model.split("-")
         said = str((llm_request.contents[-1].parts or [types.Part()])[0].text)
         words = [f"piece{number} " for number in range(1, int(pieces) + 1)] + [f"answer to <{said}>"]
@@ -37,7 +37,7 @@ class SlowModel(BaseLlm):
 
 
 def response_chunk(text: str, *, partial: bool) -> LlmResponse:
-    """Return a piece of the answer, or all of it."""
+    """Return a piece of the answer, or the whole answer."""
     counts = types.GenerateContentResponseUsageMetadata(
         prompt_token_count=0, candidates_token_count=0, total_token_count=0
     )

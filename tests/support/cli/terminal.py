@@ -1,4 +1,4 @@
-"""Commands as processes that run while a test looks on, also at a terminal."""
+"""Commands as child processes that a test watches, also at a terminal."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def running_command(
 
 
 class TerminalScreen:
-    """What a terminal shows, read from its other end."""
+    """The output of a terminal, read from its other end."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
         self._unread = b""
 
     def read_until(self, expected: bytes, *, seconds: float = 60.0) -> bytes:
-        """Return what is shown up to and with something, beginning where the last look ended."""
+        """Return the output up to and including a text, starting where the last call stopped."""
         deadline = time.monotonic() + seconds
         while expected not in self._unread:
             ready, _, _ = select.select([self._terminal], [], [], max(0.0, deadline - time.monotonic()))
@@ -52,7 +52,7 @@ class TerminalScreen:
         os.write(self._terminal, keys)
 
     def interrupt(self, process: subprocess.Popen[bytes]) -> None:
-        """Press Ctrl-C while no prompt reads it: a terminal makes it a signal."""
+        """Press Ctrl-C while no prompt reads it: the terminal turns it into a signal."""
         process.send_signal(signal.SIGINT)
 
 
@@ -60,7 +60,7 @@ class TerminalScreen:
 def command_in_terminal(
     *arguments: str, command: Sequence[str] = GAIA_COMMAND
 ) -> Iterator[tuple[TerminalScreen, subprocess.Popen[bytes]]]:
-    """Run a command at a terminal of its own until the block ends."""
+    """Run a command at its own terminal until the block ends."""
     import pty
 
     ours, theirs = pty.openpty()

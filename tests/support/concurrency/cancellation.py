@@ -1,4 +1,4 @@
-"""Work that is cut off at an await of its choice: its task is cancelled there, or its event loop ends there."""
+"""Cuts off work at a chosen await: cancels its task there, or ends its event loop there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WorkFactory = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class _CountingAwaitable:
-    """A coroutine that calls `on_step` when it goes on for the given time."""
+    """A coroutine that calls `on_step` when it resumes for the given time."""
 
     def __init__(self, work: Coroutine[Any, Any, Any], step_number: int, on_step: Callable[[], object]) -> None:
         self.steps = 0
@@ -41,9 +41,9 @@ class _CountingAwaitable:
 
 
 def stop_loop_at_step(make: WorkFactory, step_number: int) -> bool:
-    """Run in a loop that ends, as `asyncio.run` ends one, when the work goes on for the given time.
+    """Run in a loop that ends, like `asyncio.run` does, when the work resumes for the given time.
 
-    What the work scheduled in that very step has not begun by then. False when it was done before.
+    Tasks scheduled in that very step have not begun. Return False if the work finished before.
     """
     loop = asyncio.new_event_loop()
     counted = _CountingAwaitable(make(), step_number, loop.stop)
@@ -71,9 +71,9 @@ def stop_loop_at_step(make: WorkFactory, step_number: int) -> bool:
 
 
 async def cancel_at_step(make: WorkFactory, step_number: int) -> tuple[bool, object]:
-    """Cancel the work where it goes on for the given time; say whether it did, and what became of it."""
+    """Cancel the work when it resumes for the given time; return whether that happened, and the outcome."""
     loop = asyncio.get_running_loop()
-    # Not from within itself: a task that is running cannot be waiting.
+    # Not from the task itself: a running task is not waiting.
     counted = _CountingAwaitable(make(), step_number, lambda: loop.call_soon(task.cancel))
 
     async def main() -> Any:

@@ -1,7 +1,7 @@
-"""An event loop in which coroutines go on one at a time, in an order that a test chooses.
+"""An event loop in which coroutines proceed one at a time, in an order that a test chooses.
 
-Each stops behind every step: a transaction, a call of a session service, a question to a model. When nothing is under
-way any more, one of those that stand there is let go.
+Each coroutine pauses after every step: a transaction, a call of a session service, a request to a model. When none is
+running any more, one of the paused ones resumes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEARNING_STEPS = (
     *("claimed", "read", "extractor asked", "extractor answered", "embedded", "committed"),
     *("clearing", "session cleared", "cleared"),
 )
-"""What becomes of a conversation, in this order."""
+"""The steps of learning and clearing a conversation, in order."""
 
 _LEDGER_STEPS = {
     **{"claim": "claimed", "advance_watermark": "committed", "begin_clearing": "clearing", "end_clearing": "cleared"},
@@ -41,7 +41,7 @@ _LEDGER_STEPS = {
 }
 _STEP_SEPARATOR = " and "
 _MAY_HAVE_NO_EFFECT = ("claim", "advance_watermark", "begin_clearing")
-"""What returns nothing, or False, where it has done nothing."""
+"""These return nothing, or False, if they had no effect."""
 
 _actor: ContextVar[str] = ContextVar("actor", default="")
 _key: ContextVar[SessionKey | None] = ContextVar("key", default=None)
@@ -52,7 +52,7 @@ _transaction_steps: ContextVar[list[str] | None] = ContextVar("noted", default=N
 
 @dataclass(eq=False)
 class PausedActor:
-    """Who stands behind which step, and the conversation it is about."""
+    """A paused actor, the step it has done, and the conversation it works on."""
 
     actor: str
     step: str
@@ -60,29 +60,29 @@ class PausedActor:
     resumed: asyncio.Future[None]
 
     def has_done(self, *steps: str) -> bool:
-        """Say whether what was done last is one of these, alone or with others in one transaction."""
+        """Say whether the last step is one of these, alone or with others in one transaction."""
         return not set(steps).isdisjoint(self.step.split(_STEP_SEPARATOR))
 
 
 Chooser = Callable[[list[PausedActor]], PausedActor]
-"""Picks the next one of those who stand, sorted by name."""
+"""Picks the next of the paused actors, which are sorted by name."""
 
 
 class StepScheduler:
-    """Lets one of those that stand at a step go on whenever nobody is under way; without `choose` nobody stops."""
+    """Resumes one paused actor whenever none is running; without `choose` no actor pauses."""
 
     def __init__(self) -> None:
         self.choose: Chooser | None = None
         self.paused: list[PausedActor] = []
         self.running_count = 0
         self.step_count = 0
-        """How many steps there were so far, in all stories."""
+        """The number of steps so far, in all stories."""
 
         self.trace: list[str] = []
-        """Who has gone on behind which step, in this story."""
+        """The resumed actors of this story, each with its step."""
 
     def resume_next(self) -> None:
-        """Let the next one go; the loop calls this when it has nothing else to do."""
+        """Resume the next actor; the loop calls this when it has nothing else to do."""
         if self.running_count or not self.paused or self.choose is None:
             return
         stop = self.choose(sorted(self.paused, key=lambda each: (each.actor, str(each.key), each.step)))
@@ -93,7 +93,7 @@ class StepScheduler:
             stop.resumed.set_result(None)
 
     async def pause(self, step: str) -> None:
-        """Stop here until it is this one's turn."""
+        """Pause until this actor is chosen."""
         if self.choose is None or not _actor.get() or _in_atomic_step.get():
             return
         stop = PausedActor(_actor.get(), step, _key.get(), asyncio.get_running_loop().create_future())
@@ -105,7 +105,7 @@ class StepScheduler:
                 self.paused.remove(stop)
 
     async def run(self, choose: Chooser, actors: dict[str, Coroutine[Any, Any, None]], *, seconds: float) -> None:
-        """Let all of them act until they are done, in the order that is chosen."""
+        """Run all actors until they are done, in the chosen order."""
         self.choose, self.trace = choose, []
         try:
             async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
@@ -119,7 +119,7 @@ class StepScheduler:
 
     @contextmanager
     def atomic_step(self) -> Iterator[None]:
-        """Be under way: nobody else is let go, and nothing in it is a step of its own."""
+        """Count as running: no other actor resumes, and nothing inside is a step of its own."""
         inside = _in_atomic_step.set(True)
         self.running_count += 1
         try:
@@ -134,7 +134,7 @@ class StepScheduler:
 
     @staticmethod
     def run_sqlite_inline(patch: pytest.MonkeyPatch) -> None:
-        """Let SQLite answer in this thread: to ask another one for each statement takes most of the time."""
+        """Run SQLite in this thread: a thread switch for each statement takes most of the time."""
 
         async def connect(connection: aiosqlite.Connection) -> aiosqlite.Connection:
             connection._connection = connection._connection or connection._connector()
@@ -151,7 +151,7 @@ class StepScheduler:
         patch.setattr(aiosqlite.Connection, "_execute", execute)
 
     def instrument(self, patch: pytest.MonkeyPatch) -> None:
-        """Stop behind each step of the product from now on."""
+        """Pause after each step of the product from this point."""
         for kind in (DatabaseSessionService, SqliteSessionService, InMemorySessionService):
             for name in ("create_session", "get_session", "append_event", "delete_session", "list_sessions"):
                 self._pause_after(patch, kind, name, name)
@@ -181,7 +181,7 @@ class StepScheduler:
         patch.setattr(owner, name, stopping)
 
     def _pause_after_effect(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
-        """Stop behind what consists of steps itself, where it did something."""
+        """Pause after an operation that consists of steps itself, if it had an effect."""
         real = getattr(owner, name)
 
         @wraps(real)
@@ -194,7 +194,7 @@ class StepScheduler:
         patch.setattr(owner, name, stopping)
 
     def _record_ledger_step(self, patch: pytest.MonkeyPatch, owner: Any, name: str, step: str) -> None:
-        """Name the transaction after what was done in it."""
+        """Name the transaction after the operations in it."""
         real = getattr(owner, name)
 
         @wraps(real)
@@ -229,17 +229,17 @@ class StepScheduler:
 
 
 def set_current_session(key: SessionKey) -> None:
-    """Say which conversation the running task is about."""
+    """Set the conversation that the running task works on."""
     _key.set(key)
 
 
 def claim_step() -> int:
-    """Return the moment at which the conversation was claimed that the running task learns."""
+    """Return the moment at which the conversation that the running task learns was claimed."""
     return _claimed.get()
 
 
 class DeterministicEventLoop(asyncio.SelectorEventLoop):
-    """An event loop that has its stepper let somebody go on before it would wait."""
+    """An event loop that resumes an actor of its stepper before it would wait."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -251,7 +251,7 @@ class DeterministicEventLoop(asyncio.SelectorEventLoop):
         super()._run_once()  # type: ignore[misc]
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:
-        """Count what runs in a thread as under way."""
+        """Count a call in a thread as running."""
         self.stepper.running_count += 1
         future = super().run_in_executor(executor, func, *args)
         future.add_done_callback(self._on_thread_done)

@@ -1,4 +1,4 @@
-"""Stories in which people talk while two engines on one database learn from them and clear, one step at a time."""
+"""Stories in which people chat while two engines on one database learn and clear, one step at a time."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class SentMessage:
 
 
 class SteppedExtractor:
-    """Learns each word of the person, told apart by the question it answers: what is learned twice is two facts."""
+    """Learns each word of the user and adds the number of the request: a word learned twice becomes two facts."""
 
     def __init__(self, stepper: StepScheduler) -> None:
         self.requests: list[tuple[int, Chunk]] = []
@@ -77,7 +77,7 @@ class SteppedExtractor:
 
 
 class SteppedEmbedder(ScriptedEmbedder):
-    """Stops when it has embedded."""
+    """Pauses after embedding."""
 
     def __init__(self, stepper: StepScheduler) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class SteppedEmbedder(ScriptedEmbedder):
 
 @dataclass
 class InterleavingHarness:
-    """Two engines as two processes are, each with a Runner over every kind of sessions; one story at a time."""
+    """Two engines, as two processes have them, each with a Runner over every session service; one story at a time."""
 
     stepper: StepScheduler
     gaias: list[Gaia]
@@ -100,7 +100,7 @@ class InterleavingHarness:
     extractor: SteppedExtractor
     runners: dict[Kind, list[Runner]]
     overlaps: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How often a person's turn went on behind a step while learning stood behind one: (learning, turn)."""
+    """How often a turn resumed after a step while learning was paused after one: (learning, turn)."""
 
     messages: dict[str, SentMessage] = field(default_factory=dict)
     forget_spans: list[tuple[int, int]] = field(default_factory=list)
@@ -109,7 +109,7 @@ class InterleavingHarness:
     _first_row: int = 0
 
     async def run(self, story: Scenario, choose: Chooser) -> None:
-        """Let the story happen and check what is left of it."""
+        """Run the story and check the outcome."""
         self._stories += 1
         self.messages, self.forget_spans = {}, []
         self._first_row = await self._last_row()
@@ -127,13 +127,13 @@ class InterleavingHarness:
             actors["other say"] = self._run_actor(story.kind, other, story.other_session_moves)
         await self.stepper.run(self._recording_overlaps(choose), actors, seconds=TIMEOUT_SECONDS)
         if any(move[0] == "stray" for line in story.actor_moves for move in line):
-            # What nobody has counted is learned with what comes next.
+            # An uncounted message is learned with the next one.
             await self._perform(story.kind, key, ("say", 0, ""))
         await self._finish({key, other})
         await self._check(story, {key, other})
 
     def key(self, kind: Kind, user: str) -> SessionKey:
-        """Return the session of a person with a host of this kind."""
+        """Return the session of a user with a host of this kind."""
         return SessionKey("gaia" if kind == "ours" else kind, user, f"{user}:cli")
 
     def _recording_overlaps(self, choose: Chooser) -> Chooser:
@@ -177,7 +177,7 @@ class InterleavingHarness:
             said.answered = self.stepper.step_count
 
     async def _append(self, kind: Kind, key: SessionKey, text: str) -> None:
-        """Keep a message in the session as a host without memory does, which begins again where that is refused."""
+        """Append a message like a host without memory does; it retries if the session refuses it."""
         service = self._service(kind, 1)
         its = {"app_name": key.app, "user_id": key.user, "session_id": key.session}
         while True:
@@ -203,14 +203,14 @@ class InterleavingHarness:
             turn = runner.run_async(user_id=key.user, session_id=key.session, new_message=user_content(text))
             return events_text([event async for event in turn])
         except AlreadyExistsError:
-            # ADK's own, before any hook: two Runners found no session, and the other one has made it.
+            # ADK's own error, before any hook: two Runners found no session, and the other one has created it.
             return await self._send(kind, number, key, text)
 
     def _scope(self, key: SessionKey) -> Scope:
         return Scope(key.app, key.user)
 
     async def _finish(self, keys: set[SessionKey]) -> None:
-        """Sweep until nothing is left to learn or to clear; nobody talks any more."""
+        """Sweep until nothing is left to learn or to clear; no message arrives any more."""
         for at in range(4):
             report = await self.gaias[at % 2].sweep(force=True)
             assert report.failed == 0, report
@@ -220,7 +220,7 @@ class InterleavingHarness:
         raise AssertionError(f"something waits: {rows}")
 
     async def _check(self, story: Scenario, keys: set[SessionKey]) -> None:
-        """Each word is learned once, under who said it, unless it was forgotten; and nobody was told twice."""
+        """Each word is learned once, for the user who said it, unless forgotten; no model reads a word twice."""
         learned = await self._learned()
         for word, said in self.messages.items():
             found = [(user, session) for (each, user, session) in learned if each == word]
@@ -231,14 +231,14 @@ class InterleavingHarness:
         assert {word for word, _, _ in learned} <= set(self.messages)
         self._check_questions()
         for request in self.model.requests:
-            # Once said, once answered.
+            # Once in the message, once in the answer.
             twice = [word for word, count in Counter(WORD_PATTERN.findall(contents_text(request))).items() if count > 2]
             assert not twice, f"told twice: {twice}"
         for key in keys:
             await self._check_session(story, key)
 
     def _allowed_outcomes(self, said: SentMessage) -> set[bool]:
-        """Return whether a word is known in the end: either is right where forgetting and the turn overlapped."""
+        """Return the allowed outcomes for a word, True for known: both where forgetting and the turn overlapped."""
         assert said.answered is not None, f"no answer: {said}"
         mine = [moment for moment in self.forget_spans if said.key.user.startswith("u")]
         if any(said.answered <= began for began, _ in mine):
@@ -246,7 +246,7 @@ class InterleavingHarness:
         return {True} if all(said.sent >= ended for _, ended in mine) else {True, False}
 
     def _check_questions(self) -> None:
-        """No question is asked about what was forgotten before the conversation was claimed."""
+        """No request contains text that was forgotten before the conversation was claimed."""
         for at, chunk in self.extractor.requests:
             shown = {word for each in (*chunk.messages, *chunk.before) for word in WORD_PATTERN.findall(each.text)}
             forgotten_words = [word for word in shown if self._was_forgotten(self.messages[word], at)]
@@ -280,7 +280,7 @@ class InterleavingHarness:
             return int((await tx.execute(select(func.coalesce(func.max(facts.c.row), 0)))).scalar_one())
 
     async def _learned(self) -> list[tuple[str, str, str]]:
-        """Return each source of each fact of this story: the word, the person, the session."""
+        """Return each source of each fact of this story: the word, the user, the session."""
         columns = (facts.c.text, scopes.c.user_id, sources.c.session_id)
         statement = select(*columns).select_from(facts.join(scopes).join(sources)).where(facts.c.row > self._first_row)
         async with self.gaias[0]._engine.database.read_transaction() as tx:
@@ -289,7 +289,7 @@ class InterleavingHarness:
 
 
 def set_clear_mode(gaia: Gaia, mode: ClearMode) -> None:
-    """Change `sessions.clear` as an edit of the file would."""
+    """Change `sessions.clear` like an edit of the file would."""
     live = gaia._engine.live
     sessions = live.config.sessions.model_copy(update={"clear": mode})
     live._current = replace(live.current, config=live.config.model_copy(update={"sessions": sessions}))
@@ -304,7 +304,7 @@ def _user_texts(session: Session) -> list[str]:
 async def open_harness(
     folder: Path, stepper: StepScheduler, *, address: str | None = None
 ) -> AsyncIterator[InterleavingHarness]:
-    """Open two engines on one database, a file unless an address is given."""
+    """Open two engines on one database: a file unless an address is given."""
     memory = address or f"sqlite+aiosqlite:///{folder / 'memory.db'}"
     sessions = address or f"sqlite+aiosqlite:///{folder / 'sessions.db'}"
 
@@ -338,7 +338,7 @@ async def open_harness(
             stack.push_async_callback(cast("DatabaseSessionService", services["database"]).close)
             for kind, service in services.items():
                 if kind == "memory" and gaia is not gaias[0]:
-                    # Sessions in memory are in one process.
+                    # Sessions in memory belong to one process.
                     continue
                 app = App(name=kind, root_agent=agent, plugins=[MemoryPlugin(config=gaia._engine.loaded)])
                 runner = Runner(app=app, session_service=service, auto_create_session=True)
@@ -350,7 +350,7 @@ async def open_harness(
 
 
 async def _warm_up(harness: InterleavingHarness) -> None:
-    """Let everything be imported, opened and known to both engines."""
+    """Import and open everything in both engines."""
     for kind in HOST_KINDS:
         for number in range(2):
             await harness._send(kind, number, harness.key(kind, "w"), "hello")

@@ -1,4 +1,4 @@
-"""What happens in a story in which people talk while others learn, and who goes on when."""
+"""The moves of a story in which people chat while engines learn, and the order of the actors."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from support.concurrency.deterministic_scheduler import LEARNING_STEPS, Chooser,
 
 Kind = Literal["ours", "database", "sqlite", "memory"]
 HOST_KINDS: tuple[Kind, ...] = ("ours", "database", "sqlite", "memory")
-"""Our Conversation, and somebody else's Runner over each of ADK's session services."""
+"""Our Conversation, and third-party Runners over each of ADK's session services."""
 
 CLEAR_MODES: tuple[ClearMode, ...] = ("auto", "delete", "rewind", "keep")
 FORGET_COMMAND, RESET_COMMAND = "/forget yes", "/reset"
 
 Move = tuple[Literal["say", "sweep", "forget", "stray"], int, str]
-"""What somebody does through which engine, with a command that is said; what is stray is said past memory."""
+"""A move, the number of the engine, and a command if there is one; a stray message bypasses memory."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Who does what, all at once: each line is one actor's."""
+    """The moves of all actors, which run at once: one line per actor."""
 
     kind: Kind
     mode: ClearMode
     actor_moves: tuple[tuple[Move, ...], ...]
     other_session_moves: tuple[Move, ...] = ()
-    """What somebody else says meanwhile, in another session."""
+    """Moves of another user in another session."""
 
 
 def random_scenario(rng: random.Random) -> Scenario:
-    """Return a story of people who talk, reset and forget while others sweep."""
+    """Return a story of people who chat, reset and forget while sweeps run."""
     kind, mode = rng.choice(HOST_KINDS), rng.choice(CLEAR_MODES)
-    # A command holds nothing in memory: it may find its session deleted, where somebody asks for that.
+    # A command reserves nothing in memory, so it could find its session deleted there.
     may_command = (kind, mode) != ("memory", "delete")
     forgets, resets = may_command and rng.random() < 0.25, may_command and rng.random() < 0.25
     lines: list[tuple[Move, ...]] = []
@@ -53,10 +53,10 @@ def random_scenario(rng: random.Random) -> Scenario:
 
 
 def random_chooser(rng: random.Random) -> Chooser:
-    """Return who goes on: mostly whoever went last, so that some come far, and mostly others where learning stands.
+    """Return a chooser that mostly resumes the last actor, so that some get far, and others while learning is paused.
 
-    In most stories nobody says anything more until learning stands behind a step that is drawn for the story: the last
-    steps would hardly ever be met otherwise.
+    In most stories no message follows until learning pauses after a step drawn for the story: otherwise a story would
+    hardly ever reach the last steps.
     """
     last = ""
     awaited = rng.choice(("", *LEARNING_STEPS))
@@ -77,9 +77,9 @@ def random_chooser(rng: random.Random) -> Chooser:
 
 
 class PinnedSchedule:
-    """Lets `actor` go on to its `nth` stop behind a step, then `until` to its end or while it can, then everybody.
+    """Runs `actor` to its `nth` pause after a step, then `until` to its end or until it waits, then all.
 
-    Without a step any is meant. With `back` it is `actor` who goes on after so many stops of `until`.
+    An empty step matches every step. With `back`, `actor` resumes after that many pauses of `until`.
     """
 
     def __init__(self, actor: str, step: str, *, until: str, nth: int = 1, back: int = -1) -> None:
@@ -89,7 +89,7 @@ class PinnedSchedule:
         self._waits = 0
 
     def __call__(self, standing: list[PausedActor]) -> PausedActor:
-        """Return who goes on."""
+        """Return the actor to resume."""
         of = {stop.actor: stop for stop in standing}
         if not self.is_reached and self._actor in of:
             self._nth -= not self._step or of[self._actor].has_done(self._step)
@@ -104,4 +104,4 @@ class PinnedSchedule:
 
 
 _WAITING_STEPS, _MAX_WAITS = ("held", "turn begun"), 5
-"""Behind these somebody stands again and again who waits, and looks so often before others go on."""
+"""An actor that waits pauses after these steps again and again: others resume after that many pauses."""

@@ -1,7 +1,7 @@
-"""Many people at one memory, each with ids that look like another's, and a model that knows who said what.
+"""Many users of one memory, with ids that look alike, and a model of each user's statements.
 
-Whatever a person's fact says holds a word that names its owner. So a word of somebody else's in anything that is shown
-to a person is a leak, wherever it comes from.
+Every fact contains a word that names its owner. A word of another owner in anything shown to a user is a leak,
+whatever its source.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ OPERATION_WEIGHTS = {
     "errors": 2, "forget_one": 2, "forget_conversation": 2, "forget_all": 1, "reach_for_others": 4, "reach_below": 3,
     "service": 3, "talk": 2, "command": 1, "sweep": 1,
 }  # fmt: skip
-"""What people do, each as often as its number says."""
+"""The operations with their relative frequencies."""
 
 
 class LeakError(AssertionError):
-    """Something of one person's was shown to another, or changed by another."""
+    """Data of one user was shown to, or changed by, another."""
 
 
 def owners_in(*shown: object) -> set[int]:
-    """Return whose words stand in what is shown."""
+    """Return the owners of the words in a text."""
     return {
         int(owner) for each in shown for owner in SECRET_PATTERN.findall(each if isinstance(each, str) else repr(each))
     }
 
 
 def secret_fact(owner: int) -> str:
-    """Return what everybody has from the beginning, and others try to reach."""
+    """Return the facts that every user has at the start and that others try to reach."""
     return f"The secret treasure is zq{owner}ktreasurez"
 
 
 class LeakDetectingScript(Mem0Script):
-    """The extractor and the profiler: they repeat what they are shown, and note a question about two people."""
+    """The extractor and the profiler: they repeat the text they are shown, and record prompts that mix two owners."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class LeakDetectingScript(Mem0Script):
 
 
 class LeakDetectingLlm(ScriptedLlm):
-    """The agent's model: it looks up when told to, and notes a request in which two people are."""
+    """The agent's model: it looks up the secret when asked, and records requests that mix two owners."""
 
     def __init__(self) -> None:
         super().__init__(default=self._answered)
@@ -85,7 +85,7 @@ class LeakDetectingLlm(ScriptedLlm):
 
     @property
     def mixed_owners(self) -> list[set[int]]:
-        """Whose words stood together in a request."""
+        """The owners whose words were in one request."""
         return self._mixed_owners
 
     def _answered(self, request: LlmRequest) -> Answer:
@@ -100,7 +100,7 @@ class LeakDetectingLlm(ScriptedLlm):
 
 @dataclass
 class Person:
-    """What the model knows of a person: their facts, and what they said that may be learned by now."""
+    """The expected state of a user: their facts, and the statements that may have been learned."""
 
     number: int
     facts: dict[str, str] = field(default_factory=dict)
@@ -108,16 +108,16 @@ class Person:
     said: set[str] = field(default_factory=set)
     tombstoned: set[str] = field(default_factory=set)
     profile_revision: int | None = None
-    """The revision that the last profile was made of."""
+    """The revision of the last profile."""
 
     @property
     def scope(self) -> Scope:
-        """Whose memory it is."""
+        """The scope of the user."""
         return SCOPES[self.number]
 
 
 class CallCounter:
-    """A part whose calls are counted."""
+    """Wraps an object and counts its calls."""
 
     def __init__(self, part: Any, calls: Counter[str]) -> None:
         self._part = part
@@ -132,23 +132,23 @@ class CallCounter:
 
 @dataclass
 class FuzzWorker:
-    """Some of the people, who act one after the other; others may act at the same time in other crowds."""
+    """Acts for some of the users, one operation after the other; other workers may act at the same time."""
 
     gaia: Gaia
     agent: LlmAgent
     name: str
     seed: int
     own_secret_ids: Mapping[int, str]
-    """The people of this crowd, each with the id of their treasure."""
+    """The users of this worker, each with the id of their treasure."""
 
     all_secret_ids: Mapping[int, str]
-    """The ids of everybody's treasures."""
+    """The ids of all treasures."""
 
     done: Counter[str] = field(default_factory=Counter)
-    """How often it did each thing."""
+    """The number of runs of each operation."""
 
     calls: Counter[str] = field(default_factory=Counter)
-    """How often each function of memory was called for that."""
+    """The number of calls of each function of memory."""
 
     def __post_init__(self) -> None:
         self.memory = CallCounter(self.gaia.memory, self.calls)
@@ -163,7 +163,7 @@ class FuzzWorker:
         self._count = 0
 
     async def run_operations(self, operations: int) -> None:
-        """Do things that take so many calls of memory, and check what each of them shows."""
+        """Run operations until memory was called that often, and check every result."""
         names = [name for name, weight in OPERATION_WEIGHTS.items() for _ in range(weight)]
         while self.calls.total() < operations:
             person, name = self.rng.choice(self.people), self.rng.choice(names)
@@ -174,7 +174,7 @@ class FuzzWorker:
             self.done[name] += 1
 
     async def check(self) -> None:
-        """Compare everything with the model."""
+        """Compare the final state with the model."""
         for person in self.people:
             await self._list(person)
 
@@ -338,7 +338,7 @@ class FuzzWorker:
         await self._list(person)
 
     async def _reach_below(self, person: Person) -> None:
-        """By the ports, where nothing stands before the statement."""
+        """Through the ports, where no check precedes the statement."""
         memory, victim = self.memory, self._victim(person)
         store, scope = CallCounter(memory.stores.facts, self.calls), person.scope
         foreign = [self.all_secret_ids[victim]]
@@ -410,7 +410,7 @@ class FuzzWorker:
 
 
 async def check_plain_mem0(gaia: Gaia) -> None:
-    """Check that mem0 over the store finds each person's facts, and nobody else's."""
+    """Check that mem0 over the store finds each user's facts and no other user's."""
     await gaia.memory.settled()
     for number, scope in enumerate(SCOPES):
         mine = {"user_id": scope.partition}

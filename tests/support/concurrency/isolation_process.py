@@ -1,4 +1,4 @@
-"""A process in which crowds act in threads, each thread in tasks; and the test's side of such processes."""
+"""A process in which workers act in threads, each thread in tasks, and the test's side of such processes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TIMEOUT_SECONDS = 900.0
 
 
 class LeakLogHandler(logging.Handler):
-    """Notes log lines above DEBUG that hold anybody's words."""
+    """Collects log lines above DEBUG that contain words of any user."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -48,7 +48,7 @@ class LeakLogHandler(logging.Handler):
         self.leaked_lines: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Look at the message, at what else the record carries, and at its traceback."""
+        """Check the message, the other fields of the record, and its traceback."""
         self.line_count += 1
         line = f"{record.name}: {self.format(record)} {record.__dict__!r}"
         if owners_in(line):
@@ -56,7 +56,7 @@ class LeakLogHandler(logging.Handler):
 
 
 def fuzz_settings(home: Path, database: str | None) -> dict[str, Any]:
-    """Return the configuration of one installation whose models are told apart from nobody."""
+    """Return the configuration of one installation, whose models serve all users."""
     sessions: dict[str, Any] = {"coalesce_seconds": 0}
     if database is not None:
         sessions["database_url"] = database
@@ -65,7 +65,7 @@ def fuzz_settings(home: Path, database: str | None) -> dict[str, Any]:
 
 @asynccontextmanager
 async def open_fuzz_memory(settings: Mapping[str, Any]) -> AsyncIterator[tuple[Gaia, LlmAgent]]:
-    """Open memory with models that note what they are asked; fail in the end where a question mixes two people."""
+    """Open memory with models that record their requests; fail at the end if a request mixes two users."""
     minds, agent = LeakDetectingScript(), LeakDetectingLlm()
     scripted_mem0.register(_SCRIPT, minds)
     async with open_memory(dict(settings), model=agent) as gaia:
@@ -75,7 +75,7 @@ async def open_fuzz_memory(settings: Mapping[str, Any]) -> AsyncIterator[tuple[G
 
 
 async def seed_facts(gaia: Gaia) -> dict[int, str]:
-    """Give everybody a treasure, and what all have; return the ids of the treasures."""
+    """Give every user a treasure and the shared facts; return the ids of the treasures."""
     ids: dict[int, str] = {}
     for number, scope in enumerate(SCOPES):
         kept = await gaia.memory.add(scope, [NewFact(secret_fact(number), session_id="treasures"), *SHARED_FACTS])
@@ -92,7 +92,7 @@ async def run_workers(
     parts: int = 1,
     tasks: int = 1,
 ) -> list[FuzzWorker]:
-    """Let a part of the people act, with so many operations a task; return who did what."""
+    """Run workers for a part of the users, with that many operations per task; return the workers."""
     async with open_fuzz_memory(settings) as (gaia, agent):
         crowds = [
             FuzzWorker(
@@ -113,7 +113,7 @@ async def run_workers(
 
 
 async def check_final_state(gaia: Gaia) -> None:
-    """Check what the store shows, and that most people are known at all."""
+    """Check the content of the store, and that most users have facts."""
     await check_plain_mem0(gaia)
     known = [await gaia.memory.facts(scope) for scope in SCOPES]
     if sum(map(bool, known)) < len(SCOPES) // 2:
@@ -123,10 +123,10 @@ async def check_final_state(gaia: Gaia) -> None:
 def run_in_processes(
     settings: Mapping[str, Any], ids: Mapping[int, str], operations: int
 ) -> tuple[Counter[str], Counter[str]]:
-    """Let everybody act in processes, threads and tasks at once; return what was done, and what was called for it.
+    """Run all workers in processes, threads and tasks at once; return the counts of operations and of calls.
 
     Raises:
-        LeakError: one of them saw, changed or told what is another's.
+        LeakError: a user saw, changed or received data of another.
     """
     share = -(-operations // (PROCESSES * THREADS * TASKS))
     order = {"settings": settings, "ids": ids, "operations": share}

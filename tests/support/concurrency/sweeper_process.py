@@ -1,4 +1,4 @@
-"""A process that sweeps one installation again and again, whoever talks in it meanwhile."""
+"""A process that sweeps one installation in a loop while other processes chat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaia_memory.adk.lazy_imports import load_adk
 async def main():
     learned = failed = 0
     async with open_memory(sys.argv[1]) as gaia:
-        # All of ADK is loaded before the talk begins, which would else be half over at the first sweep.
+        # Load all of ADK before the conversation begins: it would be half over at the first sweep.
         await load_adk()
         over = threading.Event()
         threading.Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
@@ -34,7 +34,7 @@ asyncio.run(main())
 
 @contextmanager
 def sweeping_process(config: Path, environ: Mapping[str, str], *, seconds: float = 150.0) -> Iterator[None]:
-    """Let a process sweep by force again and again until the block ends; it learned several times, and never failed."""
+    """Keep a process sweeping with `force` until the block ends; check that it learned repeatedly and never failed."""
     with subprocess.Popen(
         [sys.executable, "-c", _SWEEPER_SCRIPT, str(config)],
         env={**os.environ, **environ},

@@ -1,6 +1,6 @@
-"""Two writers at one database, the second let in after each single statement of the first.
+"""Two writers on one database; the second acts after any chosen statement of the first.
 
-Each is an engine of its own over the same database, as two processes are: they share nothing in memory.
+Each is an engine on the same database, as in two processes: they share nothing in memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Operation = Callable[[Engine], Awaitable[Any]]
 
 
 class OffsetClock:
-    """The machine's time, and as much later as a test says."""
+    """The machine's time plus an offset that a test sets."""
 
     offset_seconds = 0.0
 
@@ -45,14 +45,14 @@ class OffsetClock:
 
 @dataclass
 class InMemoryTranscript:
-    """A transcript in memory, shared by both: what was said and not cleared."""
+    """A transcript in memory, shared by both engines: the turns that were not cleared."""
 
     turns: dict[SessionKey, list[Turn]] = field(default_factory=dict)
     clear_method: Literal["delete", "rewind"] = "delete"
     is_complete: bool = True
 
     def add_turn(self, user_text: str, *, key: SessionKey = KEY, at: float = SAID_AT) -> None:
-        """Note a turn."""
+        """Add a turn."""
         turns = self.turns.setdefault(key, [])
         event = f"{key.session}-{at}-{len(turns)}"
         said_at = datetime.fromtimestamp(at, UTC)
@@ -78,7 +78,7 @@ class InMemoryTranscript:
 
 
 class SteppedConnection:
-    """A connection that tells of each statement it has made."""
+    """A connection that reports each executed statement."""
 
     def __init__(self, connection: Any, on_statement: Callable[[], Awaitable[None]]) -> None:
         self._connection = connection
@@ -101,7 +101,7 @@ class SteppedConnection:
 class EnginePair:
     """Two engines over one database.
 
-    `statement_stride` is for tests that let them meet after every so many statements.
+    `statement_stride` is for tests that interleave only at every n-th statement.
     """
 
     def __init__(self, first: Engine, second: Engine, transcript: InMemoryTranscript, clock: OffsetClock) -> None:
@@ -117,13 +117,13 @@ class EnginePair:
         self._statements = 0
 
     def script_extractor(self, engine: Engine, *facts: str) -> None:
-        """Let what this engine asks its model be answered with these facts, whatever is said."""
+        """Answer every extraction of this engine with these facts."""
         set_extractor(engine, ScriptedExtractor(default=list(facts)))
 
     async def run_interleaved(self, operation: Operation, other_operation: Operation, *, statement_number: int) -> bool:
-        """Do `operation` in the first engine and, after its statement number `at`, `other_operation` in the second.
+        """Run `operation` in the first engine and, after that statement of it, `other_operation` in the second.
 
-        The first goes on when the other is done, or waits for it. False when there was no such statement.
+        The first continues when the second is done or waits for it. Return False if there was no such statement.
         """
         other_tasks: list[asyncio.Task[Any]] = []
         self._statements = 0
@@ -141,9 +141,9 @@ class EnginePair:
         return bool(other_tasks)
 
     async def _wait_for_other(self, task: asyncio.Task[Any], *, writes: bool) -> None:
-        """Wait until the other is done, or stands before a lock that the first holds."""
+        """Wait until the other is done or waits for a lock of the first."""
         if self._is_sqlite and writes:
-            # The first has the file for itself until its end.
+            # The first has the file locked until its transaction ends.
             return
         async with asyncio.timeout(TIMEOUT_SECONDS), self._lock_probe() as is_waiting:
             while not task.done() and not await is_waiting():
@@ -173,7 +173,7 @@ async def _never() -> bool:
 
 
 async def _result_or_lease_lost(operation: Awaitable[Any]) -> Any:
-    """Return what it returns, or that it found its work taken over: any other error is one too many."""
+    """Return the result or the error that another process took over the work; raise any other error."""
     try:
         return await operation
     except LeaseLostError as lost:
@@ -181,7 +181,7 @@ async def _result_or_lease_lost(operation: Awaitable[Any]) -> Any:
 
 
 class _StatementHooks:
-    """While it is open, every statement of this database is told of."""
+    """While open, reports every statement of this database."""
 
     def __init__(self, database: SqlDatabase, on_statement: Callable[..., Awaitable[None]]) -> None:
         self._database: Any = database
@@ -199,7 +199,7 @@ class _StatementHooks:
         async def told() -> AsyncIterator[Any]:
             async with opened() as connection:
                 yield SteppedConnection(connection, lambda: self._on_statement(writes=writes))
-            # Between two transactions nothing is locked.
+            # Between two transactions there are no locks.
             await self._on_statement(writes=False)
 
         return told
@@ -207,7 +207,7 @@ class _StatementHooks:
 
 @asynccontextmanager
 async def open_pair(url: URL, folder: Path) -> AsyncIterator[EnginePair]:
-    """Open two engines on a database; nothing of theirs runs by itself."""
+    """Open two engines on a database; neither runs background jobs."""
     address = url.render_as_string(hide_password=False)
     clock, engines = OffsetClock(), []
     try:

@@ -1,4 +1,4 @@
-"""`adk eval` and `adk test` as processes of their own, on an agent that lists our plugins."""
+"""`adk eval` and `adk test` as child processes, on an agent that lists our plugins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PLUGINS
 
 @dataclass(frozen=True)
 class EvalResult:
-    """What a run of ADK's command left behind."""
+    """The outcome of ADK's command."""
 
     code: int
     output: str
@@ -45,10 +45,10 @@ class EvalResult:
 
 
 class EvalWorkspace:
-    """A folder with one agent, a home that ought to stay empty, and the recordings."""
+    """A folder with one agent, a home that should stay empty, and the recordings."""
 
     def __init__(self, folder: Path, plugins: str | None = "SessionWindowPlugin(), MemoryPlugin()") -> None:
-        """Write the agent, with its plugins as Python, or with none."""
+        """Write the agent, with its plugins as Python code, or with none."""
         self.agents, self.home, self.notes_dir = folder / "agents", folder / "home", folder / "notes"
         for made in (self.agents / "shop" / "tests", self.home, self.notes_dir):
             made.mkdir(parents=True)
@@ -57,7 +57,7 @@ class EvalWorkspace:
         self.write_agent(plugins)
 
     def write_agent(self, plugins: str | None) -> None:
-        """Write the agent anew."""
+        """Write the agent again."""
         app = f'app = App(name="shop", root_agent=root_agent, plugins=[{plugins}])' if plugins is not None else ""
         (self.agents / "shop" / "agent.py").write_text(AGENT_SOURCE.replace("PLUGINS", app))
 
@@ -80,7 +80,7 @@ class EvalWorkspace:
         return self._adk("eval", "shop", str(cases), "--config_file_path", str(criteria), **environ)
 
     def record(self, *messages: str, **environ: str) -> EvalResult:
-        """Run `adk test --rebuild`, which lets the agent answer and writes down all events."""
+        """Run `adk test --rebuild`, which runs the agent and records all events."""
         events = [{"author": "user", "content": _content("user", message)} for message in messages]
         self.recording.write_text(json.dumps({"appName": "shop", "userId": "test_user", "events": events}))
         return self._adk("test", "shop", "--rebuild", **environ)

@@ -1,4 +1,4 @@
-"""ADK's own commands as processes of their own: `adk web`, `adk api_server` and `adk run` over a folder of agents."""
+"""ADK's own commands as child processes: `adk web`, `adk api_server` and `adk run` over a folder of agents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ services:
     class: gaia_memory.Mem0MemoryService
 """
 OFFLINE_MODEL = 'build_model("auto")'
-"""A model that answers by rules where there is no key."""
+"""A model that answers by rules, without a key."""
 READY_SECONDS, WAIT_SECONDS, STOP_SECONDS = 90.0, 60.0, 60.0
 
 _REMOVED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_", "ADK_")
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def wait_for(condition: Callable[[], T], *, seconds: float = WAIT_SECONDS, describe: Callable[[], str] = str) -> T:
-    """Return what `condition` gives once it is true."""
+    """Wait until `condition` returns a true value, and return it."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline, f"it is not so after {seconds} s: {describe()}"
@@ -48,7 +48,7 @@ def wait_for(condition: Callable[[], T], *, seconds: float = WAIT_SECONDS, descr
 
 
 def agent_source(tools: str = "", *, model: str = '"gemini-3.5-flash"', own_plugins: str = "") -> str:
-    """Return an `agent.py`; with `own_plugins`, the name of an App, it brings the plugins along."""
+    """Return an `agent.py`; `own_plugins`, the name of an App, adds the plugins to it."""
     lines = [
         "from google.adk.agents import LlmAgent",
         "from google.adk.apps import App",
@@ -62,10 +62,10 @@ def agent_source(tools: str = "", *, model: str = '"gemini-3.5-flash"', own_plug
 
 
 class AgentsFolder:
-    """A folder of agents as `adk` takes it, with the two `services.yaml` and a `gaia.yaml`."""
+    """A folder of agents in the layout of `adk`, with the two `services.yaml` and a `gaia.yaml`."""
 
     def __init__(self, folder: Path, settings: str = "", **agents: str) -> None:
-        """Write the folder; each agent is the text of its `agent.py`."""
+        """Write the folder, given the text of each `agent.py`."""
         self.folder = folder
         self.data = folder / "data"
         for name, program in (agents or {APP: agent_source()}).items():
@@ -78,11 +78,11 @@ class AgentsFolder:
         self.configure(settings)
 
     def configure(self, settings: str) -> None:
-        """Write the configuration anew, with these settings besides the home."""
+        """Rewrite the configuration with these settings in addition to the home."""
         self.config.write_text(f"home: data\n{settings}", encoding="utf-8")
 
     def facts(self) -> dict[tuple[str, str], list[str]]:
-        """Return the texts of all facts by app and user, as they stand in the database."""
+        """Return the texts of all facts in the database, by app and user."""
         path = self.data / "memory.db"
         if not path.exists():
             return {}
@@ -98,27 +98,27 @@ class AgentsFolder:
         return found
 
     def fact_texts(self, user: str = USER, *, app: str = APP) -> list[str]:
-        """Return the texts of a person's facts, oldest first."""
+        """Return the texts of a user's facts, oldest first."""
         return self.facts().get((app, user), [])
 
 
 def environment(folder: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return an environment with a home of its own, without keys and settings but these."""
+    """Return an environment with its own home and no other keys and settings than these."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_REMOVED_PREFIXES)}
     inherited = {name: value for name, value in inherited.items() if not name.endswith("_API_KEY")}
     home = folder / "user"
     (home / ".adk").mkdir(parents=True, exist_ok=True)
-    # Without an answer `adk web` asks whether Google may collect how it is used.
+    # Without a setting `adk web` asks whether Google may collect usage data.
     (home / ".adk" / "config.json").write_text('{"telemetry": false}\n', encoding="utf-8")
-    # `adk run` keeps its log in the folder for temporary files.
+    # `adk run` writes its log to the folder for temporary files.
     return {**inherited, "HOME": str(home), "TMPDIR": str(home), "PYTHONUNBUFFERED": "1", **(extra or {})}
 
 
 class Server:
-    """A running server of ADK, and what a browser or a program would ask of it."""
+    """A running server of ADK, with the requests of a browser or a program."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        """Take the process and the file that its output goes to."""
+        """Accept the process and its output file."""
         self.process = process
         self._log = log
         self.url = ""
@@ -126,11 +126,11 @@ class Server:
 
     @property
     def log(self) -> str:
-        """What it has told so far."""
+        """The output so far."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def wait_until_ready(self) -> None:
-        """Wait until it answers."""
+        """Wait until the server answers."""
         self.url = wait_for(self._address, seconds=READY_SECONDS, describe=lambda: self.log)
         self.http.base_url = httpx.URL(self.url)
 
@@ -140,29 +140,29 @@ class Server:
         return found[1] if found else ""
 
     def create_session(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> str:
-        """Make a session and return its id."""
+        """Create a session and return its id."""
         answer = self.http.post(_path(app, user, "sessions", session), json={})
         assert answer.status_code == 200, f"{answer.status_code} {answer.text}"
         return session
 
     def session(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> dict[str, Any]:
-        """Return a session as the server gives it."""
+        """Return a session as the server shows it."""
         return dict(self.http.get(_path(app, user, "sessions", session)).json())
 
     def post(
         self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP, seconds: float = 30.0
     ) -> httpx.Response:
-        """Send a message to `/run` and return the answer as it comes; hang up after so many seconds."""
+        """Send a message to `/run` and return the raw response; disconnect after this many seconds."""
         return self.http.post("/run", json=_request(text, session, user, app), timeout=seconds)
 
     def send(self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP) -> str:
-        """Send a message to `/run` and return what is said to it."""
+        """Send a message to `/run` and return the text of the reply."""
         answer = self.post(text, session=session, user=user, app=app)
         assert answer.status_code == 200, f"{answer.status_code} {answer.text}"
         return _text_of_events(answer.json())
 
     def stream(self, text: str, *, session: str = SESSION, user: str = USER, app: str = APP) -> str:
-        """Send a message to `/run_sse` and return what is said to it in the end."""
+        """Send a message to `/run_sse` and return the text of the final reply."""
         request = {**_request(text, session, user, app), "streaming": True}
         with self.http.stream("POST", "/run_sse", json=request) as answer:
             assert answer.status_code == 200, f"{answer.status_code} {answer.read()!r}"
@@ -173,16 +173,16 @@ class Server:
         return _text_of_events(event for event in events if not event.get("partial"))
 
     def add_to_memory(self, session: str = SESSION, *, user: str = USER, app: str = APP) -> httpx.Response:
-        """Hand a session over to the memory service."""
+        """Pass a session to the memory service."""
         return self.http.patch(_path(app, user, "memory"), json={"session_id": session})
 
     def kill(self) -> None:
-        """End it and its children at once, as a crash would."""
+        """Kill the server and its children, like a crash."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(STOP_SECONDS)
 
     def stop(self) -> None:
-        """End it as a service manager would, and leave nothing of it behind."""
+        """Stop the server like a service manager would, and leave no process behind."""
         self.http.close()
         if self.process.poll() is None:
             self.process.terminate()
@@ -202,7 +202,7 @@ def adk_server(
     plugins: tuple[str, ...] = PLUGIN_CLASSES,
     environ: Mapping[str, str] | None = None,
 ) -> Iterator[Server]:
-    """Run `adk web` or `adk api_server` over a folder until the block ends; what it told is shown when that fails."""
+    """Run `adk web` or `adk api_server` over a folder until the block ends; print its output if the block fails."""
     arguments = [command, "--port", "0", "--memory_service_uri", memory, *options]
     if sessions is not None:
         arguments += ["--session_service_uri", sessions]
@@ -236,7 +236,7 @@ def adk_server(
 def adk_run(
     agents: AgentsFolder, *options: str, input_text: str, environ: Mapping[str, str] | None = None, app: str = APP
 ) -> str:
-    """Run `adk run` over one agent, type these lines and return what it told."""
+    """Run `adk run` over one agent, type these lines and return its output."""
     working_dir = agents.folder.with_name(f"{agents.folder.name}-outside")
     working_dir.mkdir(exist_ok=True)
     process = subprocess.Popen(
@@ -258,7 +258,7 @@ def adk_run(
 
 
 def kill_process_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group, and all of the group, at once."""
+    """Kill a process that leads a group, and the whole group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(STOP_SECONDS)

@@ -1,4 +1,4 @@
-"""ADK Runners and sessions for tests, and what a scripted model was sent."""
+"""ADK Runners and sessions for tests, and the requests that a scripted model received."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ async def run_turn(runner: Runner, message: str | types.Content, **run_options: 
 
 
 def sent_texts(request: LlmRequest) -> list[str]:
-    """Every text the model was sent, other agents' relayed words included, in order."""
+    """Every text sent to the model, including relayed words of other agents, in order."""
     return [part.text for content in request.contents for part in content.parts or [] if part.text]
 
 
 def user_texts(request: LlmRequest) -> list[str]:
-    """What the person said, as the model was sent it: no relayed words of other agents."""
+    """The user's messages as sent to the model, without relayed words of other agents."""
     return [
         part.text
         for content in request.contents
@@ -52,7 +52,7 @@ def user_texts(request: LlmRequest) -> list[str]:
 
 
 def part_kinds(request: LlmRequest) -> list[str]:
-    """The sequence of texts, calls and responses the model was sent."""
+    """The sequence of texts, calls and responses sent to the model."""
     return [
         "call" if part.function_call else "response" if part.function_response else str(part.text)
         for content in request.contents
@@ -61,7 +61,7 @@ def part_kinds(request: LlmRequest) -> list[str]:
 
 
 def unpaired_calls(requests: Sequence[LlmRequest]) -> list[str]:
-    """Names of calls without their response and of responses without their call, in any request."""
+    """Names of calls without a response and of responses without a call, in any request."""
     unpaired_names: list[str] = []
     for request in requests:
         open_calls: list[str] = []

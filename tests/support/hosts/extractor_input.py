@@ -1,4 +1,4 @@
-"""One agent in two kinds of host, over real parts, and what the extractor is given of the talk with it."""
+"""One agent in two kinds of host, over real parts, and the extractor's input from its conversation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RoleTexts = list[tuple[str, str]]
 
 
 class ExtractionHost(Protocol):
-    """A host in which one person talks to an agent."""
+    """A host in which one user chats with an agent."""
 
     main: ScriptedLlm
     script: Mem0Script
@@ -40,15 +40,15 @@ class ExtractionHost(Protocol):
     key: SessionKey
 
     async def send(self, text: str, *, private: bool = False) -> str:
-        """Say something as the host's people do and return the answer."""
+        """Send a message in the way of this host and return the answer."""
         ...
 
     async def engine(self) -> Engine:
-        """Return the engine at work."""
+        """Return the engine in use."""
         ...
 
     async def reopen(self) -> None:
-        """Close everything and open it again, as a new process does."""
+        """Close everything and open it again, like a new process."""
         ...
 
 
@@ -75,7 +75,7 @@ class ConversationHost:
 
 
 class RunnerHost:
-    """Somebody's Runner, with a session database of its own and our parts dropped in."""
+    """A third-party Runner with its own session database and our parts added."""
 
     key = SessionKey(APP, USER, "s1")
 
@@ -133,7 +133,7 @@ async def open_host(
     before: Sequence[BasePlugin] = (),
     settings: dict[str, Any] | None = None,
 ) -> AsyncIterator[ExtractionHost]:
-    """Open a host; `before` are plugins of its own ahead of ours, in a foreign Runner."""
+    """Open a host; `before` are third-party plugins ahead of ours, in a third-party Runner."""
     if kind == "ours":
         yield ConversationHost(await make(json.dumps(settings or {}), main=main, agent=agent))
         return
@@ -146,7 +146,7 @@ async def open_host(
 
 
 async def run_turn(host: ExtractionHost, message: str | types.Content, **arguments: Any) -> list[Event]:
-    """Run a turn through the host's Runner as it is, and return its events."""
+    """Run a turn through the host's unmodified Runner, and return its events."""
     content = types.UserContent(message) if isinstance(message, str) else message
     key = host.key
     turn = host.runner.run_async(user_id=key.user, session_id=key.session, new_message=content, **arguments)
@@ -156,7 +156,7 @@ async def run_turn(host: ExtractionHost, message: str | types.Content, **argumen
 async def answer_call(
     host: ExtractionHost, events: Sequence[Event], response: dict[str, Any], **arguments: Any
 ) -> list[Event]:
-    """Answer the last call in events as a host does, with a function response."""
+    """Answer the last call in events with a function response, like a host."""
     asked = [call for event in events for call in event.get_function_calls()][-1]
     part = types.Part(function_response=types.FunctionResponse(id=asked.id, name=asked.name, response=response))
     return await run_turn(host, types.Content(role="user", parts=[part]), **arguments)
@@ -169,7 +169,7 @@ def events_text(events: Sequence[Event]) -> str:
 
 
 async def learn_and_read_messages(host: ExtractionHost, *learned_facts: str) -> RoleTexts:
-    """Have everything learned now and return the talk that the extractor was given of it, piece after piece."""
+    """Learn everything now and return the messages that the extractor received, chunk by chunk."""
     prompts = host.script.prompts["extractor"]
     before = len(prompts)
     host.script.answers["extractor"].extend([facts(*learned_facts)] * 20)
@@ -185,5 +185,5 @@ def new_messages_in(prompt: str) -> RoleTexts:
 
 
 async def fact_texts(host: ExtractionHost) -> list[str]:
-    """Return the texts of the person's facts."""
+    """Return the texts of the user's facts."""
     return [fact.text for fact in await (await host.engine()).memory.facts(Scope(APP, USER))]

@@ -1,4 +1,4 @@
-"""A memory service over an engine that a test opened, with nothing running in the background."""
+"""A memory service over an engine that a test opened, without background jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gaia_memory.engine import Engine
 
 
 def service_over(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Mem0MemoryService:
-    """Return a service that uses `engine` instead of opening one by its configuration."""
+    """Return a service that uses `engine` instead of opening its own."""
 
     @asynccontextmanager
     async def use_engine(_: EngineSource) -> AsyncIterator[Engine]:

@@ -1,4 +1,4 @@
-"""Single parts in somebody else's Runner, also by its synchronous `run`, and what they leave behind."""
+"""Single parts in a third-party Runner, also through its synchronous `run`, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def build_runner(
     sessions: BaseSessionService | None = None,
     app: str = APP,
 ) -> Runner:
-    """Return a Runner as somebody who knows nothing of us writes it."""
+    """Return a Runner like a host without memory writes it."""
     agent = LlmAgent(name="assistant", model=model or ScriptedLlm(default="ok"), instruction="Help.")
     return Runner(
         app=App(name=app, root_agent=agent, plugins=list(plugins)),
@@ -47,13 +47,13 @@ def build_runner(
 
 
 async def run_turn(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
-    """Run a turn and return what was answered."""
+    """Run a turn and return the answer."""
     turn = runner.run_async(user_id=user, session_id=session, new_message=types.UserContent(text))
     return events_text([event async for event in turn])
 
 
 def run_turn_sync(runner: Runner, text: str, *, user: str = USER, session: str = SESSION) -> str:
-    """Run a turn as a script does, by `Runner.run`, which makes an event loop for it."""
+    """Run a turn like a script, through `Runner.run`, which creates an event loop."""
     return events_text(list(runner.run(user_id=user, session_id=session, new_message=types.UserContent(text))))
 
 
@@ -63,13 +63,13 @@ def events_text(events: list[Event]) -> str:
 
 
 def fact_texts_in(home: Path) -> list[str]:
-    """Return the texts of all facts in a home, as the file holds them."""
+    """Return the texts of all facts in the database file of a home."""
     with closing(sqlite3.connect(home / "memory.db")) as database:
         return [text for (text,) in database.execute("SELECT text FROM gaia_facts ORDER BY row")]
 
 
 def is_store_unowned(home: Path) -> bool:
-    """Say whether nobody owns the mem0 store of a home."""
+    """Say whether the mem0 store of a home has no owner."""
     lock = FileLock(home / "store.lock", thread_local=False)
     try:
         lock.acquire(blocking=False)
@@ -80,14 +80,14 @@ def is_store_unowned(home: Path) -> bool:
 
 
 def gaia_threads() -> set[str]:
-    """Return the threads that memory and its databases started and that have not ended, by name and number."""
+    """Return the running threads of memory and its databases, by name and number."""
     threads = threading.enumerate()
     ours = [thread for thread in threads if thread.name.startswith("gaia-") or "_connection_worker" in thread.name]
     return {f"{thread.name} ({thread.ident})" for thread in ours}
 
 
 def thread_stacks() -> str:
-    """Return what our threads are doing."""
+    """Return the stack of each of our threads."""
     frames = sys._current_frames()
     threads = [thread for thread in threading.enumerate() if f"{thread.name} ({thread.ident})" in gaia_threads()]
     return "\n".join(
@@ -96,12 +96,12 @@ def thread_stacks() -> str:
 
 
 def count_open_engines() -> int:
-    """Return how many engines the process has open."""
+    """Return the number of open engines in the process."""
     return len(engine_registry._registry.entries)
 
 
 def wait_until_sync(condition: Callable[[], Any], *, seconds: float = 60.0) -> Any:
-    """Wait for a condition outside of any event loop and return what it gave."""
+    """Wait for a condition outside any event loop and return its value."""
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, f"waited in vain, with {thread_stacks()}"

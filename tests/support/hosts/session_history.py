@@ -1,4 +1,4 @@
-"""Long sessions in ADK's own session database, written in one go: appending 20,000 events one by one takes minutes."""
+"""Long sessions in ADK's session database, written at once: appending 20,000 events one by one takes minutes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sqlalchemy import insert, update
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 EVENTS_PER_TURN = 4
-"""The person, a call, its response, the reply: together about 1 KB of text."""
+"""The message, a call, its response, the reply: together about 1 KB of text."""
 
 _WORDS = ("garden", "kitchen", "train", "violin", "harbour", "letter", "winter", "market", "bicycle", "lantern")
 _SECONDS_PER_TURN = 30.0
 
 
 def conversation_events(events: int, *, until: float | None = None) -> list[Event]:
-    """Return the newest `events` of a talk whose turns each call a tool; it ends a minute before `until`."""
+    """Return the newest `events` of a conversation whose turns each call a tool; it ends a minute before `until`."""
     turns = -(-events // EVENTS_PER_TURN)
     end = (until or time.time()) - 60
     generated = [event for n in range(turns) for event in _turn_events(n, at=end - (turns - n) * _SECONDS_PER_TURN)]
@@ -29,7 +29,7 @@ def conversation_events(events: int, *, until: float | None = None) -> list[Even
 
 
 def sentences(n: int, length: int) -> str:
-    """Return about `length` characters that no other number has."""
+    """Return about `length` characters that are unique to this number."""
     words = [f"{_WORDS[(n * 7 + index * 3) % len(_WORDS)]}{n}" for index in range(length // 8)]
     return " ".join(words)[:length]
 
@@ -49,7 +49,7 @@ def _turn_events(n: int, *, at: float) -> Iterator[Event]:
 
 
 async def append_events(engine: AsyncEngine, *, app: str, user: str, session_id: str, events: Sequence[Event]) -> None:
-    """Append to a session in one go what somebody else's process would have appended one by one."""
+    """Append events to a session at once, as if another process had appended them one by one."""
     rows = [StorageEvent.from_event(Session(app_name=app, user_id=user, id=session_id), event) for event in events]
     if not rows:
         return
@@ -61,7 +61,7 @@ async def append_events(engine: AsyncEngine, *, app: str, user: str, session_id:
 
 
 async def store_session(url: str, *, app: str, user: str, session_id: str, events: Sequence[Event]) -> None:
-    """Make a session that holds `events`, as ADK would have stored them."""
+    """Create a session that contains `events`, as ADK would have stored them."""
     engine = create_async_engine(url)
     try:
         await DatabaseSessionService(db_engine=engine).create_session(app_name=app, user_id=user, session_id=session_id)

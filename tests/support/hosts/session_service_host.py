@@ -1,4 +1,4 @@
-"""Somebody's own Runner over any of ADK's session services, with memory beside it."""
+"""A third-party Runner over any of ADK's session services, with memory added."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SESSION_ARGUMENTS = {"app_name": APP, "user_id": USER, "session_id": SESSION}
 
 
 class SessionServiceHost:
-    """Somebody's own Runner over a session service, and what is learned of its talk."""
+    """A third-party Runner over a session service, and the facts learned from its conversations."""
 
     def __init__(self, service: BaseSessionService, engine: Engine, runner: Runner) -> None:
         self.service = service
@@ -42,7 +42,7 @@ class SessionServiceHost:
         return events_text([event async for event in turn])
 
     async def send_in_loaded_session(self, loaded: Session, text: str, patch: pytest.MonkeyPatch) -> str:
-        """Say something in a session as it was loaded some time before."""
+        """Send a message to a session that was loaded some time before."""
         get_session = self.service.get_session
 
         async def get_once(**_: Any) -> Session:
@@ -56,7 +56,7 @@ class SessionServiceHost:
         return await self.service.get_session(**SESSION_ARGUMENTS)
 
     async def texts(self, *, live: bool) -> list[str] | None:
-        """Return what stands in the session, all of it or what holds; None where it is gone."""
+        """Return the events of the session, all or only those in force; None if it does not exist."""
         session = await self.load_session()
         if session is None:
             return None
@@ -69,7 +69,7 @@ class SessionServiceHost:
 
     @property
     def last_prompt_lines(self) -> list[str]:
-        """What the model was shown last."""
+        """The last request to the model."""
         return contents_text(self.model.requests[-1]).split("\n")
 
 
@@ -77,7 +77,7 @@ class SessionServiceHost:
 async def open_session_service_host(
     kind: str, folder: Path, *, memory: dict[str, Any] | None = None, **sessions: Any
 ) -> AsyncIterator[SessionServiceHost]:
-    """Open a host over a session service of a kind; what stands there before is kept."""
+    """Open a host over a session service of a kind; existing sessions are kept."""
     config = {"home": str(folder / "gaia"), "sessions": sessions, "memory": memory or {}}
     source = EngineSource(config)
     async with session_service(kind, folder) as service:

@@ -1,4 +1,4 @@
-"""ADK's session services, each over a place of its own, and sessions put into them in one go."""
+"""ADK's session services, each with its own storage, and sessions written to them at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INSERT = (
 
 @asynccontextmanager
 async def session_service(kind: str, folder: Path) -> AsyncIterator[BaseSessionService]:
-    """Give a session service of a kind; "database" is ADK's over a SQLite file, "per agent" that of `adk web`."""
+    """Yield a session service of a kind; "database" is ADK's over a SQLite file, "per agent" that of `adk web`."""
     if kind == "memory":
         yield InMemorySessionService()
     elif kind == "sqlite":
@@ -49,13 +49,13 @@ async def session_service(kind: str, folder: Path) -> AsyncIterator[BaseSessionS
 
 @pytest.fixture(params=["database", "sqlite", "memory"])
 async def service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BaseSessionService]:
-    """Give each of ADK's three session services."""
+    """Yield each of ADK's three session services."""
     async with session_service(request.param, tmp_path) as opened:
         yield opened
 
 
 async def append_to_session(service: BaseSessionService, session: Session, events: Sequence[Event]) -> None:
-    """Append to a session what any number of writers said, in this order and as the service would store it."""
+    """Append messages of any number of writers to a session, in this order and as the service would store them."""
     if isinstance(service, DatabaseSessionService):
         session_arguments = {"app": session.app_name, "user": session.user_id, "session_id": session.id}
         await append_events(service.db_engine, **session_arguments, events=events)

@@ -1,4 +1,4 @@
-"""A process that forgets, and may end itself at one of the steps: run by `forget_and_kill_at`."""
+"""A process that forgets, and may kill itself at one of the steps; `forget_and_kill_at` runs it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from support.kill.kill_process import _redirect_output
 from support.kill.kill_steps import KillPoint, StepKiller
 
 FACTS_PER_BATCH = 50
-"""Facts that are written at once: a store of several times as many is found half written."""
+"""Facts written at once; in a store of several times as many, a kill leaves a part unwritten."""
 
 
 def forget_and_kill_at(kill_point: KillPoint | None, home: str, settings: Mapping[str, Any], mode: str) -> bool:
-    """Forget in a process of its own; say whether it was killed, at `kill_point`, rather than done."""
+    """Forget in a child process; return whether it was killed at `kill_point`."""
     _preload_forkserver()
     context = multiprocessing.get_context("forkserver")
     process = context.Process(target=_run_process, args=(kill_point, home, dict(settings), mode))

@@ -1,7 +1,7 @@
-"""Processes that are killed while they learn, and what is left: every turn as one fact, or still in its session.
+"""Processes that are killed while they learn, and the data they leave: every turn is a fact or still in its session.
 
-Each turn names a bird of its own. The model's answer says which birds it was told of, in words that differ with
-each question: a turn that is learned twice leaves two facts.
+Each turn names a bird of its own. The model's answer lists the birds of the request, in words that differ for each
+request, so a turn that is learned twice leaves two facts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from support.servers.gemini_answers import Body
 USERS = ("ada", "ben", "cleo")
 BIRD_PATTERN = re.compile(r"bird b\d{5}")
 TIMEOUT_SECONDS = 150.0
-"""Seconds in which a process is done or killed."""
+"""Time for a process to finish or be killed."""
 
 _NEW_MESSAGES_PATTERN = re.compile(r"## New Messages\n(.*?)\n## Observation Date", re.DOTALL)
 _ALL_FACTS_LIMIT = 1_000_000
@@ -53,7 +53,7 @@ Messages = tuple[tuple[str, str, str], ...]
 
 
 class KillingGemini(FakeGemini):
-    """A model that learns birds, and that may kill whoever asks it."""
+    """A model that learns birds and may kill the process that calls it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class KillingGemini(FakeGemini):
         self._kill_plan = (kind, nth, when, kill)
 
     def _learn(self, body: Body) -> Answer:
-        """Answer with one fact a bird of the new messages."""
+        """Answer with one fact per bird in the new messages."""
         said = "\n".join(part.get("text", "") for content in body["contents"] for part in content["parts"])
         section = _NEW_MESSAGES_PATTERN.search(said)
         birds = list(dict.fromkeys(BIRD_PATTERN.findall(section[1]))) if section else []
@@ -104,18 +104,18 @@ class KillingGemini(FakeGemini):
 
 @dataclass
 class Worker:
-    """A process at work, and what it has told."""
+    """A running process and its reports."""
 
     process: BaseProcess
     pipe: Connection
     log: Path
     order: WorkOrder
     kill_after: float | None = None
-    """Seconds after it told `kill_timer_event` at which it is killed."""
+    """Seconds between its report `kill_timer_event` and the kill."""
 
     kill_timer_event: str = "working"
     was_killed: bool = False
-    """Whether it ended as `kill -9` ends a process."""
+    """Whether the process ended by `kill -9`."""
 
     kill_at: float | None = None
     mem0_facts: dict[str, dict[str, str] | None] | None = None
@@ -124,15 +124,15 @@ class Worker:
 
 @dataclass
 class DatabaseContents:
-    """What stands in the databases."""
+    """The content of the databases."""
 
     birds: Counter[tuple[str, str]]
     sources: Counter[tuple[str, str]]
-    """Facts and sources of facts by user and bird."""
+    """The number of facts and of their sources, by user and bird."""
 
     bulk: Counter[str]
     visible: set[tuple[str, str]]
-    """The birds that a session still shows, by user."""
+    """The birds that a session still contains, by user."""
 
     events: int
     store: str
@@ -144,7 +144,7 @@ class DatabaseContents:
 
 @dataclass
 class Installation:
-    """One installation in a folder, and everything that was said and added in it."""
+    """One installation in a folder, with everything that was said and added in it."""
 
     folder: Path
     gemini: KillingGemini
@@ -166,7 +166,7 @@ class Installation:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def new_messages(self, conversations: int, turns: int = 1, *, length: int = 0, prefix: str = "c") -> Messages:
-        """Return so many turns in each of so many conversations, each with a new bird."""
+        """Return that many turns in each of that many conversations, each turn with a new bird."""
         messages = []
         for number in range(conversations):
             user, channel = USERS[number % len(USERS)], f"{prefix}{number}"
@@ -176,7 +176,7 @@ class Installation:
         return tuple(messages)
 
     def new_bulk_facts(self, count: int) -> tuple[str, ...]:
-        """Return so many new facts to be added beside."""
+        """Return that many new facts for `BULK_USER`."""
         first, self._bulk_count = self._bulk_count, self._bulk_count + count
         return tuple(f"Bulk fact number {number} of the import" for number in range(first, first + count))
 
@@ -193,7 +193,7 @@ class Installation:
         listed_users: tuple[str, ...] = (),
         batch_size: int = 100,
     ) -> Worker:
-        """Start a process; with `kill_point` or `kill_after` it is killed."""
+        """Start a process, killed if `kill_point` or `kill_after` is given."""
         context = self._context()
         self._worker_count += 1
         log = self.folder / f"worker-{self._worker_count}.log"
@@ -216,7 +216,7 @@ class Installation:
         return Worker(process, ours, log, order, kill_after, kill_timer_event)
 
     def wait_for_workers(self, *workers: Worker, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
-        """Wait until each is done or killed, and kill those whose time has come."""
+        """Wait until each process is done or killed, and kill those that are due."""
         deadline = time.monotonic() + timeout_seconds
         while running := [worker for worker in workers if worker.is_open]:
             now = time.monotonic()
@@ -235,22 +235,22 @@ class Installation:
             self._reap(worker)
 
     def run(self, *args: Any, **kwargs: Any) -> Worker:
-        """Start one process and follow it to its end."""
+        """Start one process and wait for its end."""
         worker = self.start(*args, **kwargs)
         self.wait_for_workers(worker)
         return worker
 
     @property
     def has_databases(self) -> bool:
-        """Whether a process has come as far as to make the tables of both databases."""
+        """Whether a process has created the tables of both databases."""
         return asyncio.run(self._has_tables())
 
     def read_databases(self) -> DatabaseContents:
-        """Return what stands in the databases now."""
+        """Return the current content of the databases."""
         return asyncio.run(self._read_databases())
 
     def check(self) -> DatabaseContents:
-        """Nothing that was accepted is lost, and nothing is there twice, in whatever state this is."""
+        """Check that no accepted turn or fact is lost or duplicated; valid at any time."""
         seen = self.read_databases()
         missing = {turn for turn in self.sent if turn not in seen.birds and turn not in seen.visible}
         assert not missing, f"cleared before they were learned: {sorted(missing)}"
@@ -261,7 +261,7 @@ class Installation:
         return seen
 
     def finish(self, *, home: Path | None = None, keeps_sessions: bool = False) -> DatabaseContents:
-        """Let one process sweep to the end; each turn is one fact then, its session cleared, and mem0 holds them."""
+        """Sweep to the end in one process; check that each turn is one fact, its session cleared, mem0 up to date."""
         worker = self.run(home=home, listed_users=(*USERS, BULK_USER))
         seen = self.check()
         lost = sorted(turn for turn in self.sent if not seen.birds[turn])
@@ -276,7 +276,7 @@ class Installation:
         return seen
 
     def check_plain_mem0(self, seen: DatabaseContents, home: Path | None = None) -> None:
-        """`mem0.Memory`, opened on the store by itself, lists the same facts and finds them."""
+        """Check that `mem0.Memory`, opened on the store without us, lists the same facts and finds them."""
         look = partial(_read_plain_mem0, str(home or self.home), self.settings, self.gemini.environment)
         with self._context().Pool(1) as pool:
             listed, found = pool.apply_async(look, (sorted(seen.texts),)).get(TIMEOUT_SECONDS)
@@ -351,10 +351,10 @@ class Installation:
 
 @cache
 def _preload_forkserver() -> None:
-    """Start the process that is forked, with everything imported: a start of Python for each kill takes seconds."""
+    """Start the process to fork from, with everything imported: starting Python for each kill takes seconds."""
     forkserver.set_forkserver_preload(["support.kill.kill_preload", "pytest"])
     before = os.environ.get("PYTHONPATH")
-    # It does not take over where this process imports from.
+    # It does not inherit this process's import path.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     try:
         forkserver.ensure_running()
@@ -398,7 +398,7 @@ def _contents_of(
 
 
 def _dump_and_kill(worker: Worker) -> str:
-    """Let a process say where it is, and end it."""
+    """Have a process dump its stacks, and kill it."""
     for number in (DUMP_TASKS_SIGNAL, DUMP_THREADS_SIGNAL):
         os.kill(worker.process.pid or 0, number)
         time.sleep(0.5)
@@ -413,7 +413,7 @@ def _duplicates(found: Counter[Any]) -> list[Any]:
 def _read_plain_mem0(
     home: str, settings: dict[str, Any], environ: dict[str, str], users: list[str]
 ) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Open the store of a home as anybody with mem0 would; return what it lists, and what it finds for each user."""
+    """Open the store of a home with plain mem0; return the facts that it lists and finds for each user."""
     os.environ.update(environ)
     config = load(settings, home=home).config
     engine_config = asyncio.run(_store_path(config))

@@ -1,4 +1,4 @@
-"""Imported by the process from which those that are killed are forked: each finds done what a start of Python costs."""
+"""Imported by the process from which the killed processes are forked, which saves them the start-up time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PRELOADED_MODULES = (
 
 
 async def run_turn_without_memory(home: str) -> None:
-    """Let ADK and the Gemini client build what they build at a first turn; no store is opened."""
+    """Have ADK and the Gemini client build their objects of a first turn; no store is opened."""
     settings = {"memory": {"enabled": False}, "sessions": {"coalesce_seconds": 0}}
     async with open_memory(settings, home=home) as gaia:
         agent = LlmAgent(name="assistant", model=gaia.model)
@@ -42,7 +42,7 @@ async def run_turn_without_memory(home: str) -> None:
 
 
 def warm_up() -> None:
-    """Import and build everything, and leave no thread behind: a fork would lack it."""
+    """Import and build everything, and leave no running thread: a fork would lack it."""
     for name in PRELOADED_MODULES:
         import_module(name)
     with FakeGemini() as gemini, tempfile.TemporaryDirectory() as home:

@@ -1,4 +1,4 @@
-"""A process that talks, learns and adds facts until it ends or is killed: `run_worker` (see `kill_harness`)."""
+"""A process that chats, learns and adds facts until it ends or is killed: `run_worker` (see `kill_harness`)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from gaia_memory.adk.gaia import Gaia
 
 DUMP_THREADS_SIGNAL, DUMP_TASKS_SIGNAL = signal.SIGUSR1, signal.SIGUSR2
-"""Signals at which a process writes into its log where its threads and its tasks are."""
+"""Signals at which a process logs the stacks of its threads and of its tasks."""
 
 BULK_USER = "bulk"
-"""The person whose facts are added beside."""
+"""The user whose facts are added while the process learns."""
 
 _CLEARED_PREFIXES = ("GAIA_", "GOOGLE_", "GEMINI_", "OPENAI_")
 _ALL_FACTS_LIMIT = 1_000_000
@@ -36,7 +36,7 @@ Report = Callable[..., None]
 
 @dataclass(frozen=True)
 class WorkOrder:
-    """What a process does: it says `(user, channel, text)` first, then learns while it adds `bulk_facts`."""
+    """The work of a process: it sends each `(user, channel, text)`, then learns while it adds `bulk_facts`."""
 
     home: str
     settings: Mapping[str, Any]
@@ -47,11 +47,11 @@ class WorkOrder:
     kill_point: KillPoint | None = None
     is_learning: bool = True
     listed_users: tuple[str, ...] = ()
-    """People whose facts are listed by mem0 in the end."""
+    """Users whose facts mem0 lists at the end."""
 
 
 def run_worker(order: WorkOrder, log: str, pipe: Connection) -> None:
-    """Do what is ordered and tell it: `("said", text)`, `("working",)`, `("added", texts)`, `("quiet", listed)`."""
+    """Do the work and report it: `("said", text)`, `("working",)`, `("added", texts)`, `("quiet", listed)`."""
     _redirect_output(log)
     for name in [name for name in os.environ if name.startswith(_CLEARED_PREFIXES)]:
         del os.environ[name]
@@ -90,7 +90,7 @@ async def _add(gaia: Gaia, order: WorkOrder, report: Report) -> None:
 
 
 async def _learn(gaia: Gaia) -> None:
-    """Sweep until nothing is left to learn or to clear, whoever does it."""
+    """Sweep until no process has anything left to learn or to clear."""
     is_learning_task.set(True)
     while await count_undone(gaia):
         report = await gaia.sweep(force=True)
@@ -99,14 +99,14 @@ async def _learn(gaia: Gaia) -> None:
 
 
 async def count_undone(gaia: Gaia) -> int:
-    """Return how many conversations hold something to learn or to clear."""
+    """Return the number of conversations with something to learn or to clear."""
     count = select(func.count()).where(conversations.c.turn_no > conversations.c.done_turn_no)
     async with gaia.memory.stores.database.read_transaction() as tx:
         return int((await tx.execute(count)).scalar_one())
 
 
 async def _mem0_facts(gaia: Gaia, user: str) -> dict[str, str] | None:
-    """Return what plain mem0 holds of a person, by id; None where another process has the store."""
+    """Return a user's facts in plain mem0, by id; None if another process owns the store."""
     if not gaia._engine.follower.is_owner:
         return None
     filters = {"user_id": gaia.scope(user).partition}
@@ -120,7 +120,7 @@ def _dump_tasks() -> None:
 
 
 def _redirect_output(log: str) -> None:
-    """Write what is told to a file: the test may be over when this process tells it."""
+    """Redirect output to a file: the test may be over when this process writes."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

@@ -1,4 +1,4 @@
-"""The named steps of learning and following, in a process that may end itself at one of them."""
+"""The named steps of learning and following, in a process that may kill itself at one of them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ LEARNING_STEPS = ("claimed", "read", "extractor asked", "extractor answered", "e
 """In this order; at "written" the transaction is not committed yet."""
 
 CLEARING_STEPS = ("clearing", "session cleared", "cleared")
-"""At "session cleared" the ledger does not know it yet."""
+"""At "session cleared" the ledger does not record it yet."""
 
 FOLLOWING_STEPS = ("store begun", "store named", "applied", "row removed")
-"""The first two: a new store is there and, after that, is the one the database names."""
+"""First the new store exists, then the database names it."""
 
 FORGETTING_STEPS = ("facts deleted", "forgotten")
-"""At the first the transaction is not committed yet."""
+"""At "facts deleted" the transaction is not committed yet."""
 
 ERASING_STEPS = (
     "folders removed",
@@ -45,22 +45,22 @@ ERASING_STEPS = (
     "crossing off",
     "crossed off",
 )
-"""What a forget leaves to the background, besides `FOLLOWING_STEPS`; at "crossing off" it is not committed yet."""
+"""The background work after a forget, besides `FOLLOWING_STEPS`; at "crossing off" it is not committed yet."""
 
 is_learning_task: ContextVar[bool] = ContextVar("learns", default=False)
-"""Set in the task that sweeps: facts that are added beside it are embedded, too."""
+"""Set in the task that sweeps, because facts added at the same time are embedded too."""
 
 
 @dataclass(frozen=True)
 class KillPoint:
-    """Where a process ends itself: at a step, when it is reached for the `nth` time."""
+    """Where a process kills itself: when it reaches a step for the `nth` time."""
 
     step: str
     nth: int = 1
 
 
 class StepKiller:
-    """Counts the steps of this process and kills it, as `kill -9` would, at the one that is named."""
+    """Counts the steps of this process and kills it, like `kill -9`, at the kill point."""
 
     def __init__(self, kill_point: KillPoint) -> None:
         self._kill_point = kill_point
@@ -75,7 +75,7 @@ class StepKiller:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def instrument(self) -> None:
-        """Let the parts of this process tell their steps."""
+        """Make the parts of this process report their steps."""
         self._instrument_transactions()
         _call_before(Mem0Extractor, "extract", lambda: self.count_step("extractor asked"))
         _call_after(Mem0Extractor, "extract", lambda _: self.count_step("extractor answered"))
@@ -92,7 +92,7 @@ class StepKiller:
         _call_before(sql_engine, "truncate_wal", lambda: self.count_step("index written"))
 
     def _instrument_transactions(self) -> None:
-        """Tell what a transaction did once it is committed."""
+        """Report the steps of a transaction once it is committed."""
         current_steps: ContextVar[list[str] | None] = ContextVar("done", default=None)
         transaction = SqlDatabase.transaction
 

@@ -1,4 +1,4 @@
-"""Ids that a store, a filter, a path, a URL or a database might take for something else, or for one another."""
+"""Ids that a store, a filter, a path, a URL or a database might misread or confuse with one another."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ USERS = [
     '{"$or": [{}]}', "' OR '1'='1", 'a"; DROP TABLE gaia_facts; --', "None", "null", "\u202ea", "a\u200b", "a\x00b",
     "\ud800", "x" * 600, "x" * 601, "\U0001f600", "<USER_PROFILE>", "{a}", "b:c",
 ]  # fmt: skip
-"""Each is somebody of their own."""
+"""Each id is a different user."""
 
 APPS = ["gaia", "Gaia", "gaia ", "a:b", "a", "*", "%67aia", None]
-"""The first is the configured one; None is the scope of a memory across apps."""
+"""The first is the configured app; None is the scope of a memory across apps."""
 
 SCOPES = [Scope(APPS[0], user) for user in USERS]
 SCOPES += [Scope(app, user) for user in ("a", "b:c", "c", "*") for app in APPS if Scope(app, user) not in SCOPES]
 
 SESSIONS = ["*", "s", "S", "s:1", "s%3A1", " ", "\n", "../s", "' OR ''='", "\u202es", "y" * 400, "0"]
-"""Names of conversations that facts came from; everybody has all of them."""
+"""Names of the conversations in which facts were learned; all users share them."""
 
 CHANNELS = ["cli", "CLI", "*", "a:b", "%2A", "web "]
 
 
 def can_hold_session(scope: Scope) -> bool:
-    """Say whether ADK's session database can hold this person under the configured app."""
+    """Say whether ADK's session database can store this user under the configured app."""
     return scope.app == APPS[0] and len(scope.user) < 100 and not {"\x00", "\ud800"} & set(scope.user)

@@ -1,4 +1,4 @@
-"""Talks of any length with long tool output, and an engine that learns them and remembers nothing of them itself."""
+"""Conversations of any length with long tool output, and an engine that learns them without storing their text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TURNS_PER_BATCH = 250
 
 
 def session_key(turns: int) -> SessionKey:
-    """Return the session that holds a talk of so many turns."""
+    """Return the session of a conversation with this many turns."""
     return SessionKey(APP, "itay", f"of {turns} turns")
 
 
@@ -44,7 +44,7 @@ def turn_events(n: int, *, output_characters: int) -> Iterator[Event]:
 
 
 async def store_conversation(engine: AsyncEngine, turns: int, *, output_characters: int = 3_000) -> None:
-    """Make the session of so many turns."""
+    """Create the session with this many turns."""
     key = session_key(turns)
     service = DatabaseSessionService(db_engine=engine)
     await service.create_session(app_name=key.app, user_id=key.user, session_id=key.session)
@@ -56,7 +56,7 @@ async def store_conversation(engine: AsyncEngine, turns: int, *, output_characte
 
 @dataclass
 class CountingExtractor:
-    """Finds one fact in each chunk, and keeps of it only which turns it held, as a count and two sums."""
+    """Finds one fact in each chunk, and records the turns of the chunk as a count and two sums."""
 
     turns: int = 0
     seq_sum: int = 0
@@ -71,14 +71,14 @@ class CountingExtractor:
         return [ExtractedFact(text=f"Itay asked question {chunk.turns[0].seq}")]
 
     def has_seen_each_turn_once(self, turns: int) -> bool:
-        """Say whether it was asked for each of so many turns once."""
+        """Say whether each of this many turns was in exactly one request."""
         every = range(1, turns + 1)
         return (self.turns, self.seq_sum, self.seq_square_sum) == (turns, sum(every), sum(seq**2 for seq in every))
 
 
 @asynccontextmanager
 async def learning_engine(kind: str, folder: Path) -> AsyncIterator[Engine]:
-    """Open an engine whose sessions are in a database of this kind, with ADK's tables in it."""
+    """Open an engine on a session database of this kind, with ADK's tables in it."""
     async with memory_url(kind, folder) as url:
         sessions = url.render_as_string(hide_password=False)
         if kind == "sqlite":

@@ -1,4 +1,4 @@
-"""Functions of ours with one condition taken out, to see that a test notices."""
+"""Functions of the package with one condition removed, to check that a test fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Mutant:
-    """`function` of `module` in which the `nth` `old` reads `new`."""
+    """`function` of `module` in which the `nth` `old` is replaced with `new`."""
 
     module: str
     function: str
@@ -27,7 +27,7 @@ class Mutant:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Let everybody who calls the function run the mutant until the block ends."""
+        """Make every caller of the function run the mutant until the block ends."""
         function = self._target()
         original = function.__code__
         function.__code__ = self._mutated_code(function)

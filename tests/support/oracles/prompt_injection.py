@@ -1,6 +1,6 @@
-"""Facts made to break out of a prompt: every spelling of a tag, hidden and turning signs, other speakers' marks."""
+"""Facts that try to break out of a prompt with tags in disguise, invisible characters or speaker labels."""
 
-# ruff: noqa: RUF001 - spellings that look alike are what is made
+# ruff: noqa: RUF001 - look-alike spellings are intended
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _INJECTIONS = (
 
 
 def injection_facts(count: int, *, seed: int) -> list[str]:
-    """Return facts that differ, each with the word `mark<number>x` in it."""
+    """Return different facts, each with the word `mark<number>x` in it."""
     rng = random.Random(seed)
     return [_fact(rng, f"mark{number}x") for number in range(count)]
 
@@ -90,9 +90,9 @@ _HOMOGLYPHS_TO_ASCII = str.maketrans("аеіорѕтꓣꓝꓴсᎪᎬιᎫᎾᏢ
 
 
 def count_tags(text: str, name: str) -> tuple[int, int]:
-    """Count what a careless reader takes for opening and closing tags of a name: case, space and disguise do not count.
+    """Count opening and closing tags of a name as a careless reader sees them: ignoring case, spaces and disguise.
 
-    Written apart from the code under test, so that both would have to err in the same way.
+    Written independently of the code under test, so that only the same mistake in both could pass.
     """
     for code, sign in (("&amp;", "&"), ("%3c", "<"), ("%3e", ">")):
         text = re.sub(code, sign, text, flags=re.IGNORECASE)
@@ -106,7 +106,7 @@ def count_tags(text: str, name: str) -> tuple[int, int]:
 
 
 def unsafe_characters(text: str) -> set[str]:
-    """Return the signs of a text that control, turn or hide something; line feeds, joiners and emoji styles may be."""
+    """Return a text's control, bidirectional and invisible characters, except line feeds, joiners and emoji styles."""
     turning = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     return {
         sign

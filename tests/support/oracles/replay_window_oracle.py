@@ -1,4 +1,4 @@
-"""Generated conversations as ADK's events, and what of them a model may be shown, worked out from the rules alone."""
+"""Generated conversations as ADK's events, and the events that a model may see, derived from the rules alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gaia_memory.adk.sessions.event_mapping import COMMAND_KEY, PRIVATE_KEY
 from support.hosts.adk_runner import function_call, function_response, model_content
 
 TOKEN_PATTERN = re.compile(r"\b[uasc]\d+x\b")
-"""Every text holds one of its own: said by the person (u), by an agent (a), in a summary (s), in a command (c)."""
+"""Every text contains a unique token: of the user (u), an agent (a), a summary (s) or a command (c)."""
 
 STEP_NAMES = (
     *("say", "tool", "parallel", "job", "rewind"),
@@ -28,13 +28,13 @@ STEP_NAMES = (
 
 
 def step_lists(longest: int = 25) -> st.SearchStrategy[list[tuple[str, int]]]:
-    """Generate what happens in a conversation, step by step; each step has a number that it may choose by."""
+    """Generate the steps of a conversation, each with a number that determines its details."""
     return st.lists(st.tuples(st.sampled_from(STEP_NAMES), st.integers(0, 50)), max_size=longest)
 
 
 @dataclass
 class PendingCall:
-    """A call that somebody outside answers."""
+    """A call that something outside the Runner answers."""
 
     call_id: str
     invocation_id: str
@@ -44,7 +44,7 @@ class PendingCall:
 
 
 class ConversationGenerator:
-    """Makes the events, and keeps what each of them is."""
+    """Creates the events, and records the kind of each."""
 
     def __init__(self, *, with_greeting: bool = False) -> None:
         self.events: list[Event] = []
@@ -59,14 +59,14 @@ class ConversationGenerator:
             self._event("greeting", "root", self._new_token("a"))
 
     def generate(self, steps: Iterable[tuple[str, int]]) -> list[Event]:
-        """Make what happens and return all events since the last time."""
+        """Create the events of the steps and return all events since the last call."""
         for step, number in steps:
             getattr(self, f"_{step}")(number)
         fresh, self._new_events = self._new_events, []
         return fresh
 
     def adopt_events(self, events: Iterable[Event]) -> None:
-        """Take over the events of a turn that a Runner made."""
+        """Add the events of a turn that a Runner created."""
         known = {event.id for event in self.events}
         for event in events:
             if event.id not in known:
@@ -81,11 +81,11 @@ class ConversationGenerator:
                         self.linked_event_groups.append([*job.event_ids, event.id])
 
     def next_user_text(self) -> str:
-        """Return words for the person to say in a turn of a Runner."""
+        """Return the user's message for a turn of a Runner."""
         return self._new_token("u")
 
     def open_calls(self) -> list[PendingCall]:
-        """Return the calls that wait for an answer and were not taken back."""
+        """Return the pending calls that were not rewound."""
         surviving_ids = {event.id for event in surviving_events(self.events)}
         return [
             job
@@ -94,7 +94,7 @@ class ConversationGenerator:
         ]
 
     def open_jobs(self) -> list[PendingCall]:
-        """Return those of them that are jobs, not questions to the person."""
+        """Return the pending calls that are jobs, not questions to the user."""
         return [job for job in self.open_calls() if job.name == "job"]
 
     def _new_token(self, kind: str) -> str:
@@ -237,7 +237,7 @@ class ConversationGenerator:
         self._agent(invocation)
 
     def _compact(self, number: int) -> None:
-        """Sum up whole turns, as ADK does."""
+        """Summarize whole turns, like ADK."""
         surviving = surviving_events(self.events)
         starts = [place for place, event in enumerate(surviving) if event.id in self.turns] or [0]
         if surviving:
@@ -246,7 +246,7 @@ class ConversationGenerator:
             before, span = (
                 {event.id for event in some} for some in (surviving[: starts[begin]], surviving[starts[begin] : end])
             )
-            # From a call on that waits ADK sums up nothing, so that no answer is summed up without its call.
+            # ADK never summarizes from a pending call on, so that no answer is summarized without its call.
             if any(before.intersection(group) and span.intersection(group) for group in self.linked_event_groups):
                 return
             summary = EventCompaction(
@@ -269,7 +269,7 @@ class ConversationGenerator:
         self._stamped_turn(stamped=False)
 
     def _stamped_turn(self, *, stamped: bool) -> None:
-        """Another plugin that replaces the message keeps the stamp from it."""
+        """If another plugin replaces the message, the message lacks the stamp."""
         invocation, stamp = self._new_id(), {COMMAND_KEY: "memory"}
         asked = self._event(invocation, "user", self._new_token("c"), custom_metadata=stamp if stamped else None)
         self.commands |= {asked, self._event(invocation, "model", self._new_token("c"), custom_metadata=stamp)}
@@ -298,7 +298,7 @@ class ConversationGenerator:
 
 
 def surviving_events(events: Sequence[Event]) -> list[Event]:
-    """Return the events that hold now: a rewind puts back what held before its target began."""
+    """Return the events in force: a rewind restores the state before its target began."""
     snapshots: list[list[Event]] = [[]]
     first_index: dict[str, int] = {}
     for place, event in enumerate(events):
@@ -311,9 +311,9 @@ def surviving_events(events: Sequence[Event]) -> list[Event]:
 def expected_replay(
     story: ConversationGenerator, *, window: int, current: str, whole_invocations: bool = False
 ) -> list[Event]:
-    """Return the events of `story` that the rules of the window let a model be shown, in order.
+    """Return the events of `story` that a model may see by the rules of the window, in order.
 
-    `whole_invocations`: where a part of an invocation is shown, all of it is.
+    `whole_invocations`: an invocation is shown completely or not at all.
     """
     events = surviving_events(story.events)
     turn_of: dict[str, int] = {}
@@ -343,7 +343,7 @@ def expected_replay(
 
 
 def expected_tokens(events: Sequence[Event]) -> list[str]:
-    """Return the tokens that an agent outside of any task is shown of these events, those of summaries last."""
+    """Return the tokens of these events that an agent outside any task sees, those of summaries last."""
     summed = [event.actions.compaction for event in events if event.actions.compaction]
     spans = [(compaction.start_timestamp, compaction.end_timestamp) for compaction in summed]
     summaries = [
@@ -372,7 +372,7 @@ def tokens_in(request: LlmRequest) -> list[str]:
 
 
 def unpaired_parts(request: LlmRequest, *, waiting: Iterable[str] = ()) -> list[str]:
-    """Return calls without a response and responses without a call; those of `waiting` may lack the response."""
+    """Return calls without a response, except those in `waiting`, and responses without a call."""
     called: dict[str, int] = {}
     unpaired: list[str] = []
     for part in (part for content in request.contents for part in content.parts or []):

@@ -1,4 +1,4 @@
-"""What is to be learned of a session that was loaded as a whole, worked out from the rules alone."""
+"""The turns to learn from a completely loaded session, derived from the rules alone."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gaia_memory.models import EventPosition, Message, Turn
 
 @dataclass(frozen=True)
 class TranscriptOracle:
-    """The events of a session in the order of its service, read behind a mark.
+    """The events of a session in the order of its service, read after a mark.
 
-    `lookback_events` are the events ahead of what is read in which a stamp still counts, and that are shown as context.
+    In the `lookback_events` events before those, a stamp still counts; they are shown as context.
     """
 
     events: Sequence[Event]
@@ -25,7 +25,7 @@ class TranscriptOracle:
 
     @cached_property
     def start_index(self) -> int:
-        """The place of the first event behind the mark."""
+        """The index of the first event after the mark."""
         if self.mark is None:
             return 0
         indices = [place for place, event in enumerate(self.events) if event.id == self.mark.event_id]
@@ -33,11 +33,11 @@ class TranscriptOracle:
 
     @property
     def end(self) -> EventPosition | None:
-        """The mark of the last event."""
+        """The position of the last event."""
         return _mark(self.events[-1]) if self.start_index < len(self.events) else self.mark
 
     def turns(self, *, turns_before: int) -> list[Turn]:
-        """Return what was said behind the mark; a turn begins where the person speaks."""
+        """Return the turns after the mark; a turn begins with a message of the user."""
         turns: list[Turn] = []
         for place in self.live_indices:
             if place < self.start_index:
@@ -52,7 +52,7 @@ class TranscriptOracle:
         return turns
 
     def context_messages(self) -> list[Message]:
-        """Return what may be shown of the events just ahead; whose first words are out of sight may be private."""
+        """Return the context messages, without turns that began before it: their first words may be private."""
         if self.start_index == len(self.events):
             return []
         messages = []
@@ -82,17 +82,17 @@ class TranscriptOracle:
 
     @cached_property
     def live_indices(self) -> list[int]:
-        """The places of what holds now."""
+        """The indices of the events in force."""
         return self._surviving_indices(since=0)
 
     @cached_property
     def _context_range(self) -> range:
-        # What a rewind behind the mark takes back ahead of it leaves a beginning of the session.
+        # A rewind after the mark that takes back events before it leaves only the start of the session.
         stop = sum(place < self.start_index for place in self._surviving_indices(since=self.start_index))
         return range(max(0, stop - self.lookback_events), stop)
 
     def _surviving_indices(self, *, since: int) -> list[int]:
-        """Return what holds when rewinds count from a place on: each puts back what held before its target began."""
+        """Return the events in force, ignoring rewinds before index `since`; a rewind restores an earlier state."""
         first: dict[str, int] = {}
         for place, event in enumerate(self.events):
             first.setdefault(event.invocation_id, place)
@@ -107,7 +107,7 @@ class TranscriptOracle:
 
     @cached_property
     def _message_groups(self) -> dict[int, tuple[str, int]]:
-        """The breath of each event: an invocation, up to what the person says next in it."""
+        """The group of each event: an invocation, up to the user's next message in it."""
         asked: dict[str, int] = {}
         groups = {}
         for place in self.live_indices:

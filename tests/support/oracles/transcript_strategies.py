@@ -22,14 +22,14 @@ EVENT_KINDS = (
 )
 INVOCATION_CHOICES = ("same", "same", "same", "new", "new", "earlier", "none")
 GAP_SECONDS = (1.0, 1.0, 20.0, 0.001, 1e-6, 3e-7, 0.0, 0.0, 0.0, -0.5, -20.0)
-"""Seconds to the next event: databases keep microseconds, and the clocks of some writers are behind."""
+"""Seconds to the next event: databases store microseconds, and the clocks of some writers are behind."""
 METADATA_KEYS = (*(None,) * 6, PRIVATE_KEY, COMMAND_KEY, MEMORY_OFF_KEY, UNMARKED_KEY)
 
 Step = tuple[str, str, float, str | None, int]
 
 
 def transcript_events(longest: int = 75) -> st.SearchStrategy[list[Event]]:
-    """Generate the events of a session, which is short or long."""
+    """Generate the events of a session, short or long."""
     picks = (
         st.sampled_from(EVENT_KINDS),
         st.sampled_from(INVOCATION_CHOICES),
@@ -43,18 +43,18 @@ def transcript_events(longest: int = 75) -> st.SearchStrategy[list[Event]]:
 
 @dataclass
 class TranscriptBuilder:
-    """Makes the events of a transcript step by step."""
+    """Creates the events of a transcript step by step."""
 
     events: list[Event] = field(default_factory=list)
     invocations: list[str] = field(default_factory=lambda: ["i0"])
     timestamp: float = START
 
     def build(self, steps: Sequence[Step]) -> list[Event]:
-        """Make an event of each step, and return all of them."""
+        """Create an event for each step, and return all of them."""
         for what, whose, gap, stamp, number in steps:
             self.timestamp += gap
             event = Event(
-                # The order of the ids is not that of the events, and not the same in every database.
+                # Ids are not in the order of the events, and sort differently in each database.
                 id=f"{'aB-Z_b'[number % 6]}{number * 37 % 100}-{len(self.events)}",
                 invocation_id=self._invocation(whose, number),
                 timestamp=self.timestamp,
@@ -72,7 +72,7 @@ class TranscriptBuilder:
         return self.invocations[number % len(self.invocations) if whose == "earlier" else -1]
 
     def _words(self) -> str:
-        # What is looked for in the stored form of an event may also be said.
+        # A user may also say the strings that are searched for in the stored form of an event.
         return f'{len(self.events)}: "gaia:" and rewind_before_invocation_id'
 
     def _part(self, number: int) -> types.Part:
@@ -141,7 +141,7 @@ class TranscriptBuilder:
         return {"author": "system", "content": types.UserContent(self._words())}
 
     def _rewinds(self, number: int) -> dict[str, Any]:
-        """Go back a little, or far; to an invocation that comes later, or never."""
+        """Rewind a little or far, or to an invocation that comes later or never."""
         back = number % 11 - 3
         target = f"i{max(0, len(self.invocations) - 1 - back)}"
         return {"author": "user", "actions": EventActions(rewind_before_invocation_id=target)}

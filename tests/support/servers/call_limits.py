@@ -1,4 +1,4 @@
-"""Shorter bounds for the calls to models."""
+"""Shorter time limits for the calls to models."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LIMITS = tuple(name for name, value in vars(model_calls).items() if isinstance(v
 
 
 def change_limits(monkeypatch: pytest.MonkeyPatch, *names: str, **changes: float) -> None:
-    """Change fields of `CallLimits`, of all kinds of calls when no names are given."""
+    """Change fields of `CallLimits`, for all kinds of calls if no names are given."""
     for name in names or LIMITS:
         monkeypatch.setattr(model_calls, name, replace(getattr(model_calls, name), **changes))
 
 
 def remove_retry_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every client of ours try again at once; pauses that a provider names stay."""
+    """Retry immediately in every client of ours; pauses that a provider requests stay."""
     change_limits(monkeypatch, first_pause_seconds=0.01, max_pause_seconds=0.01, jitter_seconds=0.0)

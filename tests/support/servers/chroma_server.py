@@ -1,4 +1,4 @@
-"""A Chroma server on loopback, as `chroma run` starts it."""
+"""A Chroma server on the loopback interface, started like `chroma run`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 @contextmanager
 def chroma_server(folder: Path, *, port: int = 0) -> Iterator[dict[str, Any]]:
-    """Run one over a folder, at a free port unless one is named; give the `memory.vector_store` that means it."""
+    """Run a server over a folder, by default at a free port; yield the matching `memory.vector_store`."""
     port = port or free_port()
     chroma = Path(sys.executable).with_name("chroma")
     command = [str(chroma), "run", "--path", str(folder), "--port", str(port)]
@@ -33,7 +33,7 @@ def chroma_server(folder: Path, *, port: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def free_port() -> int:
-    """Return a port at which nobody listens."""
+    """Return a port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

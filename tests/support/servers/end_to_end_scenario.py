@@ -1,4 +1,4 @@
-"""A person's way through memory on some model server: talk, learn, be known, forget, with every part real."""
+"""One user's path through memory on a model server: chat, learn, recall, forget, with real parts only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def open_memory_with_agent(home: Path, settings: Mapping[str, Any]) -> Asy
 
 
 async def run_scenario(server: FakeOpenAI, home: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Talk, learn, talk again with a profile and a recall, look at everything, forget; return what was seen."""
+    """Chat, learn, chat again with a profile and a recall, inspect everything, forget; return the observations."""
     server.add("agent", "Nice to meet you.", call("load_memory", query="sister"), "Her name is Noa.")
     server.add("extractor", facts("User is allergic to nuts", "User's sister is called Noa"))
     server.set_default("profile", "- Has a sister called Noa")
@@ -60,7 +60,7 @@ async def run_scenario(server: FakeOpenAI, home: Path, settings: Mapping[str, An
 
 
 def expected_results(embedder: str) -> dict[str, Any]:
-    """Return what is seen where everything works, with an embedder of this identity."""
+    """Return the observations of a correct run, with an embedder of this identity."""
     return {
         "replies": ["Nice to meet you.", "Her name is Noa."],
         "report": (1, 0),

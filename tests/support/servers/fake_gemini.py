@@ -1,8 +1,8 @@
 """A Gemini server on loopback that answers from scripts, for the real google-genai client.
 
-It plays `generateContent`, `streamGenerateContent` (server-sent events), `embedContent`, `batchEmbedContents`
-and the look-up of a model of the `v1beta` interface. Requests for text are told apart by what they hold: the
-extractor's carries mem0's extraction prompt, the profile's a `<FACTS>` block, all others are the agent's.
+It serves `generateContent`, `streamGenerateContent` (server-sent events), `embedContent`, `batchEmbedContents` and
+model look-ups of the `v1beta` interface. Requests for text are recognised by their content: the extractor's contains
+mem0's extraction prompt, the profile's a `<FACTS>` block, all others are the agent's.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _USAGE = {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 1
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came in, at a time of `time.monotonic`."""
+    """A received request; `at` is a time of `time.monotonic`."""
 
     kind: Kind
     method: str
@@ -95,12 +95,12 @@ class Request:
 
     @property
     def contents(self) -> str:
-        """All text of the contents, one part a line."""
+        """All text of the contents, one part per line."""
         return _texts(self.body.get("contents") or [])
 
     @property
     def tools(self) -> list[str]:
-        """The names of the tools offered."""
+        """The names of the offered tools."""
         declared = [tool.get("functionDeclarations", []) for tool in self.body.get("tools", [])]
         return [declaration["name"] for group in declared for declaration in group]
 
@@ -142,14 +142,14 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Stay silent: clients that give up are what many tests are about."""
+        """Log nothing: many tests make clients disconnect."""
 
 
 class FakeGemini:
     """The server: `with FakeGemini() as gemini`, then point the client at it with `gemini.environment`."""
 
     def __init__(self, port: int = 0) -> None:
-        """Listen on a port of the loopback interface, a free one unless it is named."""
+        """Listen on a port of the loopback interface, by default a free one."""
         self._scripts = _Scripts()
         self._released = threading.Event()
         self.requests: list[Request] = []
@@ -162,7 +162,7 @@ class FakeGemini:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop serving and let go of everybody who still waits."""
+        """Stop serving and release all waiting clients."""
         self.release_hanging()
         self._server.shutdown()
         self._server.server_close()
@@ -175,7 +175,7 @@ class FakeGemini:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that lead the real client here."""
+        """The variables that direct the real client to this server."""
         return {"GOOGLE_GEMINI_BASE_URL": self.url, "GEMINI_API_KEY": "no-real-key"}
 
     def add(self, kind: Kind, *answers: Answer) -> None:
@@ -183,11 +183,11 @@ class FakeGemini:
         self._scripts.queues[kind].extend(answers)
 
     def set_default(self, kind: Kind, answer: Answer) -> None:
-        """Set what is answered when the script is empty."""
+        """Set the answer for an empty script."""
         self._scripts.defaults[kind] = answer
 
     def recover(self, kind: Kind, answer: Answer | None = None) -> None:
-        """Drop what a script still holds; from now on `answer` is given, or for None what a new server gives."""
+        """Clear a script; from then on give `answer`, or if it is None the default of a new server."""
         self._scripts.queues[kind].clear()
         self._scripts.defaults.pop(kind, None)
         if answer is None:
@@ -196,7 +196,7 @@ class FakeGemini:
             self._scripts.defaults[kind] = answer
 
     def release_hanging(self) -> None:
-        """Close the connections of those who hang."""
+        """Close the connections of waiting clients."""
         self._released.set()
 
     def requests_of(self, kind: Kind) -> list[Request]:
@@ -224,7 +224,7 @@ class FakeGemini:
                 server._answer(self, path["model"], path["method"] or "get", body)
 
             def log_message(self, *args: object) -> None:
-                """Stay silent: requests are kept."""
+                """Log nothing: `requests` records them."""
 
         return Handler
 
@@ -323,7 +323,7 @@ def _send_json(
 def _send(
     handler: BaseHTTPRequestHandler, payload: bytes, status: int, headers: Mapping[str, str], *, missing: int = 0
 ) -> None:
-    """Send a body, announcing `missing` bytes more than come."""
+    """Send a body whose announced length is `missing` bytes too large."""
     handler.send_response(status)
     handler.send_header("Content-Length", str(len(payload) + missing))
     for name, value in headers.items():

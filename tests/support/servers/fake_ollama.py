@@ -1,4 +1,4 @@
-"""An Ollama server on loopback: its own interface for the `ollama` client, and its OpenAI-compatible one."""
+"""An Ollama server on the loopback interface: its own API for the `ollama` client, and its OpenAI-compatible one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.servers.fake_openai import (
 CHAT_MODEL = "llama3.1:8b"
 EMBEDDING_MODEL = "nomic-embed-text:latest"
 DEFAULT_CONTEXT = 4096
-"""Tokens a model is given where nobody asks for more; Ollama cuts a longer prompt without a word."""
+"""Ollama's default context; it silently cuts a longer prompt."""
 
 _CHARACTERS_A_TOKEN = 4
 
@@ -28,8 +28,8 @@ _CHARACTERS_A_TOKEN = 4
 class FakeOllama(FakeOpenAI):
     """The server: `with FakeOllama() as server`, then name `server.address`.
 
-    A model that was not pulled is not there, and `pulled` lists what somebody tried to download. A prompt that does
-    not fit the context is cut at its beginning, as the real one does it.
+    A model that was not pulled is missing; `pulled` lists the requested downloads. As in the real one, a prompt that
+    does not fit the context loses its beginning.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -39,7 +39,7 @@ class FakeOllama(FakeOpenAI):
         self.prompts_after_truncation: list[str] = []
 
     def respond(self, handler: BaseHTTPRequestHandler, body: Body) -> None:
-        """Answer one request of either interface."""
+        """Answer one request of either API."""
         if handler.path == "/api/tags":
             send(handler, {"models": [{"name": name, "model": name} for name in sorted(self.models)]})
         elif handler.path == "/api/pull":

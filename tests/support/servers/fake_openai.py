@@ -1,8 +1,8 @@
-"""A server on loopback that speaks OpenAI's interface, with the habits of those that only resemble OpenAI.
+"""A server on the loopback interface for OpenAI's API, with the quirks of servers that only resemble OpenAI.
 
-It plays `/v1/chat/completions` (plain and as server-sent events) and `/v1/embeddings` for the real `openai` client.
+It serves `/v1/chat/completions` (plain and as server-sent events) and `/v1/embeddings` for the real `openai` client.
 Its parameters are the ways in which vLLM, LM Studio, llama.cpp and LocalAI differ from OpenAI and from each other.
-Requests for text are told apart by what they hold: the extractor's carries mem0's extraction prompt, the profile's a
+Requests for text are recognised by their content: the extractor's contains mem0's extraction prompt, the profile's a
 `<FACTS>` block, all others are the agent's.
 """
 
@@ -31,7 +31,7 @@ _WORDS = re.compile(r"\S+\s*|\s+")
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer: text or calls of tools, and why it ended."""
+    """An answer: text or tool calls, and why it ended."""
 
     text: str = ""
     calls: tuple[tuple[str, Body], ...] = ()
@@ -48,34 +48,34 @@ class HttpError:
 
 @dataclass(frozen=True)
 class RawBody:
-    """A body that is answered as it is, with status 200."""
+    """A body that is sent unchanged, with status 200."""
 
     body: Any
 
 
 @dataclass(frozen=True)
 class HtmlPage:
-    """A web page, as a proxy or a wrong address answers it, with status 200."""
+    """A web page with status 200, as from a proxy or a wrong address."""
 
     html: str = "<html>Welcome</html>"
 
 
 @dataclass(frozen=True)
 class NoAnswer:
-    """No answer until the server ends; then the connection is closed."""
+    """No answer until the server stops; then the connection is closed."""
 
 
 Answer = str | Completion | HttpError | RawBody | HtmlPage | NoAnswer | Callable[[Body], "Answer"]
 
 
 def call(name: str, **arguments: Any) -> Completion:
-    """Return the answer that calls a tool."""
+    """Return an answer that calls a tool."""
     return Completion(calls=((name, arguments),), finish="tool_calls")
 
 
 @dataclass(frozen=True)
 class RecordedRequest:
-    """A request as it came in."""
+    """A received request."""
 
     kind: Kind
     path: str
@@ -89,12 +89,12 @@ class RecordedRequest:
 
     @property
     def conversation_text(self) -> str:
-        """The text of all other messages, one a line."""
+        """The text of all other messages, one per line."""
         return _text_of(self.body, "user", "assistant", "tool")
 
     @property
     def tools(self) -> list[str]:
-        """The names of the tools offered."""
+        """The names of the offered tools."""
         return [tool["function"]["name"] for tool in self.body.get("tools") or []]
 
 
@@ -117,9 +117,9 @@ class FakeOpenAI:
     ) -> None:
         """Listen on a free port.
 
-        `key` is asked for where it is given; without `json_mode`, `response_format: json_object` is refused (LM
-        Studio); without `takes_dimensions`, the parameter `dimensions` is (vLLM); without `strict_path`, an unknown
-        path is answered with status 200 and an error (LM Studio).
+        `key` is required if given. Without `json_mode`, `response_format: json_object` is refused (LM Studio), without
+        `takes_dimensions` the parameter `dimensions` (vLLM). Without `strict_path`, an unknown path is answered with
+        status 200 and an error (LM Studio).
         """
         self.key = key
         self.json_mode = json_mode
@@ -142,7 +142,7 @@ class FakeOpenAI:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Stop serving, and let go of everybody who waits."""
+        """Stop serving, and release all waiting clients."""
         self._end.set()
         self._server.shutdown()
         self._server.server_close()
@@ -155,7 +155,7 @@ class FakeOpenAI:
 
     @property
     def url(self) -> str:
-        """What a client is given as its base URL."""
+        """The base URL for a client."""
         return f"{self.address}/v1"
 
     def add(self, kind: Kind, *answers: Answer) -> None:
@@ -163,7 +163,7 @@ class FakeOpenAI:
         self.scripts.setdefault(kind, deque()).extend(answers)
 
     def set_default(self, kind: Kind, answer: Answer) -> None:
-        """Set what is answered when the script is empty."""
+        """Set the answer for an empty script."""
         self.defaults[kind] = answer
 
     def requests_of(self, kind: Kind) -> list[RecordedRequest]:
@@ -211,7 +211,7 @@ class FakeOpenAI:
         return answer
 
     def respond_not_found(self, handler: BaseHTTPRequestHandler) -> None:
-        """Answer where there is nothing."""
+        """Answer an unknown path."""
         if self.strict_path:
             send_error(handler, HttpError(404, "Not Found"))
         else:
@@ -252,13 +252,13 @@ class FakeOpenAI:
                 server.respond(self, {})
 
             def log_message(self, *args: object) -> None:
-                """Stay silent: requests are kept."""
+                """Log nothing: `requests` records them."""
 
         return Handler
 
 
 def kind_of(path: str, body: Body) -> Kind:
-    """Return who asks."""
+    """Return which part of memory made the request."""
     if path in {"/v1/embeddings", "/api/embed"}:
         return "embedder"
     if path not in {"/v1/chat/completions", "/api/chat"}:
@@ -270,7 +270,7 @@ def kind_of(path: str, body: Body) -> Kind:
 
 
 def as_completion(answer: Any) -> Completion:
-    """Return an answer in its long form."""
+    """Return an answer as an object."""
     return answer if isinstance(answer, Completion) else Completion(text=answer)
 
 
@@ -282,7 +282,7 @@ def send(handler: BaseHTTPRequestHandler, body: Any, status: int = 200) -> None:
 def send_bytes(
     handler: BaseHTTPRequestHandler, payload: bytes, status: int = 200, content_type: str = "application/json"
 ) -> None:
-    """Answer with a whole body."""
+    """Answer with a complete body."""
     handler.send_response(status)
     handler.send_header("Content-Type", content_type)
     handler.send_header("Content-Length", str(len(payload)))

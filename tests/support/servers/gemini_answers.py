@@ -1,4 +1,4 @@
-"""What a scripted Gemini answers: good answers, every kind of bad one, and connections that break."""
+"""Answers of a scripted Gemini: good answers, every kind of bad one, and broken connections."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SIGNATURE = "c2lnbmVkIHRob3VnaHRz"
 
 @dataclass(frozen=True)
 class Reply:
-    """A response of the model: its parts, and why it stopped; None for parts is a candidate without content."""
+    """A response of the model: its parts, and why it stopped; None as parts is a candidate without content."""
 
     parts: tuple[Body, ...] | None
     finish: str | None = "STOP"
@@ -34,7 +34,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Slow:
-    """An answer of which a word is streamed every `each` seconds."""
+    """An answer streamed word by word, every `each` seconds."""
 
     words: str
     seconds_per_word: float
@@ -42,9 +42,9 @@ class Slow:
 
 @dataclass(frozen=True)
 class Failure:
-    """An HTTP error as Google words it, in the middle of a stream that began with `partial_text` if that is not empty.
+    """An HTTP error in Google's words, in the middle of a stream that began with `partial_text` if that is not empty.
 
-    With `retry_after` it says, in seconds, when to come back: in `RetryInfo`, and in a header if `header`.
+    With `retry_after` it names the seconds to wait: in `RetryInfo`, and in a header if `header`.
     """
 
     status: int
@@ -56,7 +56,7 @@ class Failure:
 
     @property
     def body(self) -> Body:
-        """The JSON that comes with it."""
+        """The JSON body."""
         details: list[Body] = []
         if self.reason:
             details.append({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": self.reason})
@@ -69,7 +69,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Raw:
-    """A body as it stands: broken JSON, none at all, somebody else's HTML."""
+    """A body that is sent unchanged: broken JSON, none at all, HTML of a third party."""
 
     body: str
     status: int = 200
@@ -78,16 +78,16 @@ class Raw:
 
 @dataclass(frozen=True)
 class Blocked:
-    """The prompt is refused: no candidate, a block reason."""
+    """The prompt is blocked: no candidate, a block reason."""
 
     reason: str = "SAFETY"
 
 
 @dataclass(frozen=True)
 class Hang:
-    """No answer, or in a stream none after the words `partial_text`.
+    """No answer; in a stream, nothing after the words `partial_text`.
 
-    Until `FakeGemini.let_go()` or the server's end.
+    It lasts until `FakeGemini.release_hanging()` or the end of the server.
     """
 
     partial_text: str = ""
@@ -95,9 +95,9 @@ class Hang:
 
 @dataclass(frozen=True)
 class Drop:
-    """The connection is closed: without a byte, or in the middle of the body or stream.
+    """The connection is closed without a byte, or in the middle of the body or stream.
 
-    By default streams are dropped in the middle and other answers without a byte. `partial_text` is what was streamed.
+    By default streams break in the middle and other answers before the first byte. `partial_text` is streamed before.
     """
 
     at: Literal["headers", "body"] | None = None
@@ -106,7 +106,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Vectors:
-    """Embeddings as `change` makes them of good ones: a list of lists of numbers, or something else."""
+    """Embeddings that `change` makes of good ones: a list of lists of numbers, or something else."""
 
     change: Callable[[list[list[float]]], Any]
 
@@ -120,22 +120,22 @@ def text(answer: str, *, finish: str | None = "STOP") -> Reply:
 
 
 def call(name: str, **args: Any) -> Reply:
-    """Return the answer that calls a tool."""
+    """Return an answer that calls a tool."""
     return Reply(parts=({"functionCall": {"name": name, "args": args}},))
 
 
 def text_and_call(answer: str, name: str, **args: Any) -> Reply:
-    """Return the answer that says something and calls a tool."""
+    """Return an answer that contains text and calls a tool."""
     return Reply(parts=({"text": answer}, {"functionCall": {"name": name, "args": args}}))
 
 
 def with_thoughts(answer: str, *, thought: str = "Let me think.") -> Reply:
-    """Return an answer that begins with a thought part and is signed."""
+    """Return an answer that begins with a thought part and has a signature."""
     return Reply(parts=({"text": thought, "thought": True}, {"text": answer, "thoughtSignature": _SIGNATURE}))
 
 
 def only_thoughts(thought: str = "Let me think.", *, finish: str = "STOP") -> Reply:
-    """Return an answer that never got beyond its thoughts."""
+    """Return an answer of thoughts only."""
     return Reply(parts=({"text": thought, "thought": True},), finish=finish)
 
 
@@ -146,30 +146,30 @@ def in_parts(answer: str, parts: int = 2) -> Reply:
 
 
 def truncated(answer: str) -> Reply:
-    """Return an answer that ended because there were no tokens left; without words it has no content at all."""
+    """Return an answer that ended at the token limit; without words it has no content at all."""
     return finished_with("MAX_TOKENS", answer)
 
 
 def finished_with(reason: str, answer: str = "") -> Reply:
-    """Return a candidate that the model ended for a reason such as SAFETY, with the words that came before."""
+    """Return a candidate that the model ended for a reason such as SAFETY, with the words before that."""
     return Reply(parts=({"text": answer},) if answer else None, finish=reason)
 
 
 def no_candidate() -> Raw:
-    """Return an answer that is well-formed and holds no candidate."""
+    """Return a well-formed answer without a candidate."""
     return Raw(json.dumps({"usageMetadata": {"promptTokenCount": 7, "totalTokenCount": 7}, "modelVersion": "fake"}))
 
 
 def invalid_key() -> Failure:
-    """Return what Google says to a key that it does not know."""
+    """Return Google's answer to an unknown key."""
     return Failure(400, message="API key not valid. Please pass a valid API key.", reason="API_KEY_INVALID")
 
 
 def proxy_page(status: int = 200) -> Raw:
-    """Return the page of a proxy that stands between."""
+    """Return the error page of a proxy."""
     return Raw("<html><head><title>Sign in</title></head><body>Proxy</body></html>", status, "text/html")
 
 
 def facts(*texts: str) -> str:
-    """Return the extractor's answer that holds these facts."""
+    """Return an extractor's answer with these facts."""
     return json.dumps({"memory": [{"id": str(at), "text": each} for at, each in enumerate(texts)]})

@@ -1,4 +1,4 @@
-"""Every mood of Gemini, with what a person reads then and how often it was asked."""
+"""Every kind of answer from Gemini, with the reply to the user and the number of requests."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from support.servers.fake_gemini import (
 THOUGHT = "Let me think."
 SECRET = "no-real-key"
 SHORT_TIMEOUT_SECONDS = 2.0
-"""Seconds after which a client that shall give up does."""
+"""Seconds after which an impatient client gives up."""
 
 ANSWER_REPEATS = 9
-"""More answers than anybody asks for."""
+"""More answers than any test requests."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What the agent's model answers, one after the other, and what becomes of it.
+    """The successive answers of the agent's model, and the expected outcome.
 
-    `streamed_reply` is the text of a stream where it is another one, `request_count` the number of requests of a turn.
-    One that `hangs` is worth waiting for no longer than `SHORT_TIMEOUT_SECONDS`.
+    `streamed_reply` is the text of a stream if it differs, `request_count` the number of requests in a turn. A scenario
+    that `hangs` is not awaited for longer than `SHORT_TIMEOUT_SECONDS`.
     """
 
     answers: tuple[Answer, ...]
@@ -52,7 +52,7 @@ class Scenario:
 
 
 def repeated(answer: Answer) -> tuple[Answer, ...]:
-    """Return a script that never gets better."""
+    """Return a script that repeats a failure."""
     return (answer,) * ANSWER_REPEATS
 
 
@@ -72,7 +72,7 @@ AGENT_SCENARIOS = {
     "a wrong key": Scenario(repeated(invalid_key())),
     "no permission": Scenario(repeated(Failure(403))),
     "no such model": Scenario(repeated(Failure(404))),
-    # The line
+    # The connection
     "dropped once": Scenario((Drop("headers"),), "ok", request_count=2),
     "dropped always": Scenario(repeated(Drop("headers")), request_count=MAX_ATTEMPTS),
     "dropped in the body": Scenario(
@@ -83,7 +83,7 @@ AGENT_SCENARIOS = {
     "an error in the middle": Scenario(
         (Failure(503, partial_text="half of"),), "ok", INTERRUPTED_REPLY, request_count=2, streaming_request_count=1
     ),
-    # No answer of Gemini
+    # Not an answer of Gemini
     "broken JSON": Scenario(repeated(Raw('{"candidates": [{'))),
     "no JSON": Scenario(repeated(Raw("Once upon a time"))),
     "JSON of another form": Scenario(repeated(Raw('{"candidates": "Once upon a time"}'))),
@@ -91,7 +91,7 @@ AGENT_SCENARIOS = {
     "a proxy's page": Scenario(repeated(proxy_page())),
     "a proxy's error": Scenario(repeated(proxy_page(502)), request_count=MAX_ATTEMPTS),
     "an error in broken JSON": Scenario(repeated(Raw('{"error', 503))),
-    # Blocked and silent
+    # Blocked and empty
     "a blocked prompt": Scenario((Blocked(),)),
     "SAFETY": Scenario((finished_with("SAFETY"),)),
     "RECITATION": Scenario((finished_with("RECITATION"),)),
@@ -104,7 +104,7 @@ AGENT_SCENARIOS = {
     "cut in its thoughts": Scenario((only_thoughts(finish="MAX_TOKENS"),)),
     "cut before a word": Scenario((truncated(""),)),
     "MALFORMED_FUNCTION_CALL": Scenario((finished_with("MALFORMED_FUNCTION_CALL"),)),
-    # Answers all the same
+    # Successful answers
     "cut": Scenario((truncated("Once upon a"),), "Once upon a"),
     "no reason to stop": Scenario((Reply(({"text": "Once"},), None),), "Once"),
     "split": Scenario((in_parts("Once upon a time", 3),), "Once upon a time"),

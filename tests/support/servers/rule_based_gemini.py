@@ -1,4 +1,4 @@
-"""The models behind agents that run as processes: they answer by rules, so that people may talk all at once."""
+"""The models of agents that run as processes: they answer by rules, so that many users may chat at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LOOK_UP_PREFIX = "look up "
 
 
 class RuleBasedGemini:
-    """The models of all agents: they echo, look things up when told to, and learn each message of the person."""
+    """The models of all agents: they echo, look things up when asked, and learn each message of the user."""
 
     def __init__(self, gemini: FakeGemini) -> None:
-        """Put the rules into the server."""
+        """Install the rules in the server."""
         self.gemini = gemini
         self._gates: dict[tuple[Kind, str], tuple[threading.Event, threading.Event]] = {}
         gemini.set_default("agent", self._answer)
@@ -26,7 +26,7 @@ class RuleBasedGemini:
 
     @contextmanager
     def paused(self, kind: Kind, word: str) -> Iterator[threading.Event]:
-        """Let no model of a kind that reads this word answer until the block ends; the event says that one does."""
+        """Block requests of a kind that contain this word until the block ends; the event is set when one waits."""
         reached, gate = self._gates[kind, word] = threading.Event(), threading.Event()
         try:
             yield reached

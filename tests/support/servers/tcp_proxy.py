@@ -1,4 +1,4 @@
-"""A wire between processes and a server on this machine, which a test can cut, and which can lose a single answer."""
+"""A connection between processes and a local server that a test can cut, and that can lose a single response."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _TIMEOUT_SECONDS = 60.0
 
 
 class TcpProxy:
-    """Passes bytes on between 127.0.0.1:`port` and a server, in a thread of its own."""
+    """Forwards bytes between 127.0.0.1:`port` and a server, in its own thread."""
 
     def __init__(self, host: str, port: int) -> None:
-        """Lead to this server."""
+        """Forward to this server."""
         self._target = (host, port)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="wire", daemon=True)
@@ -30,10 +30,10 @@ class TcpProxy:
         self._is_stalled = False
         self.port = 0
         self.loss_count = 0
-        """How often a question or an answer was lost."""
+        """The number of lost requests and responses."""
 
         self.stalled_count = 0
-        """How many questions were taken and let lie."""
+        """The number of accepted requests that were not forwarded."""
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -48,22 +48,22 @@ class TcpProxy:
         self._loop.close()
 
     def disconnect(self) -> None:
-        """End every connection, and refuse new ones until it is mended."""
+        """Close every connection, and refuse new ones until `reconnect`."""
         self._run(self._disconnect())
 
     def reconnect(self) -> None:
-        """Take connections again, at the same port."""
+        """Accept connections again, at the same port."""
         self._run(self._listen())
 
     def stall(self, *, pattern: bytes = b"", armed_by: bytes = b"") -> None:
-        """Take connections and questions, and let nothing through any more, from a question on that holds `pattern`.
+        """Accept connections and requests, but forward nothing from the first request on that contains `pattern`.
 
-        With `armed_by`, of a connection on which that was heard since.
+        With `armed_by`, only requests on a connection that has sent those bytes since this call count.
         """
         self._fault = _Fault("silence", 1, pattern, armed_by)
 
     def resume(self) -> None:
-        """End what hangs, and let everything through again."""
+        """Close stalled connections, and forward everything again."""
         self._fault = None
         self._is_stalled = False
         self._run(self._abort())
@@ -71,11 +71,11 @@ class TcpProxy:
     def drop_at(
         self, loss_point: LossPoint, *, request_number: int = 1, pattern: bytes = b"", armed_by: bytes = b""
     ) -> None:
-        """Cut everything at the question number `request_number` from now on.
+        """Cut all connections at request number `request_number`, counted from now.
 
-        Before it arrives, or once it was answered there.
+        Before it is forwarded, or after the server has answered it.
 
-        Only questions count that hold `pattern`, of connections on which `armed_by` was heard since.
+        Only requests that contain `pattern` count, on connections that have sent `armed_by` since this call.
         """
         self._fault = _Fault(loss_point, request_number, pattern, armed_by)
 
@@ -158,7 +158,7 @@ class TcpProxy:
 
 
 class _Connection:
-    """One connection: which plans it has heard the first word of, and whether it is to lose its next answer."""
+    """One connection: the fault that it armed, and whether to drop its next response."""
 
     def __init__(self) -> None:
         self.armed_fault: _Fault | None = None
@@ -181,7 +181,7 @@ class _Fault:
 
 
 async def _cancel_tasks() -> None:
-    """Let what was cut end."""
+    """Cancel the tasks of the cut connections and wait for them."""
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()

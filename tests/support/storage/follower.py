@@ -1,4 +1,4 @@
-"""A follower on real parts: SQLite, Chroma and mem0 in a temporary home, vectors from the offline embedder."""
+"""A follower on real parts: SQLite, Chroma and mem0 in a temporary home, with vectors of the offline embedder."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from gaia_memory.models import Draft, Fact, NewFact, Scope, Vector
 
 
 class RealClock:
-    """The time of this machine."""
+    """The machine's time."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
 
 
 class UnreliableEmbedder:
-    """The offline embedder of `backend`, which counts its calls and can be down."""
+    """The offline embedder of `backend`, which counts its calls and can be unavailable."""
 
     def __init__(self, backend: Backend) -> None:
         self.is_down = False
@@ -53,7 +53,7 @@ class UnreliableEmbedder:
 
 @dataclass
 class FollowerHarness:
-    """A home with its database, backend and follower, and the writes a person causes."""
+    """A home with its database, backend and follower, and the writes of a user."""
 
     home: Path
     database: SqlDatabase
@@ -65,7 +65,7 @@ class FollowerHarness:
     scrub_results: list[bool]
 
     async def add(self, scope: Scope, *texts: str, vectors: bool = True, **fields: Any) -> list[Fact]:
-        """Write facts, embedded by the real embedder unless told otherwise, and wake the follower."""
+        """Write facts, by default embedded by the real embedder, and wake the follower."""
         embedded = await self.embedder._real.embed(texts, purpose="add") if vectors else [None] * len(texts)
         drafts = [
             Draft(
@@ -88,7 +88,7 @@ class FollowerHarness:
         self.follower.wake()
 
     async def forget(self, scope: Scope) -> int:
-        """Forget everything of a person, as `Memory.forget` does."""
+        """Forget everything of a user, like `Memory.forget`."""
         now = datetime.now(UTC).timestamp()
         async with self.database.transaction() as tx:
             removed = await self.facts.delete_all(tx, scope, forgotten_at=now)
@@ -102,19 +102,19 @@ class FollowerHarness:
             return (await self.outbox.store(tx)).store_id
 
     async def mem0_facts(self, scope: Scope) -> dict[str, str]:
-        """Return id and text of what plain mem0 lists of a person."""
+        """Return id and text of a user's facts in plain mem0."""
         mem0 = self.follower.mem0
         found = await asyncio.to_thread(mem0.get_all, filters={"user_id": scope.partition}, top_k=1000)
         return {row["id"]: row["memory"] for row in found["results"]}
 
     async def search_mem0(self, scope: Scope, query: str, *, limit: int = 5) -> list[str]:
-        """Return the texts plain mem0 finds for a query of a person."""
+        """Return the texts that plain mem0 finds for a query of a user."""
         mem0 = self.follower.mem0
         found = await asyncio.to_thread(mem0.search, query, filters={"user_id": scope.partition}, top_k=limit)
         return [row["memory"] for row in found["results"]]
 
     async def database_facts(self, scope: Scope) -> dict[str, str]:
-        """Return id and text of what the database holds of a person."""
+        """Return id and text of a user's facts in the database."""
         async with self.database.read_transaction() as tx:
             return {fact.id: fact.text for fact in await self.facts.facts(tx, scope)}
 
@@ -127,7 +127,7 @@ class FollowerHarness:
 async def open_follower(
     home: Path, *, started: bool = True, embedder_down: bool = False, store: dict[str, Any] | None = None
 ) -> AsyncIterator[FollowerHarness]:
-    """Open everything over `home` and close it in order at the end."""
+    """Open everything over `home`, and close it in order at the end."""
     memory = {"vector_store": store} if store else {}
     config = GaiaConfig(home=home, memory=memory)
     database = await open_database(config.memory_url, home=home)

@@ -1,7 +1,7 @@
-"""A process with a follower of its own: `python -m support.storage.follower_process HOME FACTS`.
+"""A process with its own follower: `python -m support.storage.follower_process HOME FACTS`.
 
-It prints `open` once it owns an open store, then writes that many facts in batches, printing the number after
-each, and goes on following until it is killed or its standard input ends.
+It prints `open` once it owns an open store. Then it writes that many facts in batches, prints the number after each,
+and keeps following until it is killed or its standard input ends.
 """
 
 from __future__ import annotations

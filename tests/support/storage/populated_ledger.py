@@ -1,4 +1,4 @@
-"""Databases that know many conversations of which few are due."""
+"""Databases with many conversations, of which few are due."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gaia_memory.models import SessionKey
 APP = "gaia"
 DUE_COUNT = 10
 NOW = 1_772_366_400.0
-"""The first of March 2026, at noon."""
+"""Noon on 1 March 2026."""
 QUIET_SINCE = NOW - 1800.0
 _LONG_QUIET_AT = NOW - 86_400.0
 _ROWS_PER_BATCH = 500
@@ -33,11 +33,11 @@ POPULATIONS: dict[str, dict[str, Any]] = {
     "talked in": _UNLEARNED | {"touched": _LONG_QUIET_AT, "active_until": NOW + 600.0},
     "at work elsewhere": _UNLEARNED | {"touched": _LONG_QUIET_AT, "lease_until": NOW + 20.0},
 }
-"""What keeps all but a few conversations from being due."""
+"""The states in which a conversation is not due."""
 
 
 async def populate_ledger(database: SqlDatabase, population: str, conversation_count: int) -> None:
-    """Enter conversations, all but `DUE_COUNT` of them kept from being due by a mix."""
+    """Insert conversations, all but `DUE_COUNT` of them in one of the states that are not due."""
     rows = list(_not_due_rows(POPULATIONS[population], conversation_count - DUE_COUNT))
     for start in range(0, len(rows), _ROWS_PER_BATCH):
         await _insert_rows(database, rows[start : start + _ROWS_PER_BATCH])
@@ -45,7 +45,7 @@ async def populate_ledger(database: SqlDatabase, population: str, conversation_c
         database, [_row(key, _UNLEARNED | {"touched": _LONG_QUIET_AT + at}) for at, key in enumerate(due_keys())]
     )
     if not database.is_local:
-        # A server does so by itself within a minute; SQLite never does.
+        # A server does so automatically within a minute; SQLite never does.
         async with database.transaction() as tx:
             await tx.exec_driver_sql("ANALYZE gaia_conversations")
 
@@ -62,12 +62,12 @@ def _not_due_rows(marks: dict[str, Any], count: int) -> Iterator[dict[str, Any]]
 
 
 def due_keys() -> list[SessionKey]:
-    """Name the conversations that are due, one a person."""
+    """Return the conversations that are due, one per user."""
     return [SessionKey(APP, f"due {number}", "session") for number in range(DUE_COUNT)]
 
 
 async def make_due_again(database: SqlDatabase) -> None:
-    """Let a turn be counted, a while ago, in each of those that were due."""
+    """Count an earlier turn in each of the due conversations."""
     async with database.transaction() as tx:
         is_due = conversations.c.person.in_([index_key(key.user) for key in due_keys()])
         turn = {"turn_no": conversations.c.turn_no + 1, "touched": _LONG_QUIET_AT}

@@ -1,4 +1,4 @@
-"""Facts that hold one rare token each, in several scripts, among many of the same form, and questions for them."""
+"""Facts with one rare token each, in several scripts, among many similar facts, and questions for them."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ _KINDS: dict[str, tuple[Callable[[Random], str], tuple[list[str], list[str]]]] =
 
 
 def planted_facts(count: int, *, seed: int) -> Iterator[tuple[str, str]]:
-    """Give facts with a question for each, of every kind in turn; a question may be typed decomposed (NFD)."""
+    """Yield facts with a question for each, of every kind in turn; a question may be typed decomposed (NFD)."""
     random, seen = Random(seed), set[str]()
     kinds = list(_KINDS.values())
     while len(seen) < count:
@@ -144,7 +144,7 @@ def planted_facts(count: int, *, seed: int) -> Iterator[tuple[str, str]]:
 
 
 def noise_facts(count: int, *, seed: int) -> list[str]:
-    """Give facts of everyday words, in the sentences of the planted ones and in others."""
+    """Yield facts of everyday words, in the sentences of the planted ones and in others."""
     random = Random(-seed)
     things = [
         "market",

@@ -1,7 +1,7 @@
-"""What is left of forgotten texts and vectors in the files of a home, read by a process of its own.
+"""Finds remains of forgotten texts and vectors in the files of a home, in a child process.
 
-Opening Chroma's database, or closing any file of it, in the process that holds the client would drop SQLite's locks:
-`find_residual_data` asks a child, `python -m support.find_residual_data HOME`, which gets what to look for on its
+Opening Chroma's database, or closing any file of it, in the process that has the client would drop SQLite's locks:
+`find_residual_data` starts `python -m support.storage.residual_data HOME`, which reads the search terms from its
 standard input.
 """
 
@@ -24,24 +24,24 @@ import numpy as np
 
 _SQLITE_HEADER = b"SQLite format 3\0"
 _ROWS_PER_PAGE = 2000
-"""Rows that are searched at once."""
+"""The number of rows that are searched at once."""
 _RUN_LENGTH, _MIN_DISTINCT_VALUES = 12, 8
-"""Numbers of a vector that stand side by side, and how many of them differ and are not 0: no other vector has such."""
+"""The length of a run of a vector's numbers, and how many of them differ and are not 0: no other vector contains it."""
 
 
 @dataclass(frozen=True)
 class SearchTerms:
-    """Texts and vectors that no file may hold any more."""
+    """Texts and vectors that no file may contain."""
 
     words: Sequence[str] = ()
-    """Made-up words; one written in part, as an index without a common beginning would, is found too."""
+    """Made-up words; a word is also found in part, as an index that shares beginnings stores it."""
 
     vectors: Sequence[Sequence[float]] = ()
     excluded_prefixes: Sequence[str] = field(default=())
-    """Beginnings of names of files that are left out."""
+    """Prefixes of the file names to skip."""
 
     def byte_patterns(self) -> dict[bytes, str]:
-        """Return the bytes to look for, and what each is a part of."""
+        """Return the bytes to search for, each with the term it is part of."""
         found = {spelling: word for word in self.words for spelling in encodings_of(word)}
         for number, vector in enumerate(self.vectors):
             found |= dict.fromkeys(vector_runs(vector), f"vector {number}")
@@ -49,14 +49,14 @@ class SearchTerms:
 
 
 def encodings_of(word: str) -> set[bytes]:
-    """Return a word in each encoding a file may have it in; an ASCII word also without its first letters."""
+    """Return a word in each encoding that a file may use; an ASCII word also without its first letters."""
     forms = {word, word.lower()} | ({word[4:], word.lower()[4:]} if word.isascii() and len(word) > 11 else set())
     found: set[bytes] = set()
     for form in forms:
         plain = form.encode()
         found |= {plain, form.encode("utf-16-le"), form.encode("utf-16-be"), json.dumps(form)[1:-1].encode()}
         found |= {quote(form, safe="").encode(), quote(form, safe="").lower().encode()}
-        # The letters of base64 that depend on the word alone, at each of three offsets.
+        # The letters of base64 that depend only on the word, at each of three offsets.
         for shift in range(3):
             encoded = base64.b64encode(b"\0" * shift + plain)
             found.add(encoded[-(-shift * 8 // 6) : -4 if (shift + len(plain)) % 3 else None])
@@ -64,7 +64,7 @@ def encodings_of(word: str) -> set[bytes]:
 
 
 def vector_runs(vector: Sequence[float]) -> Iterator[bytes]:
-    """Return pieces of a vector's bytes, as it is and made as long as 1."""
+    """Return pieces of a vector's bytes, unchanged and normalized to length 1."""
     given = np.asarray(vector, dtype="<f4")
     length = float(np.linalg.norm(given))
     for array in (given, (given / length).astype("<f4")) if length else ():
@@ -76,7 +76,7 @@ def vector_runs(vector: Sequence[float]) -> Iterator[bytes]:
 
 
 async def find_residual_data(home: Path, terms: SearchTerms) -> list[str]:
-    """Return where something sought is left under `home`: a file, or a table and column of one."""
+    """Return the places under `home` that contain a search term: a file, or a table and column of one."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     needles = [[needle.hex(), meant] for needle, meant in terms.byte_patterns().items()]
     child = await asyncio.create_subprocess_exec(
@@ -106,12 +106,12 @@ def _scan(home: Path, needles: dict[bytes, str], excluded_prefixes: tuple[str, .
 
 
 def _scan_tables(path: Path, name: str, needles: dict[bytes, str]) -> Iterator[str]:
-    """Look into every value of every table: one that lies on several pages is nowhere whole in the file."""
+    """Search every value of every table: a value that spans several pages is never contiguous in the file."""
     with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
         tables = database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
         indexes = [table for table, sql in tables if "fts5" in str(sql).lower()]
         for number, index in enumerate(indexes):
-            # What an index holds is written without the beginning it shares with its neighbour.
+            # An index stores a word without the beginning that it shares with its neighbour.
             database.execute(f"CREATE VIRTUAL TABLE temp.terms{number} USING fts5vocab(main, '{index}', 'row')")
         tables += [(f"terms{number}", "") for number in range(len(indexes))]
         for table, _ in tables:

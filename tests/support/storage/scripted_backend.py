@@ -1,4 +1,4 @@
-"""Backends over real mem0 objects, with providers of the test's own in mem0's factories."""
+"""Backends over real mem0 objects, with scripted providers in mem0's factories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAID_AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
 class ProviderScript:
-    """What the scripted providers answer next, and what they were asked."""
+    """The next answers of the scripted providers, and their requests."""
 
     def __init__(self) -> None:
         self.answers: deque[Any] = deque()
@@ -29,7 +29,7 @@ class ProviderScript:
         self.formats: list[Any] = []
         self.texts: list[str] = []
         self.purposes: list[str] = []
-        # Not of length one, as with some real models.
+        # Not of length 1, as with some real models.
         self.vector: Callable[[str], Any] = lambda text: [3.0 * value for value in bag_of_words(text, DIMENSIONS)]
         self.llm_gate, self.embedder_gate = threading.Event(), threading.Event()
         for gate in (self.llm_gate, self.embedder_gate):
@@ -37,7 +37,7 @@ class ProviderScript:
 
     @property
     def last_prompt(self) -> str:
-        """The last prompt, all of its messages joined."""
+        """All messages of the last prompt, joined."""
         return "\n".join(message["content"] for message in self.prompts[-1])
 
 
@@ -45,7 +45,7 @@ _scripts: dict[str, ProviderScript] = {}
 
 
 class ScriptedMem0Llm:
-    """A language model as mem0 knows them; its model's name finds its script."""
+    """A language model in mem0's interface; the name of the model selects its script."""
 
     def __init__(self, config: Any) -> None:
         self.config = config
@@ -62,7 +62,7 @@ class ScriptedMem0Llm:
 
 
 class ScriptedMem0Embedder:
-    """An embedder as mem0 knows them, without `embed_batch`, which not all have."""
+    """An embedder in mem0's interface, without the optional `embed_batch`."""
 
     def __init__(self, config: Any) -> None:
         self.config = config
@@ -79,7 +79,7 @@ class ScriptedMem0Embedder:
 
 
 def register_scripted_providers(monkeypatch: Any, name: str) -> ProviderScript:
-    """Enter the scripted providers in mem0's factories and return their script, found by the model `name`."""
+    """Register the scripted providers in mem0's factories and return the script of the model `name`."""
     from mem0.configs.llms.base import BaseLlmConfig
     from mem0.utils.factory import EmbedderFactory, LlmFactory
 
@@ -93,7 +93,7 @@ def register_scripted_providers(monkeypatch: Any, name: str) -> ProviderScript:
 
 
 def get_script(name: str) -> ProviderScript:
-    """Return the script that the scripted providers of this model follow."""
+    """Return the script of the scripted providers of this model."""
     return _scripts[name]
 
 
@@ -109,7 +109,7 @@ def scripted_backend(home: Path, name: str) -> Backend:
 
 
 def make_chunk(*texts: str, said_at: datetime = SAID_AT, before: Iterable[str] = ()) -> Chunk:
-    """Return a chunk in which a person says `texts`."""
+    """Return a chunk in which a user says `texts`."""
     messages = tuple(make_message("user", text, said_at) for text in texts)
     turn = Turn(seq=1, messages=messages, end=EventPosition(said_at.timestamp(), "end"))
     return Chunk(key=KEY, turns=(turn,), before=tuple(make_message("user", text, said_at) for text in before))

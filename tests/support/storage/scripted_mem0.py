@@ -1,7 +1,7 @@
-"""mem0 providers that answer from scripts, entered in mem0's factories under the name `scripted`.
+"""mem0 providers that answer from scripts, registered in mem0's factories as `scripted`.
 
-mem0 makes its providers by the path of their class, so a script is found by the model name in the
-configuration: `memory: {llm: {provider: scripted, model: NAME}}`.
+mem0 creates providers by the path of their class, so the model name in the configuration selects the script:
+`memory: {llm: {provider: scripted, model: NAME}}`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ DIMENSIONS = 64
 
 Kind = Literal["extractor", "profiler"]
 Answer = str | None | BaseException | Callable[[str], "Answer"]
-"""The model's text, an error it raises, or a function from the prompt to either."""
+"""The model's text, an error that it raises, or a function from the prompt to either."""
 
 
 @dataclass
 class Mem0Script:
-    """What the extractor and the profiler answer, and what they and the embedder were asked.
+    """The answers of the extractor and the profiler, and the requests to them and to the embedder.
 
-    `created_objects` names each object that mem0 made of them.
-    While `embedder_error` is set the embedder raises it. `before_embedding` is called in its worker thread.
+    `created_objects` names each object that mem0 made of them. While `embedder_error` is set, the embedder raises it.
+    `before_embedding` is called in the embedder's worker thread.
     """
 
     answers: dict[Kind, deque[Answer]] = field(default_factory=lambda: {"extractor": deque(), "profiler": deque()})
@@ -46,7 +46,7 @@ class Mem0Script:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, prompt: str) -> str | None:
-        """Return the next answer for the kind of prompt this is."""
+        """Return the next answer for a prompt of this kind."""
         kind: Kind = "profiler" if "<FACTS>" in prompt else "extractor"
         with self.lock:
             self.prompts[kind].append(prompt)
@@ -63,7 +63,7 @@ _SCRIPTS: dict[str, Mem0Script] = {}
 
 
 class ScriptedMem0Llm(LLMBase):
-    """A mem0 language model that answers from the script its configuration names."""
+    """A mem0 language model that answers from the script named in its configuration."""
 
     def __init__(self, config: Any = None) -> None:
         super().__init__(config)
@@ -71,7 +71,7 @@ class ScriptedMem0Llm(LLMBase):
         self._script.created_objects.append("llm")
 
     def generate_response(self, messages: Sequence[dict[str, str]], *args: Any, **kwargs: Any) -> Any:
-        """Return the next answer; all messages joined are the prompt."""
+        """Return the next answer; the prompt is all messages joined."""
         return self._script.answer("\n\n".join(message["content"] for message in messages))
 
 
@@ -89,7 +89,7 @@ class ScriptedMem0Embedder(EmbeddingBase):
         return self.embed_batch([text], memory_action)[0]
 
     def embed_batch(self, texts: list[str], memory_action: Any = None) -> list[list[float]]:
-        """Return one vector a text."""
+        """Return one vector per text."""
         self._script.embedded.extend(texts)
         self._script.before_embedding()
         if self._script.embedder_error is not None:
@@ -98,7 +98,7 @@ class ScriptedMem0Embedder(EmbeddingBase):
 
 
 def register(name: str, script: Mem0Script) -> None:
-    """Make `script` the one that a configuration with the model `name` runs on."""
+    """Register `script` for configurations with the model `name`."""
     _SCRIPTS[name] = script
     LlmFactory.register_provider(PROVIDER, f"{__name__}.{ScriptedMem0Llm.__name__}")
     EmbedderFactory.provider_to_class[PROVIDER] = f"{__name__}.{ScriptedMem0Embedder.__name__}"

@@ -1,4 +1,4 @@
-"""Erasures: from which of them the store and the database's files are already clean."""
+"""Tracks which erasures the store and the database's files have completed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ErasureTracker:
         self._next_try = 0.0
 
     def mark_removed(self, erasures: Iterable[int]) -> None:
-        """Note that no text of these is in the store or can get into it."""
+        """Record that no text of these erasures is in the store or can get into it."""
         self._removed_from_store.update(erasures)
 
     def may_be_in_store(self, erasures: set[int]) -> bool:
@@ -52,7 +52,7 @@ class ErasureTracker:
     def is_batch_ready(self, erasures: set[int], *, lag: int, is_awaited: bool) -> bool:
         """Return whether it is time to create a store without the text of `erasures`.
 
-        More erasures are waited for, unless a caller waits or the open store has many facts to remove.
+        It waits for more erasures unless a caller waits or the open store has many facts to remove.
         """
         now = asyncio.get_running_loop().time()
         self._first_seen = {

@@ -161,9 +161,9 @@ class StoreFollower:
         return self._task is not None and not self._task.done()
 
     def start(self, *, after: float = 0.0) -> None:
-        """Start in a background task of the running loop, `after` so many seconds or when `settled` is called.
+        """Start in a background task of the running loop, in `after` seconds or when `settled` is called.
 
-        Of two calls the earlier start counts.
+        After two calls, the earlier start applies.
         """
         if self._task is None:
             # The task works for every user, so it must not continue the trace of the caller that opened memory.

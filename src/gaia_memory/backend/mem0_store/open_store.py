@@ -31,11 +31,11 @@ EXISTENCE_CHECK_SECONDS = 5.0
 """How often to check that a store on a server still exists while there is nothing to write."""
 
 TRIM_AFTER_FACTS = 1_000
-"""After so many facts, freed memory is returned to the system when nothing is left to write."""
+"""After this many facts, freed memory is returned to the system once nothing is left to write."""
 
 
 class StoreWriter:
-    """Has the one open store and makes all calls to it in one thread, one at a time."""
+    """Owns the one open store and makes all calls to it in one thread, one at a time."""
 
     def __init__(
         self, location: StoreLocation, pool: WorkerPool, database: Database, outbox: Outbox, embedder: Embedder

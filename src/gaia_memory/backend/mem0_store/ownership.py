@@ -64,7 +64,7 @@ class StoreLease:
     ) -> None:
         """Take the lease for `lease_seconds` at a time; None takes it from its current owner, without an end.
 
-        The lease of a dead owner is not waited for.
+        The lease of a dead owner is taken over at once.
         """
         self._database = database
         self._outbox = outbox

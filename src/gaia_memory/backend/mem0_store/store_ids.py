@@ -1,4 +1,4 @@
-"""Store ids: all stores of one database share a prefix, which tells whose a store is."""
+"""Store ids: all stores of one database share a prefix, which identifies the database of a store."""
 
 from __future__ import annotations
 

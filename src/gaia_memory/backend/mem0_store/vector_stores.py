@@ -30,14 +30,14 @@ class StoreLocation(Protocol):
         ...
 
     def reopen(self, label: StoreLabel) -> Mem0Store | None:
-        """Open the store with `label`; None when it is missing, another or damaged."""
+        """Open the store with `label`; None when it is missing, damaged or has another label."""
         ...
 
     def create(self, label: StoreLabel, erasures: Collection[int]) -> Mem0Store:
         """Return an empty store with `label`, and remove earlier ones of this database.
 
-        A store that something else has filled is quarantined, or refused where that is impossible. The text of
-        `erasures` is already gone from the database.
+        A store that another database or program has filled is quarantined, or refused if that is impossible. The text
+        of `erasures` is already gone from the database.
         """
         ...
 

@@ -45,7 +45,7 @@ class FollowerProgress(Protocol):
 
 
 class SyncWaiter:
-    """One wait for the ids that are dirty at its start, and for all erasures."""
+    """Waits once, for the ids that are dirty at its start and for all erasures."""
 
     def __init__(self, database: Database, outbox: Outbox, clock: Clock, follower: FollowerProgress) -> None:
         """Poll `follower` and the database."""
@@ -112,7 +112,7 @@ class SyncWaiter:
         return state
 
     async def _request_hurry(self, now: float) -> None:
-        """Tell an owner in another process that a caller waits."""
+        """Notify an owner in another process that a caller waits."""
         if (
             self._follower.is_owner
             or not self._follower.is_ready

@@ -45,8 +45,7 @@ def create_client(*, key: str | None, limits: CallLimits, **vertex_options: Any)
 def gemini_llm(config: Mapping[str, Any]) -> Any:
     """Return mem0's Gemini model over a client with time-outs, retries and checked answers.
 
-    mem0 reads the first text part of an answer and nothing else: a thought, half an answer, or a blank for a
-    blocked one.
+    mem0 itself reads only the first text part of an answer: a thought, half an answer, or nothing if it was blocked.
     """
     from mem0.configs.llms.gemini import GeminiConfig
     from mem0.llms.gemini import GeminiLLM
@@ -67,7 +66,7 @@ def gemini_llm(config: Mapping[str, Any]) -> Any:
 
 
 def _generate_completely(generate: Callable[..., Any], *, config: Any, **arguments: Any) -> Any:
-    """Return the answer with its whole text as one part, which is all that mem0 reads; calls of tools as they are."""
+    """Return the answer with its whole text as one part, which is all that mem0 reads; tool calls stay unchanged."""
     from google.genai import types
 
     response = Retrying(**retry_policy(model_calls.LEARNING))(generate, config=config, **arguments)
@@ -101,8 +100,8 @@ def answer_text(response: types.GenerateContentResponse) -> str:
 class GeminiEmbedder:
     """Gemini's embedder with mem0's interface: one vector for each text, normalized to length 1.
 
-    `gemini-embedding-2` answers the form in which mem0's own sends a list of texts with a single vector for all of
-    them. Vectors with fewer than 3,072 dimensions do not come normalized.
+    mem0's own embedder sends a list of texts in a form that `gemini-embedding-2` answers with a single vector. Vectors
+    with fewer than 3,072 dimensions are not normalized by Gemini.
     """
 
     def __init__(self, config: Any) -> None:
@@ -147,6 +146,6 @@ class GeminiEmbedder:
 
 
 def normalize(vector: Sequence[float]) -> list[float]:
-    """Return `vector` at length 1; a zero vector as it is."""
+    """Return `vector` at length 1; a zero vector unchanged."""
     length = math.hypot(*vector)
     return [value / length for value in vector] if length else list(vector)

@@ -53,7 +53,7 @@ def openai_llm(config: Mapping[str, Any]) -> Any:
 
 
 def openai_embedder(config: Mapping[str, Any]) -> Any:
-    """Return mem0's OpenAI embedder with time-outs, for servers that refuse the parameter `dimensions`, too.
+    """Return mem0's OpenAI embedder with time-outs; it also works with servers that refuse `dimensions`.
 
     Raises:
         ModelUnavailableError: there is neither a key nor a server.
@@ -79,8 +79,8 @@ def uses_openai_client(component: Any) -> bool:
 def limit_openai_calls(llm: Any, limits: CallLimits) -> Any:
     """Give a mem0 model over OpenAI's client time-outs and checked answers, in place, and return it.
 
-    Without `response_format` where the server refuses that parameter: LM Studio takes no `json_object`, and other
-    servers depend on how they were started. The prompt asks for JSON anyway.
+    `response_format` is omitted for a server that refuses it: LM Studio takes no `json_object`, and other servers
+    depend on how they were started. The prompt asks for JSON anyway.
     """
     _set_limits(llm, limits)
     endpoint = llm.client.chat.completions

@@ -35,7 +35,7 @@ def make_embedder(provider: Provider) -> Any:
 
 
 def create_or_defer(factory: Callable[[], Any]) -> Any:
-    """Return what `factory` returns; when that is unavailable, a proxy that calls `factory` at each use.
+    """Return the result of `factory` or, if that is unavailable, a proxy that calls `factory` at each use.
 
     A store is opened, followed and erased from without a model, so a missing key must not keep it closed.
     """

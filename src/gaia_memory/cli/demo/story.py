@@ -39,7 +39,7 @@ STATEMENTS = {
     "married": ("telegram", "My sister Noa gets married in June."),
     "museum": ("telegram", "I work at the harbour museum."),
 }
-"""What Dana says, by a word that is in no other statement."""
+"""Dana's statements, each with a word that is in no other."""
 
 QUESTION = "What am I allergic to?"
 LATER_STATEMENT = "I started to learn the cello."

@@ -27,9 +27,9 @@ class Finding:
 
 @dataclass(slots=True)
 class CheckContext:
-    """What is checked, and what earlier checks found.
+    """The input of a check, with the results of earlier ones.
 
-    `scratch` is a folder to work in, `unread_reason` says why nothing is known of the memory database.
+    `scratch` is a folder to work in, `unread_reason` says why the memory database could not be read.
     """
 
     config_path: Path | None

@@ -28,7 +28,7 @@ _EMPTY_REASON = "there are no facts yet"
 
 
 async def check_memory_database(context: CheckContext) -> list[Finding]:
-    """Check that the facts can be read and written, and load what the database says about itself."""
+    """Check that the facts can be read and written, and load the summary of the database."""
     part, url = "memory database", context.config.memory_url
     path = database_path(url)
     unchecked_note = ""

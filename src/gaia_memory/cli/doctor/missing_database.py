@@ -1,4 +1,4 @@
-"""A missing or empty memory database although other files show that there was one."""
+"""Detects a missing or empty memory database where other files show that there was one."""
 
 from __future__ import annotations
 

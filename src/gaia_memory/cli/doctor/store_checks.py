@@ -81,7 +81,7 @@ async def _check_server(config: Any) -> list[Finding]:
 
 
 def _lag_findings(state: StoreState, *, is_running: bool) -> list[Finding]:
-    """Return what the store still has to follow, and what files may still contain."""
+    """Return findings about facts not yet in the store, and about forgotten text that files may still contain."""
     timing = "its owner is working on it" if is_running else "the next start does it"
     findings: list[Finding] = []
     if state.lag:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 async def finish_erasures(memory: Memory) -> str | None:
-    """Wait until no file contains forgotten text; returns None, or which other process will see to it.
+    """Wait until no file contains forgotten text; returns None, or the other process that will do it.
 
     Raises:
         StoreStalledError: it makes no progress.

@@ -1,4 +1,4 @@
-"""`gaia memory profile`: the profile of a user, as it is in the prompt."""
+"""`gaia memory profile`: the profile of a user, as the prompt contains it."""
 
 from __future__ import annotations
 

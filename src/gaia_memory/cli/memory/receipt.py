@@ -1,4 +1,4 @@
-"""The receipt of `gaia memory forget`: what was deleted where, and what stays, without the forgotten text."""
+"""The receipt of `gaia memory forget`: the deleted and the remaining data, without the forgotten text."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _notes(agents: AgentFolder, loaded: LoadedConfig) -> list[str]:
             f"{parent_config} is there, too: an agent that goes by it has another memory than the commands below"
         )
     effective = [name for name in _EFFECTIVE_VARIABLES if os.environ.get(name, "").strip()]
-    notes += [f"{name} is set here and counts: keep it as it is where you start `adk`" for name in effective]
+    notes += [f"{name} is set here and counts: keep its value where you start `adk`" for name in effective]
     url = loaded.config.sessions_url
     if mask_secrets(url) != url:
         notes.append("the session database's URL holds a password and is not shown: set GAIA_SESSIONS__DATABASE_URL")

@@ -76,9 +76,9 @@ def write_services(folder: Path, *, force: bool) -> FileStep:
         extended = _with_own_entry(text)
         if extended is not None:
             write_file(path, extended)
-            return FileStep(path, "added", "beside the services it names already")
+            return FileStep(path, "added", "next to the services that it already lists")
         remedy = f"add to the list `services`, or pass --force: {_inline_entry()}"
-        message = "it is written in a way that nothing is added to by itself"
+        message = "its layout does not allow adding an entry automatically"
     else:
         remedy, message = "correct it, or pass --force", inspection.message
     if not force:

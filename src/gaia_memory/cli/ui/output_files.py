@@ -12,7 +12,7 @@ from typing import Literal
 from gaia_memory.errors import InvalidInputError
 
 Outcome = Literal["made", "kept", "added", "replaced", "wrong"]
-"""A file was created; was right already; got missing lines; was rewritten with a backup; or is wrong and was left."""
+"""Created; already correct; completed with missing lines; rewritten with a backup; or invalid and left unchanged."""
 
 
 _SQLITE_MAGIC = b"SQLite format 3\0"
@@ -46,7 +46,7 @@ def write_file(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file atomically; a link keeps its target.
 
     The file gets the permissions `mode`, or those of the file it replaces, or the default of the process; a new file is
-    never writable for everybody, because it may contain code or the names of admins. A pipe or a device is written to
+    never writable by all users, because it may contain code or the names of admins. A pipe or a device is written to
     directly.
 
     Raises:
@@ -89,14 +89,14 @@ def require_no_database(path: Path) -> None:
         with path.open("rb") as file:
             is_database = file.read(len(_SQLITE_MAGIC)) == _SQLITE_MAGIC
     except OSError:
-        # Whoever writes into it is told what is wrong with it.
+        # Writing to it later reports what is wrong.
         return
     if is_database:
         raise InvalidInputError(f"{path} is a database, which would be lost: name another file")
 
 
 def _is_special_file(path: Path) -> bool:
-    """Say whether a path stands for a pipe, a device or an open descriptor, which a new file must not replace."""
+    """Say whether a path is a pipe, a device or an open descriptor, which a new file must not replace."""
     try:
         is_special = path.exists() and not path.is_file() and not path.is_dir()
     except OSError as error:
@@ -107,7 +107,7 @@ def _is_special_file(path: Path) -> bool:
 
 def _write_into(path: Path, text: str) -> None:
     try:
-        # Without O_CREAT: what went away meanwhile does not come back as a file.
+        # Without O_CREAT: a path that was removed meanwhile must not become a regular file.
         with os.fdopen(os.open(path, os.O_WRONLY), "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:

@@ -32,7 +32,7 @@ def is_interactive() -> bool:
 
 
 def confirm(question: str, *, unchanged_message: str) -> None:
-    """Ask a question and return if the answer is yes; `unchanged_message` is shown if nobody can answer.
+    """Ask a question and return if the answer is yes; show `unchanged_message` if there is no answer.
 
     Raises:
         typer.Abort: the answer is no.

@@ -27,7 +27,7 @@ _EMPTY_FILE_MESSAGE = "the file contains no setting; write `{}` for the defaults
 
 @dataclass(frozen=True, slots=True)
 class ConfigProblem:
-    """Why the newest version of the file is not, or only partly, in force, and how to correct it."""
+    """The reason why the newest version of the file is not fully in force, and the fix."""
 
     reason: str
     remedy: str

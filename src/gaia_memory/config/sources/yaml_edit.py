@@ -1,4 +1,4 @@
-"""Changing one setting of gaia.yaml while its comments, order and quoting stay."""
+"""Changes one setting of gaia.yaml and keeps its comments, order and quoting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DOCUMENT_END = re.compile(r"^\.\.\.", re.MULTILINE)
 _INDENTATION = re.compile(r"^( +)[^\s#-]", re.MULTILINE)
 _CONCURRENT_CHANGE_MESSAGE = "is being changed by another program; try again"
 _NOT_REPLACEABLE_ERRNOS = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS)
-"""What systems report for a file that is a mount of its own (containers), or in a folder without write permission."""
+"""Errors for a file that is itself a mount (containers), or whose folder is not writable."""
 
 
 def set_in_file(origin: Origin, path: KeyPath, value: object) -> None:

@@ -1,4 +1,4 @@
-"""Reading gaia.yaml: its settings, or an error that says where it breaks without quoting it."""
+"""Reads gaia.yaml: its settings, or an error with the position of the mistake but no quotation."""
 
 from __future__ import annotations
 

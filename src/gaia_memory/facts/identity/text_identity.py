@@ -70,7 +70,7 @@ def _strip_punctuation(text: str) -> str:
     marked = _DIGIT_SEPARATOR.sub(lambda found: _PLACEHOLDER_BY_SYMBOL[found[0].strip()], dashed)
     marked = _MINUS_SIGN.sub(_PLACEHOLDER_BY_SYMBOL["-"], marked)
     stripped = "".join(char for char in marked if char in _PLACEHOLDERS or not _is_ignored(char))
-    # A text of punctuation alone is compared as it is.
+    # A text of punctuation alone is compared unchanged.
     return unicodedata.normalize("NFC", stripped) or " ".join(text.split())
 
 

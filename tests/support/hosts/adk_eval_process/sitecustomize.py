@@ -1,7 +1,7 @@
-"""Loaded first by the Python of `adk eval` and `adk test`: notes what leaves the process, and stands in for packages.
+"""Loaded first by the Python of `adk eval` and `adk test`: records network access and replaces packages.
 
-The extra `eval` of ADK is 600 MB, most of it for scores that ask a model. What it imports for them and never calls in
-our runs is empty here, unless it is installed.
+The extra `eval` of ADK is 600 MB, most of it for model-based scores. Packages that it imports only for those are empty
+here unless they are installed.
 """
 
 import importlib.machinery

@@ -1,6 +1,6 @@
 """Returns freed memory to the system after many writes.
 
-The C library keeps freed memory for each group of threads: after 10,000 facts, a tenth of the process.
+The C library keeps freed memory for each group of threads: after 10,000 facts, a tenth of the process's memory.
 """
 
 from __future__ import annotations
