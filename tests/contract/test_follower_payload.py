@@ -55,8 +55,8 @@ async def test_values_the_store_cannot_hold_do_not_cost_the_fact(tmp_path: Path)
         [fact] = await memory.add(ANN, "Ann counts")
         await memory.follower.settled(stall_seconds=60)
         store = memory.follower._writer.store
-        async with memory.stores.database.read_transaction() as tx:
-            stored = (await memory.stores.outbox.load_facts(tx, [fact.id]))[fact.id]
+        async with memory.database.read_transaction() as tx:
+            stored = (await memory.outbox.load_facts(tx, [fact.id]))[fact.id]
         awkward = replace(stored, fact=replace(stored.fact, metadata=odd, text="Ann \ud800 counts"))
         refused = await asyncio.to_thread(store.write, [awkward], [])  # type: ignore[union-attr]
         row = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
@@ -80,8 +80,8 @@ async def test_a_fact_that_changed_keeps_nothing_of_its_old_payload(tmp_path: Pa
         [fact] = await memory.add(ANN, "Ann counts", metadata={"old": "value"}, session_id="ann:cli")
         await memory.follower.settled(stall_seconds=60)
         store = memory.follower._writer.store
-        async with memory.stores.database.read_transaction() as tx:
-            stored: StoredFact = (await memory.stores.outbox.load_facts(tx, [fact.id]))[fact.id]
+        async with memory.database.read_transaction() as tx:
+            stored: StoredFact = (await memory.outbox.load_facts(tx, [fact.id]))[fact.id]
         changed = replace(stored, fact=replace(stored.fact, metadata={}, session_id=None))
         await asyncio.to_thread(store.write, [changed], [])  # type: ignore[union-attr]
         row = await asyncio.to_thread(memory.follower.mem0.get, fact.id)
@@ -96,7 +96,7 @@ async def test_a_fact_the_store_refuses_costs_no_other_fact_and_is_reported(tmp_
         await memory.follower.settled(stall_seconds=60)
         before = await memory.store_id()
         wrong = Draft(fact=NewFact("odd one"), source="add", vector=(1.0, 0.0), embedder=memory.embedder.identity)
-        async with memory.stores.database.transaction() as tx:
+        async with memory.database.transaction() as tx:
             await memory.facts.write(tx, ANN, [wrong], now=SAID)
         await memory.add(ANN, "Ann likes tea", "Ann likes figs")
         await memory.follower.settled(stall_seconds=60)

@@ -39,8 +39,8 @@ async def filled(home: Path, *, is_closed: bool) -> tuple[str, Fact, tuple[float
         added = await memory.add(ANN, *FACTS)
         await memory.add(BEN, "Ben bakes sourdough")
         await memory.follower.settled(stall_seconds=60)
-        async with memory.stores.database.read_transaction() as tx:
-            stored = (await memory.stores.outbox.load_facts(tx, [added[70].id]))[added[70].id]
+        async with memory.database.read_transaction() as tx:
+            stored = (await memory.outbox.load_facts(tx, [added[70].id]))[added[70].id]
         store_id = await memory.store_id()
     if not is_closed:
         (home / "store" / f"{store_id}.closed.json").unlink()

@@ -58,8 +58,8 @@ async def test_an_erasure_that_was_not_finished_is_finished_at_the_next_start(tm
         await memory.follower.settled(stall_seconds=60)
 
         assert list((await memory.mem0_facts(BEN)).values()) == ["Ben plays the OCARINA"]
-        async with memory.stores.database.read_transaction() as tx:
-            assert await memory.stores.outbox.pending_erasures(tx) == []
+        async with memory.database.read_transaction() as tx:
+            assert await memory.outbox.pending_erasures(tx) == []
     assert await asyncio.to_thread(files_with, home, "ZEBRAFISH") == []
 
 
@@ -100,8 +100,8 @@ async def test_a_scrub_that_fails_holds_up_no_fact(tmp_path: Path) -> None:
                 await asyncio.sleep(0.05)
 
         assert "cannot be removed" in (memory.follower.trouble or "")
-        async with memory.stores.database.read_transaction() as tx:
-            assert len(await memory.stores.outbox.pending_erasures(tx)) == 1
+        async with memory.database.read_transaction() as tx:
+            assert len(await memory.outbox.pending_erasures(tx)) == 1
 
 
 async def test_many_forgets_at_once_are_erased_in_few_passes(tmp_path: Path) -> None:

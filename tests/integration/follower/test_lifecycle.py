@@ -28,8 +28,8 @@ async def always() -> bool:
 def another(memory: FollowerHarness) -> StoreFollower:
     """Return a second follower over the same database and home."""
     return StoreFollower(
-        memory.stores.database,
-        memory.stores.outbox,
+        memory.database,
+        memory.outbox,
         memory.backend,
         RealClock(),
         home=memory.home,
@@ -68,8 +68,8 @@ async def test_stopping_is_quick_and_what_was_not_followed_is_followed_later(tmp
         began = time.perf_counter()
         await memory.follower.stop()
         took = time.perf_counter() - began
-        async with memory.stores.database.read_transaction() as tx:
-            state = await memory.stores.outbox.store(tx)
+        async with memory.database.read_transaction() as tx:
+            state = await memory.outbox.store(tx)
 
         assert took < 30
         assert state.lag > 0

@@ -52,8 +52,8 @@ async def test_one_process_owns_the_store_and_the_other_waits_for_it(tmp_path: P
         await memory.follower.settled(stall_seconds=60)
         with pytest.raises(StoreNotOwnedError, match=f"process {owner.pid} on test-host"):
             _ = memory.follower.mem0
-        async with memory.stores.database.read_transaction() as tx:
-            state = await memory.stores.outbox.store(tx)
+        async with memory.database.read_transaction() as tx:
+            state = await memory.outbox.store(tx)
         store_id = state.store_id
 
         assert state.owner == f"test-host:{owner.pid}:0"

@@ -54,8 +54,8 @@ async def check_following(memory: FollowerHarness) -> None:
 
     assert list((await memory.mem0_facts(ANN)).values()) == ["Ann lives in Haifa"]
     assert await memory.mem0_facts(BEN) == {}
-    async with memory.stores.database.read_transaction() as tx:
-        assert await memory.stores.outbox.pending_erasures(tx) == []
+    async with memory.database.read_transaction() as tx:
+        assert await memory.outbox.pending_erasures(tx) == []
     assert memory.follower.trouble is None
 
 
@@ -67,8 +67,8 @@ async def check_adopting(home: Path, store: dict[str, Any]) -> None:
         another = next_store_id(before)
         assert list((await memory.mem0_facts(ANN)).values()) == ["Ann lives in Haifa"]
     async with open_follower(home, store=store, started=False, embedder_down=True) as memory:
-        async with memory.stores.database.transaction() as tx:
-            await memory.stores.outbox.reset_store(tx, another)
+        async with memory.database.transaction() as tx:
+            await memory.outbox.reset_store(tx, another)
         memory.follower.start()
         await memory.follower.settled(stall_seconds=60)
 
@@ -113,8 +113,8 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
 
         async def forget_and_follow() -> None:
             await memory.delete(ANN, added[0].id)
-            async with memory.stores.database.transaction() as tx:
-                await memory.stores.outbox.acknowledge(tx, await memory.stores.outbox.dirty(tx, limit=10))
+            async with memory.database.transaction() as tx:
+                await memory.outbox.acknowledge(tx, await memory.outbox.dirty(tx, limit=10))
 
         store.write = forgotten_meanwhile  # type: ignore[method-assign,union-attr]
         added = await memory.add(ANN, "Ann plays the ocarina")
@@ -129,8 +129,8 @@ async def test_what_is_forgotten_while_it_is_written_leaves_a_server_store_again
 def lease_of(memory: FollowerHarness, owner: str, *, seconds: float, clock: Clock | None = None) -> StoreLease:
     """Return a lease on the store of a rig for somebody."""
     return StoreLease(
-        memory.stores.database,
-        memory.stores.outbox,
+        memory.database,
+        memory.outbox,
         clock or RealClock(),
         StoreOwner(owner, is_owner_dead),
         lease_seconds=seconds,

@@ -35,7 +35,7 @@ async def test_facts_without_a_vector_get_one_when_the_embedder_is_back(tmp_path
 
         assert sorted((await memory.mem0_facts(ANN)).values()) == sorted(waiting)
         assert memory.follower.trouble is None
-        async with memory.stores.database.read_transaction() as tx:
+        async with memory.database.read_transaction() as tx:
             ids, _ = await memory.facts.vectors(tx, ANN, memory.embedder.identity)
         assert len(ids) == 60
 
@@ -135,7 +135,7 @@ async def test_a_fact_with_a_vector_of_another_embedder_stays_out_and_leaves_the
         await memory.add(ANN, "Ann's own")
         vector = (1.0,) + (0.0,) * 383
         foreign = Draft(fact=NewFact("Ann's foreign"), source="add", vector=vector, embedder="other/model/384")
-        async with memory.stores.database.transaction() as tx:
+        async with memory.database.transaction() as tx:
             await memory.facts.write(tx, ANN, [foreign], now=memory.follower._clock.now())
         await memory.follower.settled(stall_seconds=60)
 

@@ -43,8 +43,8 @@ async def until(true: Callable[[], bool]) -> None:
 
 async def pending(memory: FollowerHarness) -> int:
     """Return how many erasures are not finished."""
-    async with memory.stores.database.read_transaction() as tx:
-        return len(await memory.stores.outbox.pending_erasures(tx))
+    async with memory.database.read_transaction() as tx:
+        return len(await memory.outbox.pending_erasures(tx))
 
 
 async def test_forgets_that_come_one_after_another_are_one_pass(
