@@ -152,12 +152,12 @@ class HealthCheck:
 
 def quarantine_problem(locations: Sequence[str]) -> tuple[str, str]:
     """Return the problem and the remedy of stores that contained the data of another database."""
-    return f"the data of another database is set aside in {', '.join(locations)}", _QUARANTINE_REMEDY
+    return f"the data of another database is quarantined in {', '.join(locations)}", _QUARANTINE_REMEDY
 
 
 def quarantine_note(locations: Sequence[str]) -> str:
     """Return the note of a forget about quarantined stores."""
-    return f"the data set aside in {', '.join(locations)} was not touched and may contain forgotten text: delete it"
+    return f"the data quarantined in {', '.join(locations)} was not touched and may contain forgotten text: delete it"
 
 
 def format_time(moment: float) -> str:

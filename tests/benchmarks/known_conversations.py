@@ -166,7 +166,7 @@ async def measure(
                 await side.measure_once()
                 if number == 0:
                     # The first one imports, and fills caches.
-                    for seconds in (side.sweeps, side.looks, side.statuses):
+                    for seconds in (side.sweeps, side.due_queries, side.status_calls):
                         seconds.clear()
     return [
         Figure(
@@ -174,8 +174,8 @@ async def measure(
             mix=mix,
             known=side.known,
             sweep=statistics.median(side.sweeps),
-            look=statistics.median(side.looks),
-            status=statistics.median(side.statuses),
+            look=statistics.median(side.due_queries),
+            status=statistics.median(side.status_calls),
         )
         for side in sides
     ]

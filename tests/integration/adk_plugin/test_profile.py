@@ -338,7 +338,7 @@ async def test_an_agent_inside_an_agent_tool_is_told_where_it_is_named(
 
 
 async def test_the_profile_is_cut_at_its_tokens_in_the_prompt(tmp_path: Path) -> None:
-    """Whole lines, the most important first, whether a model wrote them or none did; an edit holds at once."""
+    """Whole lines only; a model ranks them, and without one the newest comes first."""
     model = ScriptedLlm(default="ok")
     texts = ["is called Itay", *(f"茶を{number}杯飲んだ" * 8 for number in range(20))]
     async with open_plugin_host(tmp_path, build_agent(model), config={"memory": {"profile_tokens": 50}}) as host:
@@ -350,7 +350,7 @@ async def test_the_profile_is_cut_at_its_tokens_in_the_prompt(tmp_path: Path) ->
         await host.run_turn("hi", session="s2")
 
     assert block_of(model.requests[0]).split("\n")[2:-1] == ["- is called Itay"]
-    assert block_of(model.requests[1]).split("\n")[2:-1] == ["- is called Itay", "- likes tea"]
+    assert block_of(model.requests[1]).split("\n")[2:-1] == ["- likes tea", "- is called Itay"]
 
 
 async def test_a_name_that_no_agent_has_is_a_warning_said_once(

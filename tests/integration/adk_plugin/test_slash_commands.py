@@ -250,7 +250,7 @@ async def test_a_memory_that_cannot_be_opened_answers_commands_and_lets_turns_th
 
     assert "\N{HORIZONTAL ELLIPSIS} cannot be used" in command
     assert str(tmp_path.parent) not in command
-    assert "name another: `home`" in command
+    assert "set another: `home`" in command
     assert turn == "ok"
 
 

@@ -142,7 +142,7 @@ def test_private_talk_is_answered_and_in_no_question(
     server.create_session(user="pia")
 
     assert server.send("/private I am Zorro", user="pia") == "re I am Zorro"
-    assert "nothing that is said" in server.stream("/private on", user="pia")
+    assert "I learn nothing from it" in server.stream("/private on", user="pia")
     assert server.stream("The cave is mine", user="pia") == "re The cave is mine"
     assert "no longer private" in server.send("/private off", user="pia")
 

@@ -317,7 +317,7 @@ def test_a_database_that_is_a_folder_or_locked_is_found(used: Path) -> None:
     assert (locked.code, folder.code) == (1, 1)
     assert "has locked" in findings_of(locked, "memory database")[0][1]
     assert "fuser" in findings_of(locked, "memory database")[0][2]
-    assert "is a folder" in findings_of(folder, "memory database")[0][1]
+    assert "is not a regular file" in findings_of(folder, "memory database")[0][1]
     assert findings_of(folder, "store") == [("skipped", "the memory database could not be read", "")]
 
 
@@ -379,7 +379,7 @@ def test_tables_of_another_version_are_told_and_left_alone(
         [left] = connection.execute("SELECT version_num FROM gaia_alembic_version").fetchone()
 
     assert (worst_states(done)["memory database"], left) == (state, version)
-    assert ("upgrades it" if state == "warn" else "install the gaia-memory") in findings_of(done, "memory database")[0][
+    assert ("upgrades it" if state == "warn" else "install the version of gaia-memory") in findings_of(done, "memory database")[0][
         2
     ]
     unread = "has an older version" if state == "warn" else "could not be read"

@@ -245,8 +245,8 @@ def test_forgetting_says_what_of_the_talk_stays(config: str) -> None:
 
     assert files_with(b"zebrawood") != []
     assert "No file holds" not in talked.out
-    assert "stays there until" in talked.out
-    assert "stays there until" not in silent.out
+    assert "stay there until" in talked.out
+    assert "stay there until" not in silent.out
     assert "they contain nothing that was forgotten" in silent.out
 
 
@@ -258,7 +258,7 @@ def test_forgetting_claims_nothing_about_the_files_of_a_server(tmp_path: Path) -
         done = memory(config, "forget", "itay", "-y")
 
     assert done.out.splitlines()[0] == "Forgot 1 fact about itay."
-    assert "the files and logs of a server are the server's to clean" in done.out
+    assert "their servers clean their own files and logs" in done.out
     assert "nothing forgotten is left" not in done.out
 
 
@@ -275,7 +275,7 @@ def test_a_receipt_says_what_was_removed_where_and_holds_no_forgotten_word(confi
     assert (kept["forgotten"], kept["count"], kept["pending"], kept["files"]) == ("everything", 2, False, "rewritten")
     assert kept["removed"]["facts"] == kept["removed"]["vectors"] == kept["removed"]["sources"] == 2
     assert kept["waiting_conversations"] == 1
-    assert any("stays there until" in remark for remark in kept["notes"])
+    assert any("stay there until" in remark for remark in kept["notes"])
     assert paper.stat().st_mode & 0o777 == 0o600
     assert "zebrawood" not in paper.read_text(encoding="utf-8")
 
@@ -428,21 +428,21 @@ def test_a_list_is_shown_in_pages(diary: str) -> None:
     first = memory(diary, "list", "itay", "--limit", "2")
     rest = memory(diary, "list", "itay", "--limit", "2", "--offset", "2", "--json").json_output
 
-    assert "2 of 3 facts; `--offset 2` shows what comes after." in first.out
+    assert "2 of 3 facts; `--offset 2` shows the next ones." in first.out
     assert ([row["text"] for row in rest["memories"]], rest["total"], rest["has_more"]) == ([LATE], 3, False)
     assert (
-        memory(diary, "list", "itay", "-w", "level>100").out == "Nothing that is asked for is remembered about itay.\n"
+        memory(diary, "list", "itay", "-w", "level>100").out == "No fact about itay matches.\n"
     )
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (("--where", "health"), "--where is 'health': pass a name, a sign and a value"),
+        (("--where", "health"), "--where is 'health': pass a name, an operator and a value"),
         (("--where", "=health"), "--where is '=health'"),
-        (("--where", "level==5"), "the signs are =, !=, <, <=, >, >= and ~"),
+        (("--where", "level==5"), "use one of =, !=, <, <=, >, >= and ~"),
         (("--where", "level<>5"), "--where is 'level<>5'"),
-        (("--where", "level>="), "a value follows"),
+        (("--where", "level>="), "followed by a value"),
         (("--where", "user_id=noa"), "the scope says whose memory it is"),
         (("--where", "said_at>soon"), "--where is 'soon': pass a day or a time"),
         (("--since", "yesterday"), "--since is 'yesterday': pass a day or a time"),

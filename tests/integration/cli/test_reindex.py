@@ -70,7 +70,7 @@ def test_doctor_names_it_where_vectors_or_words_are_of_another_time(other: str) 
     after = run_gaia("doctor", "--config", other, "--json").json_output["findings"]
 
     assert (words["state"], vectors["state"]) == ("warn", "warn")
-    assert "1 fact stands" in words["says"]
+    assert "another version indexed 1 fact" in words["says"]
     assert f"most facts carry vectors of {OFFLINE}" in vectors["says"]
     assert all("`gaia memory reindex`" in each["remedy"] for each in (words, vectors))
     assert not [row for row in after if "reindex" in row["remedy"]]
@@ -86,7 +86,7 @@ def test_doctor_says_that_it_makes_the_search_of_older_facts_faster(offline: str
 
     [told] = [row for row in before.json_output["findings"] if row["part"] == "keyword index"]
     assert (before.code, told["state"], told["remedy"]) == (0, "ok", "")
-    assert told["says"] == "2 facts of an older version: `gaia memory reindex` makes their search faster"
+    assert told["says"] == "an older version indexed 2 facts: `gaia memory reindex` makes search faster"
     assert "keyword index" not in {row["part"] for row in after.json_output["findings"]}
 
 
@@ -123,7 +123,7 @@ def test_with_auto_everything_stays_with_the_embedder_of_the_stored_vectors(
     done = run_gaia("memory", "reindex", "--config", auto)
 
     assert done.out == f"7 facts indexed by words; 0 embedded by {OFFLINE}.\n"
-    assert f"`memory.embedder` is auto, which means {OFFLINE} here" in done.err
+    assert f"`memory.embedder` is auto, which is {OFFLINE} here" in done.err
     assert gemini.requests_of("embedder") == []
 
 

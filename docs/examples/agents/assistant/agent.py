@@ -11,13 +11,13 @@ CONFIG = Path(__file__).parents[1] / "gaia.yaml"
 
 root_agent = LlmAgent(
     name="assistant",
-    # Gemini with GEMINI_API_KEY in the environment, or in a file `.env` beside this one; else a stand-in that needs no
-    # key and says so. Any model of ADK's may stand here, such as model="gemini-2.5-pro".
+    # Gemini if GEMINI_API_KEY is set in the environment or in a file `.env` next to this one, else an offline model
+    # that needs no key. You can use any ADK model, such as model="gemini-2.5-pro".
     model=build_model("auto"),
     instruction="You are a helpful assistant who knows the person you talk to. Answer briefly and plainly.",
 )
 
-# ADK takes the plugins from an App; its name is that of the folder.
+# ADK reads the plugins from the App. Its name must be that of the folder.
 app = App(
     name="assistant",
     root_agent=root_agent,
