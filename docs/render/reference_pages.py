@@ -72,7 +72,7 @@ Errors of memory are reported without file paths and addresses; `gaia doctor` sh
 `/memory off` switches memory off for everyone; `/memory on` brings it back with all facts. An admin is a user that
 `people.users` marks (`ada: {admin: true}`), or a `gaia.conversation` with `admin=True`. In another Runner only
 `people.users` counts, by the user id of the session, so name admins only where the host verifies user ids: `adk web`
-does not. The command sets `memory.enabled` in gaia.yaml and keeps the rest of the file; each process that reads it
+does not. The command sets `memory.enabled` in gaia.yaml and keeps its comments and order; each process that reads it
 follows at its next message. Without a file the change lasts until memory is opened again, and only in one event loop;
 the answer says so. If the file cannot be edited or an environment variable overrides it, nothing changes and the answer
 says why.

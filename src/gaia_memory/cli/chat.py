@@ -36,13 +36,12 @@ In the conversation, `/help` lists the commands (Tab completes them) and Ctrl-D 
 """
 
 INSTRUCTION = "You are a helpful assistant who knows the person you talk to. Answer briefly and plainly."
-GOODBYE_MESSAGE = "Bye. This conversation is saved"
+GOODBYE_MESSAGE = "Bye. This conversation is saved."
 _UNFINISHED_ERASURE_MESSAGE = (
     "Files still contain forgotten text: the next process that opens this memory rewrites them."
 )
 VERTEX_VARIABLES = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_ENTERPRISE")
 """If one of these is set, Google Cloud credentials replace the key."""
-LEARNED_LATER_SUFFIX = ", and memory learns from it once it is quiet"
 
 
 def chat(
@@ -68,8 +67,7 @@ def chat(
         unanswered = run_async(_chat(loaded, user or _login_name(), channel))
     except (KeyboardInterrupt, EOFError):
         print_line()
-    is_learning = loaded.config.memory.enabled and loaded.config.memory.auto_ingest
-    print_note(f"{GOODBYE_MESSAGE}{LEARNED_LATER_SUFFIX if is_learning else ''}.")
+    print_note(GOODBYE_MESSAGE)
     if unanswered and not is_interactive():
         raise typer.Exit(1)
 
