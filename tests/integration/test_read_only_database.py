@@ -106,7 +106,7 @@ def test_what_is_wrong_with_a_file_is_told(written: tuple[Path, sqlite3.Connecti
     assert check_database_file(damaged).problem
     assert "xxx" not in check_database_file(damaged).problem
     assert check_database_file(other).problem == "file is not a database"
-    assert "no file" in check_database_file(tmp_path).problem
+    assert "not a regular file" in check_database_file(tmp_path).problem
     assert is_locked.problem == "database is locked"
     assert (
         check_database_file(tmp_path / "none.db").is_present,

@@ -379,9 +379,9 @@ def test_tables_of_another_version_are_told_and_left_alone(
         [left] = connection.execute("SELECT version_num FROM gaia_alembic_version").fetchone()
 
     assert (worst_states(done)["memory database"], left) == (state, version)
-    assert ("upgrades it" if state == "warn" else "install the version of gaia-memory") in findings_of(done, "memory database")[0][
-        2
-    ]
+    assert ("upgrades it" if state == "warn" else "install the version of gaia-memory") in findings_of(
+        done, "memory database"
+    )[0][2]
     unread = "has an older version" if state == "warn" else "could not be read"
     assert [unread in findings_of(done, part)[0][1] for part in ("store", "conversations")] == [True, True]
 

@@ -430,9 +430,7 @@ def test_a_list_is_shown_in_pages(diary: str) -> None:
 
     assert "2 of 3 facts; `--offset 2` shows the next ones." in first.out
     assert ([row["text"] for row in rest["memories"]], rest["total"], rest["has_more"]) == ([LATE], 3, False)
-    assert (
-        memory(diary, "list", "itay", "-w", "level>100").out == "No fact about itay matches.\n"
-    )
+    assert memory(diary, "list", "itay", "-w", "level>100").out == "No fact about itay matches.\n"
 
 
 @pytest.mark.parametrize(

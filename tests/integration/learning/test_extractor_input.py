@@ -234,5 +234,5 @@ async def test_the_language_of_the_talk_is_kept(opened: Open, said: str, fact: s
 
         assert f'{{"role": "user", "content": "{said}"}}' in prompt
         assert "Respond in the SAME LANGUAGE and SCRIPT as the input messages" in prompt
-        assert "Write each fact in the language the user spoke" in prompt
+        assert "Write each fact in the language of the user" in prompt
         assert await fact_texts(host) == [fact]

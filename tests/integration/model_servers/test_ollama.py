@@ -111,9 +111,9 @@ async def test_a_model_that_was_not_pulled_is_named_and_never_downloaded(ollama:
 async def reason_of_trouble(gaia: Any) -> str:
     """Return why the store cannot be brought up to date, once it is known."""
     async with asyncio.timeout(60):
-        while gaia.memory.store_problem() is None:
+        while gaia.memory.engine_status.store_problem() is None:
             await asyncio.sleep(0.01)
-    return str(gaia.memory.store_problem())
+    return str(gaia.memory.engine_status.store_problem())
 
 
 async def test_an_answer_that_was_cut_is_a_failure_that_says_so(ollama: FakeOllama, tmp_path: Path) -> None:

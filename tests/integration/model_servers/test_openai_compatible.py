@@ -93,7 +93,7 @@ async def test_json_mode_is_not_asked_for_again_once_it_was_refused(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("openai/gpt-5", "through LiteLLM: pip install litellm mcp"),
+        ("openai/gpt-5", "needs LiteLLM: pip install litellm mcp"),
         ("ollama_chat/llama3.1", "`model: openai:llama3.1`"),
         ("claude-sonnet-5", "needs a package: pip install anthropic"),
         ("litellm:gpt-5", "which ADK does not know"),
