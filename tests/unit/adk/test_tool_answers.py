@@ -8,6 +8,8 @@ from gaia_memory.adk.tools import render_hits
 from gaia_memory.models import Hit
 from support.factories import NOON, make_fact
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.mark.acceptance("Q01")
 def test_a_row_is_id_text_and_when_it_was_said():
