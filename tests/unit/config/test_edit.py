@@ -263,13 +263,16 @@ def open_folder() -> Iterator[Path]:
 
 SOMEBODY = 65534
 EDIT = """
-import os, sys
+import io, os, sys
 from pathlib import Path
+from ruamel.yaml import YAML
 from gaia_memory.config.sources.yaml_edit import set_in_file
 from gaia_memory.config.sources.load import load
 from gaia_memory.errors import ConfigError
 
 origin = load(Path(sys.argv[1]), environ={}).origin
+# ruamel.yaml imports modules at first use, and the process may not read its installation after this.
+YAML().dump(YAML().load("a: {b: 1}"), io.StringIO())
 os.setuid(int(sys.argv[2]))
 try:
     set_in_file(origin, ("memory", "enabled"), False)
